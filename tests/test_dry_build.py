@@ -333,7 +333,7 @@ class TestWithoutBuilding:
         ("words", "says"),
         [
             ("--dry-build=abc", "no release of TensorRT-RTX"),
-            ("--dry-parse --no-dry-build", "excludes"),
+            ("--dry-parse --no-dry-build", "cannot be used with"),
             ("--dry-build-memory 4X", "no size such as 4G"),
             ("--dry-build-seconds 0", "0"),
         ],
@@ -360,7 +360,7 @@ class TestWithoutBuilding:
         log = tmp_path / "build.log"
         log.write_text("&&&& RUNNING TensorRT.trtexec [TensorRT v101600] # trtexec\n", encoding="utf-8")
         assert lints.code(model, "--log", log, "--dry-build", "--isolated") == 2
-        assert "is of a real build" in lints.err
+        assert "comes from a real build" in lints.err
 
 
 @pytest.mark.skipif(os.name != "posix" or sys.platform == "darwin", reason="a stand-in for the wheels")

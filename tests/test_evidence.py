@@ -173,7 +173,7 @@ Node name: cust
 class TestMistakes:
     def test_a_build_is_of_one_model(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         _, err = output(capsys, "a.onnx", "b.onnx", "build.log", code=Exit.USAGE)
-        assert err == "trtlint: build.log is of one build, and 2 models are given: lint its model alone\n"
+        assert err == "trtlint: build.log belongs to one build, but 2 models are given; lint only its model\n"
 
     def test_a_missing_file(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         out, _ = output(capsys, "a.onnx", "--log", "gone.log", code=Exit.UNREADABLE)
@@ -200,7 +200,7 @@ class TestMistakes:
         self, folder: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         _, err = output(capsys, "-", "--log", "-", code=Exit.USAGE)
-        assert err == "trtlint: standard input can be one file only\n"
+        assert err == "trtlint: standard input (-) is given twice; use it for one file\n"
 
     def test_text_that_is_no_log(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         Path("other.txt").write_text("no word of a build\n")
@@ -241,7 +241,7 @@ class TestFacts:
         ("arguments", "message"),
         [
             (["facts"], "no path given"),
-            (["facts", "a.onnx", "b.onnx"], "facts are shown for one model at a time"),
+            (["facts", "a.onnx", "b.onnx"], "show the facts of one model at a time"),
         ],
     )
     def test_usage(

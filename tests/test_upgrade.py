@@ -270,7 +270,7 @@ class TestCommand:
         [
             (["--from", "10.99"], "does not exist"),
             (["--from", "11.0", "--to", "10.0"], "backwards"),
-            (["--from", "10.8", "--to", "10.8"], "nothing is upgraded"),
+            (["--from", "10.8", "--to", "10.8"], "are the same release line"),
             (["--from", "8.6", "--build", "python build.py"], "neither a file nor a trtexec command"),
             ([], "--from"),
         ],
@@ -336,7 +336,7 @@ class TestLintWithBuild:
     ) -> None:
         Path("build.sh").write_text("trtexec --onnx=b.onnx\ntrtexec --onnx=c.onnx\n", encoding="utf-8")
         run(["lint", "a.onnx", "--trt", "11.4", "--build", "build.sh"])
-        assert "no command of --build has --onnx=a.onnx" in capsys.readouterr().err
+        assert "--build has no command with --onnx=a.onnx" in capsys.readouterr().err
 
     def test_from_python(self, model: Path) -> None:
         from trtlint import lint

@@ -1,10 +1,14 @@
-"""trtlint: what NVIDIA TensorRT will do to a model, told before a GPU is touched.
+"""trtlint: a linter for TensorRT builds of ONNX models, without a GPU.
 
-:func:`lint` reads ONNX models and returns a :class:`Report` of :class:`Finding` objects for a
-:class:`Target`; :func:`check` does so at the end of an export script and raises for grave findings;
-:func:`fix` rewrites a model; :func:`convert` makes it strongly typed; :func:`measure` finds out what FP16
-does to it; :func:`upgrade` compares two versions.  All exceptions are below :class:`TrtlintError`.  Names are
-loaded on first use, so that importing the package (and ``trtlint --version``) costs nothing.
+- :func:`lint` reads ONNX models and returns a :class:`Report` of :class:`Finding` objects.
+- :func:`check` lints at the end of an export script and raises for severe findings.
+- :func:`fix` applies automatic fixes to a model.
+- :func:`convert` makes a model strongly typed.
+- :func:`measure` measures the effect of FP16 on a model.
+- :func:`upgrade` compares two versions of TensorRT.
+
+All exceptions derive from :class:`TrtlintError`. Names are loaded on first use, so importing the package is
+fast.
 """
 
 from __future__ import annotations

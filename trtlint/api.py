@@ -1,4 +1,4 @@
-"""Linting, checking, fixing, measuring and upgrading from Python."""
+"""The Python API: lint, check, fix, measure and upgrade."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ def lint(
     """Lint ONNX models: ``trtlint.lint("model.onnx", trt="10.7", gpu="L4", fp16=True)``.
 
     Args:
-        path: a file, a folder that is searched for ``*.onnx``, an address (``https://``, ``hf://``,
-            ``s3://``), or several; or one model in memory: an
-            ``onnx.ModelProto``, or what ``torch.onnx.export(..., dynamo=True)`` gives.  Of a model in memory
-            the structure is copied, and no weights.  Empty for a build without its model.
-        target: what the engine is built for, or several, in place of ``trt``, ``gpu``, ``fp16`` and so on.
-        **keywords: the target, the rules and the evidence: :class:`~trtlint.cases.Keywords` lists them.
+        path: a file, a folder with ``*.onnx`` files, an address (``https://``, ``hf://``, ``s3://``), or
+            several of these. Or one model in memory: an ``onnx.ModelProto`` or the result of
+            ``torch.onnx.export(..., dynamo=True)``; only its structure is copied, not its weights.
+            Empty for a build without a model.
+        target: one or several targets, instead of ``trt``, ``gpu``, ``fp16`` and so on.
+        **keywords: target, rules and evidence, listed in :class:`~trtlint.cases.Keywords`.
 
     Returns:
-        A report for each file and target.  A file that cannot be linted has its reason in
-        ``errors``.  What a model's own metadata suppresses is in ``suppressed``; configuration
-        files are for the command line only.  A notebook shows the report as cards.
+        A report for each file and target. ``errors`` holds the reason why a file cannot be linted.
+        ``suppressed`` holds findings that the metadata of the model suppresses. Configuration files are
+        ignored. A notebook shows the report as cards.
 
     Raises:
-        ArgumentError: there is no such keyword, its value is not one that is allowed, or ``path`` is neither
-            a path nor a model.  All functions check their arguments before anything else.
-        SettingError: a keyword has a value that cannot be used: a version, a rule, a command, an address.
-        FileError: a measurement or another file that a keyword names cannot be used.
-        ExperimentError: a dry build is asked for, and cannot be made here.
+        ArgumentError: a keyword is unknown or has a wrong value, or ``path`` is neither a path nor a model.
+
+        SettingError: a keyword has an invalid version, rule, command or address.
+        FileError: a measurement or another given file cannot be used.
+        ExperimentError: the requested dry build cannot run on this machine.
     """
     sources, review = Sources(), Review()
     found: list[ModelReport] = []
@@ -76,11 +76,11 @@ def lint(
 
 
 def load_rules(*paths: AnyPath) -> tuple[Rule, ...]:
-    """Load the rules of folders or files, for the keyword ``rules``.
+    """Load rules from folders or files, for the keyword ``rules``.
 
     Raises:
         ArgumentError: ``paths`` are not paths.
-        RuleError: a file is wrong, or two rules have one id or name; the message names file and line.
+        RuleError: a file is invalid, or two rules share an id or name; the message names file and line.
     """
     return tuple(load_rulebook(map(Path, read_paths("paths", paths))))
 
@@ -89,35 +89,32 @@ def read_build(paths: AnyPath | Iterable[AnyPath | tuple[AnyPath, GivenAs]]) -> 
     """Read the files of one build, for the keyword ``record``.
 
     Args:
-        paths: the files, each as a path or as a path with its kind: ``any``, ``log``, ``layers`` or
-            ``profile``.  ``-`` is a log on standard input.
+        paths: the files, each a path or a pair of path and kind: ``any``, ``log``, ``layers`` or
+            ``profile``. ``-`` is a log on standard input.
 
     Raises:
         ArgumentError: ``paths`` are not paths.
-        BuildFileError: a file cannot be read, is not of the kind given, or is the second of its kind; the
-            message begins with the file's name.
+        BuildFileError: a file cannot be read, has another kind, or is the second of its kind; the message
+            starts with the file name.
     """
     from trtlint.buildfiles import record
 
     return record.read_build(read_one("paths", paths))
 
 
-def _unsearched_rules(report: Report) -> list[str]:
-    return sorted({each.rule for model in report.models for each in model.unsearched})
-
-
 class CheckError(TrtlintError):
-    """A model that must not go on as it is.
+    """A model failed :func:`check`.
 
     Attributes:
-        report: what was found.
+        report: the report of the model.
     """
 
     def __init__(self, report: Report) -> None:
         findings = {finding.rule: finding for model in report.models for finding in model.findings}
         errors = dict.fromkeys(str(problem) for model in report.models for problem in model.errors)
         found = [f"{finding.severity} {finding.rule} {finding.name}" for finding in findings.values()]
-        partly = [f"{rule} was not searched to the end" for rule in _unsearched_rules(report)]
+        missed = sorted({each.rule for model in report.models for each in model.unsearched})
+        partly = [f"{rule} was not searched to the end" for rule in missed]
         super().__init__("; ".join([*errors, *found, *partly]))
         self.report = report
 
@@ -130,21 +127,20 @@ def check(
     file: TextIO | None = None,
     **keywords: Unpack[Keywords],
 ) -> Report:
-    """Lint a model at the end of the script that exports it: print the findings, raise for grave ones.
+    """Lint a model after its export: print the findings and raise for severe ones.
 
-    Findings that depend on what the target leaves open are counted and do not fail the check.
+    Findings that depend on unspecified settings are counted and do not fail the check.
 
     Args:
-        model: as ``path`` of :func:`lint`.
-        target: as of :func:`lint`.
-        fail_on: the mildest severity that raises, or ``never``.
-        file: where to print to; standard error if left out.
-        **keywords: as of :func:`lint`.
+        model: as ``path`` in :func:`lint`.
+        target: as in :func:`lint`.
+        fail_on: the lowest severity that raises, or ``never``.
+        file: the stream to print to; standard error by default.
+        **keywords: as in :func:`lint`.
 
     Raises:
-        CheckError: there are findings of that severity, the model cannot be read, or a rule of that severity
-            was not searched to the end.
-        ArgumentError, SettingError, FileError, ExperimentError: as :func:`lint`.
+        CheckError: a finding fails the check, the model cannot be read, or a search was incomplete.
+        ArgumentError, SettingError, FileError, ExperimentError: as in :func:`lint`.
     """
     from trtlint.report.text import render
 
@@ -159,14 +155,13 @@ def check(
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What came of fixing a model.
+    """Result of fixing a model.
 
     Attributes:
-        model: the fixed model as it was given: a path, a ModelProto or a graph of onnx-graphsurgeon; None
-            where nothing was done.
-        applied: what was done, in order.
-        refused: what was not done, and why.
-        reports: the findings that are left, a report a target.
+        model: the fixed model, as a path, ModelProto or graph like the argument; None if unchanged.
+        applied: the applied fixes, in order.
+        refused: the skipped fixes, with reasons.
+        reports: the remaining findings, one report for each target.
     """
 
     model: Any
@@ -184,23 +179,23 @@ def fix(
     verify: bool = False,
     **keywords: Unpack[Keywords],
 ) -> Fix:
-    """Rewrite a model so that findings are gone.
+    """Apply automatic fixes to a copy of a model.
 
-    What the model's own metadata suppresses is not rewritten, as with ``trtlint fix``.
+    Findings that the metadata of the model suppresses are not fixed, as in ``trtlint fix``.
 
     Args:
         model: a path, an ``onnx.ModelProto``, or a graph of onnx-graphsurgeon; it is not changed.
-        target: as of :func:`lint`.
-        out: for a path, the file to write; ``MODEL.fixed.onnx`` beside the model if left out.
-        unsafe: whether rewrites that change results by choice are made.
-        verify: whether what each rewrite changes is computed before and after; what differs is not done.
-        **keywords: as of :func:`lint`; with ``ranges``, what must be is kept in FP32.
+        target: as in :func:`lint`.
+        out: the file to write if ``model`` is a path; ``MODEL.fixed.onnx`` by default.
+        unsafe: whether to apply rewrites that intentionally change results.
+        verify: whether to run each rewritten part before and after, and skip rewrites that differ.
+        **keywords: as in :func:`lint`; with ``ranges``, nodes that need FP32 are kept in FP32.
 
     Raises:
-        ModelError: the model cannot be read, or the checker refuses the fixed one.
-        MeasurementError: ``ranges`` is no measurement, one of another model, or names nothing to keep.
+        ModelError: the model cannot be read, or the fixed model is invalid.
+        MeasurementError: ``ranges`` is invalid, measures another model, or names no node to keep.
         OSError: a file cannot be read or written.
-        ArgumentError, SettingError, FileError, ExperimentError: as :func:`lint`.
+        ArgumentError, SettingError, FileError, ExperimentError: as in :func:`lint`.
     """
     import tempfile
 
@@ -235,9 +230,9 @@ def fix(
         result: Any = None
         with _named(path):
             source = read_source(path)
+            unsafe = own.get("unsafe", False)
             with limit_work(path, allowance=source.allowance()):
-                judge = judging(case, Review())
-                fixed = fix_file(source, judge, unsafe=own.get("unsafe", False), prove=prove, keep=keep)
+                fixed = fix_file(source, judging(case, Review()), unsafe=unsafe, prove=prove, keep=keep)
             if fixed.fault:
                 raise ModelError(f"the fixed model is not valid: {fixed.fault}")
             if fixed.changed:
@@ -258,18 +253,18 @@ def upgrade(
     product: Literal["tensorrt", "tensorrt-rtx"] = "tensorrt",
     **keywords: Unpack[Keywords],
 ) -> Upgrade:
-    """Compare what TensorRT makes of a model from one version to another.
+    """Compare the findings of a model from one TensorRT version to another.
 
     Args:
         model: the file.
-        first: the version in use, such as ``"8.6"``.
-        last: the version to move to; the newest known one if left out.
-        product: the product that both are of.
-        **keywords: as of :func:`lint`, without ``trt`` and ``rtx``.
+        first: the current version, such as ``"8.6"``.
+        last: the new version; the newest known one by default.
+        product: the product that both versions belong to.
+        **keywords: as in :func:`lint`, without ``trt`` and ``rtx``.
 
     Raises:
         ModelError, OSError: the model cannot be read.
-        ArgumentError, SettingError, FileError: as :func:`lint`.
+        ArgumentError, SettingError, FileError: as in :func:`lint`.
     """
     from trtlint.engine.upgrade import targets, upgrade
     from trtlint.knowledge.releases import minors
@@ -277,12 +272,12 @@ def upgrade(
     own = read({"last": last, "product": product})
     first, product = read_one("first", first), own.get("product", "tensorrt")
     if "trt" in keywords or "rtx" in keywords:
-        raise SettingError("the versions of an upgrade are its first and its last: leave out trt and rtx")
+        raise SettingError("trt and rtx cannot be used here; give the versions as first and last")
     case = one_case(model, None, keywords)
     base = replace(case.built_for[0], product=product, version=None, previous=None)
     way = targets(base, first, own.get("last", minors(product)[-1]))
     if len(way) < 2:
-        raise SettingError(f"{first} and {last} are one release line: nothing is upgraded")
+        raise SettingError(f"{first} and {last} are the same release line; name two different ones")
     with _named(case.path):
         opened = case.open()
         found = tuple(map(folded, case.reviewed(map(opened.evaluate, way), Review())))
@@ -291,11 +286,11 @@ def upgrade(
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What came of measuring a model.
+    """Result of measuring a model.
 
     Attributes:
         measurement: the figures, for the keyword ``ranges`` of other functions.
-        report: the findings about them, and about the model with them as evidence.
+        report: the findings, with the figures as evidence.
     """
 
     measurement: Measurement
@@ -305,7 +300,7 @@ class Measured:
         """Write the figures to a file, for ``trtlint lint --ranges``.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         from trtlint.files.replace import replace_text
         from trtlint.measurement.measurement import to_data
@@ -329,29 +324,29 @@ def measure(
     memory: int | None = None,
     **keywords: Unpack[Keywords],
 ) -> Measured:
-    """Measure what FP16 does to a model, on a CPU.
+    """Measure the effect of FP16 on a model, on the CPU.
 
     Args:
         model: the file.
-        target: as of :func:`lint`; the type that is measured counts as asked for.
-        inputs: ``.npz`` files, a batch each; made-up inputs if left out.
+        target: as in :func:`lint`, plus the measured type.
+        inputs: ``.npz`` files with one batch each; generated inputs by default.
         load_inputs: inputs that Polygraphy saved.
-        data_loader_script: ``FILE.py:FUNCTION``, which yields inputs as for Polygraphy; it is run.
-        type: the type; a file with tensors in 16 bits sets it itself.  ``all`` measures FP16 and compares it
-            with the others.
-        rehearse: whether to compute the outputs in that type.
-        batches: the greatest number of batches.
-        bound: the greatest error of an output within tolerance.
-        thorough: whether to search on until no node can leave the set to keep in FP32.
-        seconds: the time limit; by default enough for the size of the model.
-        memory: the limit of memory in bytes; by default as much as the model may need.
-        **keywords: as of :func:`lint`, for the report.
+        data_loader_script: ``FILE.py:FUNCTION``, which yields inputs as for Polygraphy; trtlint runs it.
+        type: the type to measure. A model with 16-bit tensors sets it itself. ``all`` measures FP16 and
+            compares it with the other types.
+        rehearse: whether to simulate that type and compute the output errors.
+        batches: the largest number of batches.
+        bound: the largest error of an output that passes.
+        thorough: whether to search until no node can leave the set to keep in FP32.
+        seconds: the time limit; by default it depends on the size of the model.
+        memory: the memory limit in bytes; by default it depends on the size of the model.
+        **keywords: as in :func:`lint`, for the report.
 
     Raises:
         ExperimentError: ONNX Runtime is not installed, or the model cannot be measured.
         InputsError: the inputs cannot be used.
         ModelError, OSError: the model cannot be read.
-        ArgumentError, SettingError, FileError: as :func:`lint`.
+        ArgumentError, SettingError, FileError: as in :func:`lint`.
     """
     from trtlint.engine.evidence.ranges import RangeEvidence
     from trtlint.measurement.measure import Request, limits_for, measure
@@ -396,7 +391,7 @@ def measure(
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Name the file in the message of what is wrong with it."""
+    """Add the file name to the message of an error."""
     try:
         yield
     except UnreadableError as error:

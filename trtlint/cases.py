@@ -1,4 +1,4 @@
-"""Cases from the keywords of the Python API, which are those of the command line."""
+"""Cases from the keywords of the Python API."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ if TYPE_CHECKING:
 AnyPath = str | os.PathLike[str]
 Texts = str | Iterable[str]
 _SELECTORS = ("select", "extend_select", "ignore")
+_DRY = ("dry_build", "dry_parse", "compare")
 
 
 class Keywords(TypedDict, total=False):
-    """The keywords that all functions share; each means what the option of the command line means.
+    """Keywords that all functions share, with the meaning of the command-line options.
 
-    What is not given about the target is unknown, not off.
+    Unspecified settings of the target are unknown, not off.
     """
 
     trt: Texts
@@ -55,7 +56,7 @@ class Keywords(TypedDict, total=False):
     rtx: Texts
     """TensorRT-RTX versions, such as ``"1.4"``."""
     gpu: str
-    """A GPU such as ``"L4"`` or ``"sm89"``, or several: ``"sm75,sm89"``."""
+    """GPU, such as ``"L4"`` or ``"sm89"``, or several: ``"sm75,sm89"``."""
     fp16: bool
     bf16: bool
     int8: bool
@@ -64,15 +65,15 @@ class Keywords(TypedDict, total=False):
     strongly_typed: bool
     tf32: bool
     plugins: Texts
-    """Plugins that the build loads besides TensorRT's own."""
+    """Operators that plugins of the build provide, besides TensorRT's own plugins."""
     rules: Iterable[Rule]
-    """The rules to apply, from :func:`trtlint.load_rules`; by default those that come with trtlint."""
+    """Rules from :func:`trtlint.load_rules`; by default the built-in rules."""
     select: Texts
-    """Only these rules: ids, id prefixes, names or groups."""
+    """Run only these rules: ids, id prefixes, names or groups."""
     extend_select: Texts
-    """These rules as well."""
+    """Run these rules in addition."""
     ignore: Texts
-    """Not these rules."""
+    """Skip these rules."""
     preview: bool
     """Also run preview rules."""
     command: AnyPath
@@ -82,21 +83,21 @@ class Keywords(TypedDict, total=False):
     layers: AnyPath
     """The layers of the engine, or the engine."""
     profile: AnyPath
-    """The times of the layers."""
+    """The layer times (``trtexec --exportProfile``)."""
     record: BuildRecord
-    """The files of a build, from :func:`trtlint.read_build`, in place of the three."""
+    """The files of a build, from :func:`trtlint.read_build`, instead of log, layers and profile."""
     ranges: AnyPath | Measurement
-    """The measurement of the model, from :func:`trtlint.measure` or the file that the command wrote."""
+    """The measurement of the model, from :func:`trtlint.measure` or a file of ``trtlint measure -o``."""
     weights: bool
-    """Read all weights: NaN, infinity, values beyond FP16."""
+    """Check all weights for NaN, infinity and values outside FP16."""
     dry_build: bool | str
-    """Ask NVIDIA's parser and builder, without a GPU: True, ``"parse"`` for the parser alone, or the release
-    of TensorRT-RTX that must be installed, such as ``"1.7.1"``."""
+    """Run NVIDIA's parser and builder, without a GPU: True, ``"parse"`` for the parser only, or the required
+    release of TensorRT-RTX, such as ``"1.7.1"``."""
     dry_parse: bool
-    """Ask the parser alone, which needs no shapes."""
+    """Run NVIDIA's parser only, which needs no shapes."""
     compare: bool | AnyPath | Iterable[AnyPath]
-    """Compute the parsed network on a CPU and compare it with ONNX Runtime: True for made-up inputs,
-    ``"probe"`` for inputs that probe edge cases, or ``.npz`` files and folders of them."""
+    """Compute the parsed network on the CPU and compare it with ONNX Runtime: True for generated inputs,
+    ``"probe"`` for edge cases, or ``.npz`` files and folders of them."""
     shapes: Texts | Mapping[str, Sequence[int]]
     """The input shapes of a dry build: ``"x:1x3x224x224"`` or ``{"x": (1, 3, 224, 224)}``."""
     rtx_path: AnyPath
@@ -106,9 +107,10 @@ class Keywords(TypedDict, total=False):
     dry_build_memory: int
     """The memory limit of one dry build, in bytes."""
     dry_build_logs: AnyPath
-    """The folder that gets the log and the result of a dry build."""
+    """The folder for the log and the result of a dry build."""
     ep: Provider
-    """Divide the model as this provider of ONNX Runtime does, ``"tensorrt"`` or ``"nv-tensorrt-rtx"``."""
+    """Execution provider of ONNX Runtime that partitions the model, ``"tensorrt"`` or
+    ``"nv-tensorrt-rtx"``."""
     ep_options: Mapping[str, object]
     """Options of the provider, such as ``{"trt_min_subgraph_size": 5}``."""
     torch_tensorrt: str
@@ -122,7 +124,7 @@ class Keywords(TypedDict, total=False):
     options: Mapping[str, Any]
     """Arguments of ``torch_tensorrt.dynamo.compile`` for ``dry_build`` of a program."""
     isolated: bool
-    """Ignore suppressions that a model carries in its own metadata."""
+    """Ignore suppressions in the metadata of models."""
     min_confidence: Confidence
     """Hide findings below this confidence."""
 
@@ -140,13 +142,12 @@ def cases(
     target: Target | Sequence[Target] | None,
     keywords: Mapping[str, object],
 ) -> Iterator[NamedCase]:
-    """Yield the cases of some models; without a model, that of a build.
+    """Yield the cases of models, or of a build without a model.
 
     Raises:
-        ArgumentError: there is no such keyword, it has a wrong value, or ``path`` is neither a path nor a
-            model.
-        SettingError: a keyword has a value that cannot be used.
-        FileError: a file that a keyword names cannot be used.
+        ArgumentError: a keyword is unknown or has a wrong type, or ``path`` is neither a path nor a model.
+        SettingError: a keyword has an invalid value, such as an unknown release.
+        FileError: the file of a keyword cannot be used, or measures another model.
     """
     given = _Given(target, keywords)
     if given.for_torch:
@@ -171,8 +172,8 @@ def one_case(model: Any, target: Target | Sequence[Target] | None, keywords: Map
     """Return the case of one model.
 
     Raises:
-        ArgumentError: ``model`` is a folder, several models or none, or as :func:`cases` raises it.
-        SettingError, FileError: as :func:`cases` raises them.
+        ArgumentError: ``model`` is not exactly one model, or as :func:`cases`.
+        SettingError, FileError: as :func:`cases`.
     """
     if isinstance(model, str | os.PathLike | bytes):
         model = read_file("model", model)
@@ -205,14 +206,14 @@ class _Given:
         self._commands = self._provider_command() or self._commands
         self._files: BuildFiles = {kind: keywords[kind] for kind in WITNESSES if kind in keywords}
         if self._files and "record" in keywords:
-            raise SettingError("record is a build that was read: leave out log, layers and profile")
+            raise SettingError("record already holds the build; omit log, layers and profile")
         if self.has_build and self._level is not None:
-            asked = next(name for name in ("dry_build", "dry_parse", "compare") if keywords.get(name))
-            raise SettingError(f"a real build says more than a dry one: leave out {asked}, or the build")
+            asked = next(name for name in _DRY if keywords.get(name))
+            raise SettingError(f"{asked} cannot be used with the files of a real build; omit one of the two")
 
     @property
     def _level(self) -> Level | None:
-        """How far a dry build goes, None for no dry build; as on the command line."""
+        """The level of the dry build; None without one."""
         wanted = self._keywords.get("dry_build", False)
         if wanted == "parse" or self._keywords.get("dry_parse"):
             return "parse"
@@ -220,16 +221,16 @@ class _Given:
 
     @property
     def for_torch(self) -> bool:
-        """Whether scripts or exported programs for Torch-TensorRT are linted."""
+        """Whether to lint scripts or exported programs for Torch-TensorRT."""
         return "torch_tensorrt" in self._keywords
 
     @property
     def has_build(self) -> bool:
-        """Whether there is a build."""
+        """Whether files of a build are given."""
         return bool(self._files) or "record" in self._keywords
 
     def _provider_command(self) -> tuple[BuildCommand, ...]:
-        """Return the options of a provider as a build command; none where a command was given."""
+        """Return the options of a provider as a build command; none if a command was given."""
         provider, options = self._keywords.get("ep"), self._keywords.get("ep_options")
         if provider is None and options:
             raise ArgumentError("ep_options needs ep")
@@ -240,25 +241,20 @@ class _Given:
         return (of_options(provider, options or {}),)
 
     def case(self, path: Path, source: Address | MemoryModel | None = None) -> Case:
-        """The case of one model."""
+        """Return the case of one model."""
         evidence, problems = self._build(path)
         found = (*evidence, *self._found_out(path, source))
         return self._case(path, (*found, *self._partition(path, found)), problems, source=source)
 
     def alone(self) -> NamedCase:
-        """The case of a build without a model."""
+        """Return the case of a build without a model."""
         evidence, problems = self._build(Path())
         files = (file for each in evidence for file in each.files)
         path = Path(next(files, problems[0].path if problems else ""))
         return NamedCase(self._case(path, evidence, problems, alone=True), str(path))
 
     def torch(self, path: Any) -> Iterator[NamedCase]:
-        """Yield the cases of scripts and programs for Torch-TensorRT.
-
-        Raises:
-            SettingError: the release is not known.
-            TypeError: ``path`` is neither a path nor an exported program.
-        """
+        """Yield the cases of scripts and programs for Torch-TensorRT."""
         from trtlint.runs.torchcases import program_saved, torch_cases
 
         with program_saved(path) as (paths, own):
@@ -269,14 +265,10 @@ class _Given:
                 yield NamedCase(replace(case, targets=targets), NAME if own else str(each))
 
     def require_here(self, address: Address) -> None:
-        """Refuse what can only be done with models of this machine.
-
-        Raises:
-            SettingError: it is asked for.
-        """
-        for name in ("ranges", "dry_build", "dry_parse", "compare"):
+        """Refuse keywords that need a local model."""
+        for name in ("ranges", *_DRY):
             if self._keywords.get(name):
-                raise SettingError(f"{address.name}: {name} needs the model here: download it")
+                raise SettingError(f"{address.name}: {name} needs a local model; download it first")
 
     def _case(
         self,
@@ -313,11 +305,13 @@ class _Given:
         if target is None:
             return tuple(targets_of(options))
         if options != TargetOptions():
-            raise SettingError("the target is given twice: as target, and by keywords such as trt or fp16")
+            raise SettingError(
+                "the target is given twice; use either target or keywords such as trt and fp16"
+            )
         return tuple(read_one("target", target))
 
     def _command_for(self, file: Path) -> BuildCommand | None:
-        """The command that builds a model, or the configuration of Triton beside it."""
+        """Return the command that builds a model, or its Triton configuration as a command."""
         if not self._commands and (config := config_beside(file)) is not None:
             return read_config(config)
         return next(iter(commands_for(file, self._commands)), None)
@@ -351,10 +345,8 @@ class _Given:
     ) -> Iterator[Evidence | PendingEvidence]:
         if self._level is not None:
             if source is not None:
-                asked = next(
-                    name for name in ("dry_build", "dry_parse", "compare") if self._keywords.get(name)
-                )
-                raise SettingError(f"{path}: {asked} needs a file: save the model")
+                asked = next(name for name in _DRY if self._keywords.get(name))
+                raise SettingError(f"{path}: {asked} needs a file; save the model first")
             yield self._dry_job(path, self._level)
         ranges = self._keywords.get("ranges")
         if ranges is not None:
@@ -391,16 +383,14 @@ class _Given:
 
 
 def _measurement(given: AnyPath | Measurement, model: Path | None) -> Measurement:
-    """A measurement, which must be one of the model where that is a file.
-
-    Raises:
-        MeasurementError: the file holds none, or it was measured on another model.
-    """
+    """Return a measurement, which must belong to the model if the model is a file."""
     from trtlint.measurement.identity import digest
     from trtlint.measurement.measurement import Measurement, MeasurementError, read_measurement
 
     found = given if isinstance(given, Measurement) else read_measurement(Path(given))
     if model is not None and found.digest != digest(model):
         name = found.path if isinstance(given, Measurement) else os.fspath(given)
-        raise MeasurementError(f"{name}: measured on another model ({found.path}, or what it was then)")
+        raise MeasurementError(
+            f"{name}: measures another model, or an older version of {found.path}; measure again"
+        )
     return found

@@ -1,7 +1,7 @@
 """The command line.
 
-Only click is imported here; each command imports what it needs when it runs, so that help and
-usage errors cost little.
+Only click is imported here. Each command imports its modules when it runs, so help and usage
+errors are fast.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ from trtlint.commands.arguments import (
     target_options,
 )
 from trtlint.commands.convertoptions import convert_command
-from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_options
+from trtlint.commands.dryoptions import LintCommand, take_dry_options
 from trtlint.commands.epoptions import ep_options, take_ep_options
 from trtlint.commands.fixoptions import fix_options, given
 from trtlint.commands.group import Main
+from trtlint.commands.lintoptions import lint_options
 from trtlint.commands.measureoptions import measure_options
 from trtlint.commands.starting import doctor, init
-from trtlint.commands.torchoptions import take_torch_options, torch_options
+from trtlint.commands.torchoptions import take_torch_options
 from trtlint.policy.options import LintOptions
-from trtlint.report.formats import FORMATS
 
 _HELP = {"help_option_names": ["-h", "--help"]}
+_FORMAT = "Format of the report on standard output (default: text)."
 
 
 @click.group(cls=Main, context_settings=_HELP, no_args_is_help=True)
 @click.version_option(__version__, message="trtlint %(version)s")
 def cli() -> None:
-    """Tell what TensorRT will get wrong, refuse or run slowly in an ONNX model, before it is built.
+    """Find what TensorRT will compute wrongly, reject or run slowly in an ONNX model, before the build.
 
     Anything you don't specify is treated as unknown. trtlint counts the findings that depend on it and
     names the option that would decide them.
@@ -53,91 +54,16 @@ def cli() -> None:
     """  # noqa: D301 - click's mark of lines that stay
 
 
-@cli.command(cls=LintCommand, context_settings=_HELP, short_help="Lint models; what `trtlint PATH...` does.")
+@cli.command(cls=LintCommand, context_settings=_HELP, short_help="Lint models (the default command).")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path())
 @target
 @RULES
-@click.option("--select", multiple=True, metavar="RULE,...", help=f"Only these: {SELECTORS}")
-@click.option(
-    "--extend-select",
-    multiple=True,
-    metavar="RULE,...",
-    help="Run these rules in addition to the configured ones.",
-)
-@click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Not these: {SELECTORS}")
-@PREVIEW
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(FORMATS),
-    help="Format of the report on standard output (default: full).",
-)
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT[:FILE]",
-    help="Write another report in this format, to a file or to standard output; repeatable.",
-)
-@click.option(
-    "--source-root",
-    metavar="DIR",
-    help="Folder below which the exported Python code lies, if the exporter's paths do not say so.",
-)
-@click.option("--statistics", is_flag=True, help="Also count models and places for each rule.")
-@click.option(
-    "-q", "--quiet", is_flag=True, help="Print findings and errors only; for several models, one line each."
-)
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "note", "never"]),
-    help="Lowest severity that makes the command fail (default: error).",
-)
-@click.option(
-    "--min-confidence",
-    type=click.Choice(["confirmed", "high", "medium", "low"]),
-    help="Hide findings below this confidence; they are still counted (default: low).",
-)
-@click.option(
-    "--ranges",
-    multiple=True,
-    metavar="FILE",
-    help="What `trtlint measure` wrote of a model; repeatable.",
-)
-@click.option("--weights", is_flag=True, help="Also read all weights: NaN, infinity, what FP16 cannot hold.")
-@BUILD
-@build_file_options
-@dry_options
-@torch_options
-@ep_options
-@click.option("--config", metavar="FILE", help="Use this configuration instead of the nearest to each model.")
-@click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
-@click.option("--show-settings", is_flag=True, help="Print the settings of each file, and lint nothing.")
-@click.option("--baseline", metavar="FILE", help="Ignore findings recorded in this file.")
-@click.option("--write-baseline", metavar="FILE", help="Record all findings in this file as known.")
-@click.option("--update-baseline", is_flag=True, help="Remove findings from the baseline that are gone.")
-@click.option("--exit-zero", is_flag=True, help="Return exit code 0, also with findings.")
-@click.option("--show-conditional", is_flag=True, help="Also show findings that depend on unset options.")
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=0),
-    default=1,
-    metavar="N",
-    help="Number of worker processes (0: one per CPU; default: 1).",
-)
-@click.option("--executor", metavar="dask://HOST:PORT", help="Lint on the workers of a Dask cluster.")
-@click.option("--cache/--no-cache", default=True, help="Reuse results of earlier runs, and keep new ones.")
-@click.option("--cache-dir", metavar="DIR", help="Folder for these results.")
-@click.option("--require-lfs", is_flag=True, help="Fail on Git LFS pointers instead of skipping them.")
-@click.option(
-    "--explain-miss", nargs=2, metavar="RULE NODE", help="Explain why a rule does not report a node."
-)
+@lint_options
 def lint(**options: Any) -> int:
-    """Lint ONNX files, and folders searched for them.
+    """Lint ONNX files and all ONNX files in folders.
 
-    Exit code: 0 clean, 1 findings at or above --fail-on, 2 wrong usage or rule file, 3 a file that
-    cannot be read or not searched to the end, 4 a bug in trtlint.
+    Exit code: 0 clean, 1 findings at or above --fail-on, 2 invalid usage or rule file, 3 a file that
+    cannot be read or searched completely, 4 a bug in trtlint.
     """
     from trtlint.commands.lint import run_lint
 
@@ -153,15 +79,15 @@ def lint(**options: Any) -> int:
     )
 
 
-@cli.command(context_settings=_HELP, short_help="Rewrite models so that findings are gone.")
+@cli.command(context_settings=_HELP, short_help="Apply automatic fixes to models.")
 @click.argument("paths", nargs=-1, required=True, metavar="MODEL...")
 @click.option(
-    "-o", "--output", metavar="FILE", help="The fixed model (default: MODEL.fixed.onnx, beside the model)."
+    "-o", "--output", metavar="FILE", help="Write the fixed model here (default: MODEL.fixed.onnx)."
 )
 @target
 @RULES
-@click.option("--select", multiple=True, metavar="RULE,...", help=f"Only these: {SELECTORS}")
-@click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Not these: {SELECTORS}")
+@click.option("--select", multiple=True, metavar="RULE,...", help=f"Fix only these rules: {SELECTORS}")
+@click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Skip these rules: {SELECTORS}")
 @PREVIEW
 @fix_options
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
@@ -169,23 +95,23 @@ def lint(**options: Any) -> int:
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
     default=None,
-    help="Mildest finding left that gives exit code 1 (default: error).",
+    help="Lowest severity of a remaining finding that makes the command fail (default: error).",
 )
 @BUILD
 @build_file_options
 @ep_options
-@click.option("--config", metavar="FILE", help="Use this configuration instead of the nearest to each model.")
-@click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
+@click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one.")
+@click.option("--isolated", is_flag=True, help="Ignore configuration files and suppressions in models.")
 def fix(**options: Any) -> int:
-    """Rewrite ONNX models so that findings are gone, and write them beside their sources.
+    """Apply automatic fixes to ONNX models and write the fixed copies.
 
-    Each rewrite is linted again; one whose finding stays, or that brings another as grave, is taken
-    back. One with which the whole model is invalid, or worse in --verify, is withdrawn alone. The source
-    is never changed, and weights are copied as they are.
+    trtlint lints the model again after each rewrite. It reverts a rewrite that does not remove its
+    finding, adds an equally severe one, makes the model invalid, or fails --verify. The original model
+    is never changed, and weights are copied unchanged.
 
-    Exit code: 0 nothing left at or above --fail-on, 1 findings left, or what --verify or
-    --verify-build was to prove could not be told, 2 wrong usage or inputs, 3 a file that cannot be
-    read, or is not written, 4 a bug in trtlint.
+    Exit code: 0 no remaining finding at or above --fail-on, 1 findings remain or --verify or
+    --verify-build was inconclusive, 2 invalid usage or inputs, 3 a file cannot be read or written,
+    4 a bug in trtlint.
 
     \b
     trtlint fix model.onnx -o fixed.onnx --trt 10.7 --gpu L4 --diff
@@ -200,39 +126,57 @@ def fix(**options: Any) -> int:
     return run_fix(FixOptions(lint, as_json=as_json, **own))
 
 
-@cli.command(context_settings=_HELP, short_help="Say what moving models to another version changes.")
+@cli.command(context_settings=_HELP, short_help="Report what an upgrade of TensorRT changes for models.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--from", "first", required=True, metavar="VERSION", help="The version in use, such as 8.6.")
-@click.option("--to", "last", metavar="VERSION", help="The version to move to (default: the newest known).")
-@click.option("--product", type=click.Choice(["tensorrt", "tensorrt-rtx"]), default="tensorrt")
+@click.option("--from", "first", required=True, metavar="VERSION", help="Current version, such as 8.6.")
+@click.option("--to", "last", metavar="VERSION", help="New version (default: the newest known).")
+@click.option(
+    "--product",
+    type=click.Choice(["tensorrt", "tensorrt-rtx"]),
+    default="tensorrt",
+    help="Product that both versions belong to (default: tensorrt).",
+)
 @build_options
 @BUILD
 @RULES
-@click.option("--select", multiple=True, metavar="RULE,...", help=f"Only these: {SELECTORS}")
-@click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Not these: {SELECTORS}")
+@click.option("--select", multiple=True, metavar="RULE,...", help=f"Run only these rules: {SELECTORS}")
+@click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Skip these rules: {SELECTORS}")
 @PREVIEW
-@click.option("--format", "format_", type=click.Choice(["text", "json", "markdown", "html"]), default="text")
-@click.option("--output", "outputs", multiple=True, metavar="FORMAT:FILE", help="Also to a file; repeatable.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "markdown", "html"]),
+    default="text",
+    help=_FORMAT,
+)
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT:FILE",
+    help="Also write the report to a file; repeatable.",
+)
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
     default="never",
-    help="Mildest finding about the graph at the end of the way that gives exit code 1.",
+    help="Lowest severity of a graph finding in the new version that makes the command fail "
+    "(default: never).",
 )
 @click.option(
     "-q",
     "--quiet",
     is_flag=True,
-    help="Only the matrix of refusals, what models have in common, and a line for each.",
+    help="Print only the support matrix, the common changes and one line for each model.",
 )
-@click.option("--config", metavar="FILE", help="Use this configuration instead of the nearest to each model.")
-@click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
+@click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one.")
+@click.option("--isolated", is_flag=True, help="Ignore configuration files and suppressions in models.")
 @click.option("--show-conditional", is_flag=True, help="Also show findings that depend on unset options.")
 def upgrade(**options: Any) -> int:
-    """Say what moving ONNX models from one version to another changes, step by step.
+    """Report what an upgrade of TensorRT changes for ONNX models, version by version.
 
-    What is fixed, what newly breaks, what must change in the graph, in the build command and in the
-    code that runs the engine, and which version of the range is the safest for the model.
+    The report lists fixed and new problems, and the changes that the graph, the build command and the
+    runtime code need. It recommends the safest version of the range.
 
     \b
     trtlint upgrade model.onnx --from 8.6 --to 11.4 --gpu L4 --build build.sh
@@ -246,22 +190,26 @@ def upgrade(**options: Any) -> int:
     )
 
 
-@cli.command(cls=LintCommand, context_settings=_HELP, short_help="Tell what FP16 does to a model, on a CPU.")
+@cli.command(
+    cls=LintCommand, context_settings=_HELP, short_help="Measure the effect of FP16 on a model, on the CPU."
+)
 @click.argument("model", metavar="MODEL")
 @measure_options
 @target
 @click.option("-o", "--output", metavar="FILE", help="Also write the measurement to this file, as JSON.")
-@click.option("--format", "format_", type=click.Choice(["text", "json", "html"]), default="text")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json", "html"]), default="text", help=_FORMAT
+)
 def measure(**options: Any) -> int:
-    """Tell what FP16 does to a model: ranges of its tensors, the error at its outputs, what to keep in FP32.
+    """Measure the effect of FP16 on a model: tensor ranges, output errors, and nodes to keep in FP32.
 
-    The model is run on the CPU with ONNX Runtime (pip install 'trtlint[measure]'), no GPU is needed.
+    trtlint runs the model on the CPU with ONNX Runtime (pip install 'trtlint[measure]'). No GPU is needed.
 
     \b
     trtlint measure model.onnx --inputs batch.npz -o ranges.json
 
-    Exit code: 0 the outputs are good in every build, 1 they are not or it depends on the build, 2 wrong
-    usage or inputs, 3 the model cannot be read, run or measured, 4 a bug in trtlint.
+    Exit code: 0 all outputs are within tolerance in every build, 1 some are not or it depends on the
+    build, 2 invalid usage or inputs, 3 the model cannot be read, run or measured, 4 a bug in trtlint.
     """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.measure import MeasureOptions, run_measure
 
@@ -273,16 +221,18 @@ def measure(**options: Any) -> int:
 cli.add_command(convert_command)
 
 
-@cli.command(context_settings=_HELP, short_help="Show what trtlint sees in a model.")
+@cli.command(context_settings=_HELP, short_help="Show the facts that trtlint finds in a model.")
 @click.argument("paths", metavar="PATH...", nargs=-1)
 @build_file_options
 @BUILD
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only facts of this kind; repeatable.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--kind", "kinds", multiple=True, metavar="KIND", help="Show only facts of this kind; repeatable."
+)
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help=_FORMAT)
 def facts(**options: Any) -> int:
-    """Show the facts of an ONNX file, and of what a build of it left behind: what rules look at.
+    """Show the facts that rules match: from an ONNX file and the files of its build.
 
-    With the layers of the engine, also where each node went: layer, precision, format and time.
+    With engine layers (--layers), also show the layer, precision, format and time of each node.
     """
     from trtlint.commands.facts import run_facts
 
@@ -296,13 +246,13 @@ def facts(**options: Any) -> int:
 @cli.command(context_settings=_HELP, short_help="List the rules.")
 @click.argument("selectors", nargs=-1, metavar="[RULE,...]...")
 @RULES
-@click.option("--statistics", is_flag=True, help="Count them, by group, ground, evidence and so on.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option("--statistics", is_flag=True, help="Count the rules by group, evidence and other properties.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help=_FORMAT)
 def rules(selectors: tuple[str, ...], rules: tuple[str, ...], *, statistics: bool, format_: str) -> int:
-    """List the rules: what they find, how grave it is, for which versions, and on what they rest.
+    """List the rules with their severity, versions and sources.
 
-    All of them, those in preview included, or those that ids, id prefixes, names or groups select:
-    `trtlint rules ACC PERF104 memory`.
+    Without arguments, list all rules, including preview rules. Select rules by id, id prefix, name or
+    group: `trtlint rules ACC PERF104 memory`.
     """
     from trtlint.commands.rules import run_rules
 
@@ -313,26 +263,26 @@ def rules(selectors: tuple[str, ...], rules: tuple[str, ...], *, statistics: boo
 @click.argument("key", metavar="ID|NAME")
 @RULES
 def rule(key: str, rules: tuple[str, ...]) -> int:
-    """Explain a rule: what it does, why it is a risk, which versions, how to fix it."""
+    """Explain a rule: what it finds, the risk, the versions and the fix."""
     from trtlint.commands.rules import run_rule
 
     return run_rule(key, rules)
 
 
-@cli.command(context_settings=_HELP, short_help="Write into a copy of a model that a finding is accepted.")
+@cli.command(context_settings=_HELP, short_help="Accept a finding in a copy of a model.")
 @click.argument("model", metavar="MODEL")
 @click.argument("rule", metavar="RULE")
-@click.option("--node", metavar="GLOB", help="Only at these nodes; `*` is any characters.")
-@click.option("--module", metavar="GLOB", help="Only in these modules, such as 'blocks.*.attn'.")
-@click.option("--reason", required=True, metavar="TEXT", help="Why it is accepted.")
-@click.option("--expires", metavar="DATE", help="The last day on which it is, as in 2027-03-31.")
-@click.option("--output", "-o", required=True, metavar="FILE", help="The copy.")
+@click.option("--node", metavar="GLOB", help="Accept only at these nodes; `*` matches any characters.")
+@click.option("--module", metavar="GLOB", help="Accept only in these modules, such as 'blocks.*.attn'.")
+@click.option("--reason", required=True, metavar="TEXT", help="Reason for accepting the finding.")
+@click.option("--expires", metavar="DATE", help="Last day of the suppression, such as 2027-03-31.")
+@click.option("--output", "-o", required=True, metavar="FILE", help="Write the copy here.")
 @RULES
 def suppress(**options: Any) -> int:
-    """Write a copy of MODEL whose metadata says that RULE's findings are accepted, and why.
+    """Write a copy of MODEL that suppresses the findings of RULE, with the reason in its metadata.
 
-    RULE is an id, an id prefix, a name or a group. Weights are copied as they are, whatever they take; the
-    entry is JSON under the metadata key trtlint.suppress. Reports go on counting what is accepted.
+    RULE is an id, an id prefix, a name or a group. Weights of any size are copied unchanged. The entry is
+    JSON in the metadata key trtlint.suppress. Reports still count suppressed findings.
 
     \b
     trtlint suppress vit.onnx ACC102 --module 'blocks.*.attn' --reason 'measured' -o copy.onnx
@@ -345,19 +295,19 @@ def suppress(**options: Any) -> int:
 @cli.command(context_settings=_HELP, short_help="Compare two scans of many models.")
 @click.argument("earlier", metavar="EARLIER")
 @click.argument("later", metavar="LATER")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help=_FORMAT)
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
     default="error",
-    help="Mildest new finding that gives exit code 1 (default: error).",
+    help="Lowest severity of a new finding that makes the command fail (default: error).",
 )
 def trend(earlier: str, later: str, format_: Any, fail_on: Any) -> int:
-    """Tell which findings are new and which are gone between two scans.
+    """Report new and removed findings between two scans.
 
-    EARLIER and LATER are what lint wrote with --output jsonl:FILE or --output parquet:FILE.
+    EARLIER and LATER are files that lint wrote with --output jsonl:FILE or --output parquet:FILE.
 
-    Exit code: 0 nothing new, 1 new findings at or above --fail-on, 3 a file that cannot be read.
+    Exit code: 0 no new findings, 1 new findings at or above --fail-on, 3 a file that cannot be read.
     """
     from trtlint.commands.trend import run_trend
 
@@ -366,13 +316,13 @@ def trend(earlier: str, later: str, format_: Any, fail_on: Any) -> int:
 
 @cli.command(context_settings=_HELP, short_help="Write a copy of a model without its weights.")
 @click.argument("model", metavar="MODEL")
-@click.option("--output", "-o", metavar="FILE", help="The copy; MODEL.skeleton.onnx beside it by default.")
-@click.option("--hide-names", is_flag=True, help="Replace the words in names; leave out texts and metadata.")
+@click.option("--output", "-o", metavar="FILE", help="Write the copy here (default: MODEL.skeleton.onnx).")
+@click.option("--hide-names", is_flag=True, help="Replace the words in names; remove texts and metadata.")
 def skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
-    """Write a copy of MODEL without its weights, to show a wrong or missed finding to others.
+    """Write a copy of MODEL without its weights, for a report of a false or missed finding.
 
-    The graph, types and shapes stay, and small tensors: whole numbers of at most a kilobyte, up to 16
-    other numbers. Names of operators stay in any case.
+    The copy keeps the graph, types, shapes, operator types and small tensors: integers of up to one
+    kilobyte, and up to 16 other numbers.
     """
     from trtlint.commands.skeleton import run_skeleton
 
@@ -382,9 +332,9 @@ def skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
 @cli.command(context_settings=_HELP, short_help="Run the examples of rule files.")
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 def test(paths: tuple[str, ...]) -> int:
-    """Run the examples in rule files, trtlint's own if no path is given.
+    """Run the examples in rule files (default: the built-in rules).
 
-    Exit code: 0 all hold, 1 one fails, 2 a rule file is wrong.
+    Exit code: 0 all examples pass, 1 an example fails, 2 a rule file is invalid.
     """
     from trtlint.commands.examples import run_examples
 
@@ -396,7 +346,7 @@ cli.add_command(doctor)
 
 
 def run(args: Sequence[str]) -> int:
-    """Run the command line; every error becomes one line on standard error and an exit code."""
+    """Run the command line and turn each error into one line and an exit code."""
     from trtlint.commands.ending import ended
 
     return ended(lambda: cli.main(list(args), prog_name="trtlint", standalone_mode=False))

@@ -31,7 +31,7 @@ def test_two_files_in_one_place_are_refused(
     out = tmp_path / "fixed.onnx"
     other = tmp_path / "." / "fixed.onnx"
     assert run([*FIX, str(EXAMPLE), "-o", str(out), option, str(other)]) == 2
-    assert capsys.readouterr().err == f"trtlint: 2 files are to be written to {out}: name each another\n"
+    assert capsys.readouterr().err == f"trtlint: {out}: is the output of 2 files; name different files\n"
     assert not out.exists()
 
 
@@ -77,7 +77,7 @@ def test_inputs_that_are_not_there_are_refused_before_anything_is_done(
     assert run([*words, "--verify"]) == 2
     assert capsys.readouterr().err == f"trtlint: {file}: No such file or directory\n"
     assert run(words) == 2
-    assert "inputs are for --verify, which is not given" in capsys.readouterr().err
+    assert "inputs need --verify" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -113,7 +113,7 @@ def test_what_an_earlier_run_made_is_not_fixed_again_and_another_model_is_not_re
         assert f"{model} -> {out}\n" in capsys.readouterr().out
     out.write_bytes(EXAMPLE.read_bytes())
     assert run([*FIX, str(tmp_path)]) == 2
-    assert f"{out} is to be fixed, and the fixed form of {model} would replace it" in capsys.readouterr().err
+    assert f"the fixed form of {model} would replace {out}, which is also given" in capsys.readouterr().err
     assert out.read_bytes() == EXAMPLE.read_bytes()
 
 
@@ -230,8 +230,8 @@ def test_a_process_that_is_told_to_end_does_so_and_leaves_nothing(tmp_path: Path
         (["--select", "ACC999"], "trtlint: no rule has the id, id prefix, name or group 'ACC999'"),
         (["--ranges", "no.json"], "trtlint: no.json: "),
         (["--html", "no/page.html"], "trtlint: --html: cannot write no/page.html: "),
-        (["-o", "no/fixed.onnx"], "trtlint: there is no folder no for the fixed model"),
-        (["-o", "vit.onnx"], "trtlint: vit.onnx is the model itself"),
+        (["-o", "no/fixed.onnx"], "trtlint: no/fixed.onnx: folder no does not exist; create it first"),
+        (["-o", "vit.onnx"], "trtlint: -o: vit.onnx is the model itself"),
     ],
 )
 def test_nothing_is_left_of_a_command_that_is_wrong(

@@ -119,9 +119,9 @@ def test_no_program_is_loaded_without_consent(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["build.py"], "give the release of Torch-TensorRT: --torch-tensorrt"),
+        (["build.py"], "needs a Torch-TensorRT release; add --torch-tensorrt"),
         (["build.py", "--torch-tensorrt", "1.4"], "unknown Torch-TensorRT release '1.4'"),
-        (["--build", "torch_tensorrt.compile(m)"], "give its release"),
+        (["--build", "torch_tensorrt.compile(m)"], "needs a release"),
         (["--build", "torch_tensorrt.compile(", "--torch-tensorrt", "2.13"], "not valid Python"),
         (["--torch-tensorrt", "2.13"], "no path given"),
         (["model.onnx", "--torch-tensorrt", "2.13"], "needs a Python script, a program"),

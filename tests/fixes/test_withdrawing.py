@@ -138,6 +138,6 @@ def test_the_command_writes_what_is_left_and_reports_it(
     (model,) = json.loads(capsys.readouterr().out)["models"]
     assert {each["fix"] for each in model["applied"]} >= {"fuse-softplus", "shift-logsumexp"}
     reasons = [each["reason"] for each in model["refused"]]
-    assert "withdrawn: with it, the whole model is worse (outputs: y1 is off)" in reasons
+    assert "withdrawn: this rewrite makes the whole model worse (outputs: y1 is off)" in reasons
     assert [each["good"] for each in model["verified"]] == [True]
     assert softplus(onnx.load(path.with_name("model.fixed.onnx"))) == {"y0", "y2"}

@@ -218,17 +218,17 @@ def test_the_command(work: Workspace, capsys: pytest.CaptureFixture[str]) -> Non
     capsys.readouterr()
     assert (
         run_with_error(work, capsys, *check, "--update-baseline")
-        == "trtlint: base.json: 1 dropped, 2 places left\n"
+        == "trtlint: base.json: removed 1, 2 places left\n"
     )
     assert (
         run_with_error(work, capsys, *check, "--update-baseline")
-        == "trtlint: base.json: 0 dropped, 2 places left\n"
+        == "trtlint: base.json: removed 0, 2 places left\n"
     )
     Path("models/a.onnx").unlink()
-    assert any("models/a.onnx is no longer there" in note for note in work.report(*check)["notes"])
+    assert any("models/a.onnx no longer exists" in note for note in work.report(*check)["notes"])
     assert (
         run_with_error(work, capsys, *check, "--update-baseline")
-        == "trtlint: base.json: 2 dropped, 0 places left\n"
+        == "trtlint: base.json: removed 2, 0 places left\n"
     )
 
 

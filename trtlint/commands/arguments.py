@@ -1,4 +1,4 @@
-"""Options that several commands share, and what their values become."""
+"""Options that several commands share, and their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def bundle(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
-    """Several options as one decorator; help lists them in this order."""
+    """Return one decorator for several options; help lists them in this order."""
 
     def decorate(command: _Command) -> _Command:
         for option in reversed(options):
@@ -26,7 +26,7 @@ def bundle(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
 
 
 def _switch(name: str, what: str, *spellings: str) -> Callable[[_Command], _Command]:
-    """An option that is on, off, or not given."""
+    """Return an option with three values: on, off and unset."""
     return click.option(f"--{name}/--no-{name}", *spellings, default=None, help=what)
 
 
@@ -34,19 +34,19 @@ RULES = click.option(
     "--rules",
     multiple=True,
     metavar="DIR",
-    help="Folder of rule files to use as well; repeatable.",
+    help="Also use the rule files in this folder; repeatable.",
 )
 
 SELECTORS = "ids, id prefixes, names or groups."
-"""What a selector may be."""
+"""The kinds of rule selectors, for option help."""
 
 PREVIEW = _switch("preview", "Also run preview rules.")
 
 BUILD = click.option(
     "--build",
     metavar="COMMAND|FILE",
-    help="The trtexec command that builds the model, a script with such commands, or Triton's "
-    "config.pbtxt: gives the precision, and is checked itself.",
+    help="Take the precision from this trtexec command, script with such commands, or Triton "
+    "config.pbtxt, and check the command itself.",
 )
 
 _TARGET: tuple[Callable[[Any], Any], ...] = (
@@ -54,32 +54,34 @@ _TARGET: tuple[Callable[[Any], Any], ...] = (
         "--trt",
         multiple=True,
         metavar="VERSION",
-        help="TensorRT to build with, such as 10.7 or a range 10.7..11.4; repeatable.",
+        help="TensorRT version, such as 10.7, or a range, such as 10.7..11.4; repeatable.",
     ),
     click.option(
         "--rtx",
         multiple=True,
         metavar="VERSION",
-        help="TensorRT-RTX to build with, such as 1.4; repeatable.",
+        help="TensorRT-RTX version, such as 1.4; repeatable.",
     ),
     click.option(
-        "--gpu", metavar="NAME|smNN,...", help="GPU to build for, such as L4 or sm89, or several: sm75,sm89."
+        "--gpu", metavar="NAME|smNN,...", help="Target GPU, such as L4 or sm89, or several: sm75,sm89."
     ),
-    _switch("fp16", "As trtexec's --fp16."),
-    _switch("bf16", "As trtexec's --bf16."),
-    _switch("int8", "As trtexec's --int8."),
-    _switch("fp8", "As trtexec's --fp8."),
-    _switch("best", "As trtexec's --best."),
-    _switch("strongly-typed", "As trtexec's --stronglyTyped.", "--stronglyTyped"),
-    _switch("tf32", "TF32 is on unless refused, as in trtexec.", " /--noTF32"),
+    _switch("fp16", "Build with FP16, as trtexec --fp16."),
+    _switch("bf16", "Build with BF16, as trtexec --bf16."),
+    _switch("int8", "Build with INT8, as trtexec --int8."),
+    _switch("fp8", "Build with FP8, as trtexec --fp8."),
+    _switch("best", "Build with all precisions, as trtexec --best."),
+    _switch(
+        "strongly-typed", "Build a strongly typed network, as trtexec --stronglyTyped.", "--stronglyTyped"
+    ),
+    _switch("tf32", "Allow TF32; on unless disabled, as in trtexec.", " /--noTF32"),
     click.option(
         "--plugins",
         multiple=True,
         metavar="NAME,...",
-        help="Plugins that the build loads besides TensorRT's own, by operator name; '' for none at all.",
+        help="Operators that plugins of the build provide, besides TensorRT's own plugins; '' for none.",
     ),
 )
-"""Options that describe the build, in trtexec's words.
+"""Options that describe the build, named as in trtexec.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html
 """
 
@@ -87,26 +89,26 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-prog
 _LEFT_BEHIND = tuple(
     click.option(f"--{kind}", metavar="FILE", help=words) for kind, words in WITNESSES.items()
 )
-"""Files that a build leaves behind; as paths they are told by their content."""
+"""Options for the files of a build; files given as paths are recognized by their content."""
 
 
 build_file_options = bundle(*_LEFT_BEHIND)
-"""The options that name what a build left behind."""
+"""The options for the files of a build."""
 
 target = bundle(*_TARGET)
-"""The options that say what is built for."""
+"""The options of the target."""
 
 build_options = bundle(*_TARGET[2:])
-"""The options that describe the build, the version apart."""
+"""The options of the target without the version."""
 
 
 def build_files(options: dict[str, Any]) -> BuildFiles:
-    """Take the options that name what a build left behind out of all options."""
+    """Remove the options for the files of a build from all options and return them."""
     return {kind: path for kind in WITNESSES if (path := options.pop(kind)) is not None}
 
 
 def target_options(options: dict[str, Any]) -> TargetOptions:
-    """Take the options that describe the build out of all options."""
+    """Remove the options of the target from all options and return them."""
     given = ((flag, options.pop(flag.replace("-", "_"))) for flag in get_args(Flag))
     flags = tuple((flag, value) for flag, value in given if value is not None)
     names = options.pop("plugins")

@@ -1,4 +1,4 @@
-"""``trtlint convert``: an FP32 model as a strongly typed FP16 or BF16 model."""
+"""``trtlint convert``: convert an FP32 model to a strongly typed FP16 or BF16 model."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from trtlint.runs.exits import Exit
 _DOING = {
     "reading": "reading the model",
     "ranges": "measuring ranges in FP32",
-    "search": "looking for operators to keep in FP32",
+    "search": "searching for nodes to keep in FP32",
     "writing": "writing the model",
-    "parser": "asking the parser of TensorRT-RTX",
+    "parser": "parsing with TensorRT-RTX",
     "builder": "building with TensorRT-RTX",
-    "rehearsal": "rehearsing the converted model",
+    "rehearsal": "simulating the converted model",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertOptions:
-    """What ``trtlint convert`` was asked for."""
+    """Options of ``trtlint convert``."""
 
     model: str
     type_: str
@@ -118,16 +118,16 @@ def run_convert(options: ConvertOptions) -> int:
 
 
 def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
-    """Return the types that a build command or a network script asks of layers; None for neither.
+    """Return the layer types that a build command or a network script sets; None without one.
 
     Raises:
-        click.UsageError: neither can be used.
+        click.UsageError: the command or script cannot be used, or both are given.
     """
     if options.network_script is not None:
         from trtlint.conversion.script import ScriptError, of_script
 
         if options.build is not None:
-            raise click.UsageError("--network-script and --build both set the types of layers: use one")
+            raise click.UsageError("--network-script cannot be used with --build: both set layer types")
         try:
             return of_script(model, options.network_script)
         except (ScriptError, ExperimentError) as error:
@@ -142,7 +142,7 @@ def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
 
 
 def _destination(model: Path, options: ConvertOptions) -> Path | None:
-    """Return the file to write, None for a dry run.
+    """Return the file to write; None for a dry run.
 
     Raises:
         click.UsageError: the file cannot be written there.
@@ -153,15 +153,15 @@ def _destination(model: Path, options: ConvertOptions) -> Path | None:
         return model.with_name(f"{model.stem}.{options.type_}{model.suffix}")
     out = Path(options.output)
     if out.exists() and model.exists() and out.samefile(model):
-        raise click.UsageError(f"{out} is the model itself: name another file")
+        raise click.UsageError(f"-o: {out} is the model itself; name another file")
     return out
 
 
 def _require_writable(file: Path | None, protected: Sequence[Path]) -> None:
-    """Refuse a file that cannot be written before anything is done.
+    """Refuse a file that cannot be written, before any work is done.
 
     Raises:
-        click.UsageError: it cannot.
+        click.UsageError: the file cannot be written.
     """
     if file is None:
         return
@@ -199,7 +199,7 @@ def _unreadable(problem: Problem) -> int:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None] | None]:
-    """Show what is being done, on a terminal."""
+    """Show the current step if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -11,12 +11,14 @@ from trtlint.commands.dryoptions import memory_size
 from trtlint.policy.options import MOST_SECONDS
 
 _options = bundle(
-    click.option("--to", "type_", type=click.Choice(["fp16", "bf16"]), required=True, help="The new type."),
+    click.option(
+        "--to", "type_", type=click.Choice(["fp16", "bf16"]), required=True, help="Type to convert to."
+    ),
     click.option(
         "-o",
         "--output",
         metavar="FILE",
-        help="The converted model (default: MODEL.fp16.onnx or MODEL.bf16.onnx, beside the model).",
+        help="Write the converted model here (default: MODEL.fp16.onnx or MODEL.bf16.onnx).",
     ),
     click.option(
         "--inputs",
@@ -33,13 +35,13 @@ _options = bundle(
     click.option(
         "--data-loader-script",
         metavar="FILE.py[:FUNCTION]",
-        help="Run this Python code, which yields inputs as Polygraphy's data loaders do.",
+        help="Run this Python code, which yields inputs like a Polygraphy data loader.",
     ),
     click.option(
         "--keep",
         multiple=True,
         metavar="NODE|OP|PATTERN",
-        help="Keep these operators in FP32: a name, an operator type, or a name with `*`; repeatable.",
+        help="Keep these nodes in FP32: a name, an operator type, or a name with `*`; repeatable.",
     ),
     click.option(
         "--io",
@@ -62,29 +64,35 @@ _options = bundle(
     click.option(
         "--verify-build",
         is_flag=True,
-        help="Build both models with TensorRT-RTX, which needs no GPU, and compare what is fused.",
+        help="Build both models with TensorRT-RTX and compare the fused layers; no GPU needed.",
     ),
-    click.option("--dry-run", is_flag=True, help="Write no model; do everything else."),
-    click.option("--diff", is_flag=True, help="Show the difference in the text notation of ONNX."),
-    click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text"),
-    click.option("--html", metavar="FILE", help="Also write the report as a page."),
+    click.option("--dry-run", is_flag=True, help="Do everything except writing the model."),
+    click.option("--diff", is_flag=True, help="Show the changes as a diff of the ONNX text format."),
+    click.option(
+        "--format",
+        "format_",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        help="Format of the report on standard output (default: text).",
+    ),
+    click.option("--html", metavar="FILE", help="Also write the report as an HTML page."),
     click.option(
         "--seconds",
         type=click.FloatRange(min=0, min_open=True, max=MOST_SECONDS),
         metavar="N",
-        help="Time limit of each run (default: 600 seconds and 0.25 seconds for each MB of the model).",
+        help="Time limit of each run in seconds (default: 600 plus 0.25 for each MB of the model).",
     ),
     click.option(
         "--memory",
         callback=memory_size,
         metavar="SIZE",
-        help="Memory limit, such as 32G (default: 8G and 8 times the model, at most 3/4 of the machine's).",
+        help="Memory limit, such as 32G (default: 8G plus 8 times the model, at most 3/4 of the machine).",
     ),
     BUILD,
     click.option(
         "--network-script",
         metavar="FILE.py:FUNCTION",
-        help="Run this function on the network: the precisions that it sets become types of the model.",
+        help="Run this function on the network, and use the layer precisions that it sets.",
     ),
     target,
 )
@@ -98,16 +106,16 @@ _options = bundle(
 @click.argument("model", metavar="MODEL")
 @_options
 def convert_command(**options: Any) -> int:
-    """Convert an FP32 model to a model with types of its own, as TensorRT 11 needs.
+    """Convert an FP32 model to a strongly typed FP16 or BF16 model, which TensorRT 11 requires.
 
-    Operators that need FP32 stay in FP32. A conversion that fails a proof is not written.
+    Nodes that need FP32 stay in FP32. A conversion that fails a check is not written.
 
     \b
     trtlint convert model.onnx --to fp16 --inputs batch.npz -o model.fp16.onnx
     trtlint convert model.onnx --to fp16 --build build.sh
 
-    Exit code: 0 proven, 1 written and not proven, 2 wrong usage or inputs, 3 the model cannot be read or
-    converted, or a proof failed, 4 a bug in trtlint.
+    Exit code: 0 proven, 1 written but not proven, 2 invalid usage or inputs, 3 the model cannot be read or
+    converted, or a check failed, 4 a bug in trtlint.
     """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.convert import ConvertOptions, run_convert
 

@@ -1,4 +1,4 @@
-"""``trtlint doctor``: what is installed here, what is missing for which feature, and how to install it."""
+"""``trtlint doctor``: installed and missing packages, and how to install them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from trtlint import __version__
 from trtlint.lean import dataclass
 
 _SECONDS = 10.0
-"""Time that nvidia-smi may take."""
+"""Time limit of nvidia-smi."""
 _MOST_FILES = 200_000
-"""Files of the cache that are counted."""
+"""Largest number of cache files to count."""
 _RTX = ("tensorrt-rtx", "tensorrt-rtx-cu13-bindings", "tensorrt-rtx-cu12-bindings")
 
 
@@ -26,11 +26,11 @@ class Check:
     """One line of the report.
 
     Attributes:
-        name: what is looked at.
-        found: its version or state; empty if it is missing.
-        needed: the feature that needs it; empty for what is always needed.
-        install: how to install it.
-        without: the words for a missing one.
+        name: the package or device.
+        found: its version or state; empty if missing.
+        needed: the feature that needs it; empty if always needed.
+        install: the command that installs it.
+        without: the text for a missing one.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Check:
 
 
 def checks() -> Iterator[Check]:
-    """Look at this machine; nothing is changed and nothing is fetched."""
+    """Check this machine without changing or downloading anything."""
     yield Check("trtlint", __version__)
     yield Check("Python", f"{platform.python_version()} ({sys.executable})")
     yield Check("system", f"{platform.system()} {platform.machine()}, {os.cpu_count() or 1} CPUs")
@@ -59,9 +59,9 @@ def checks() -> Iterator[Check]:
         "pip install tensorrt-rtx-cu12-libs tensorrt-rtx-cu12-bindings (Linux and Windows on x86-64)",
     )
     yield Check(
-        "TensorRT", _version("tensorrt", "tensorrt-cu12", "tensorrt-cu13"), "builds; trtlint needs none"
+        "TensorRT", _version("tensorrt", "tensorrt-cu12", "tensorrt-cu13"), "builds; not needed by trtlint"
     )
-    yield Check("GPU", _gpu(), "builds; trtlint needs none", without="none found")
+    yield Check("GPU", _gpu(), "builds; not needed by trtlint", without="none found")
     yield Check("pyarrow", _version("pyarrow"), "--format parquet", "pip install 'pyarrow>=15'")
     yield Check(
         "fsspec",
@@ -74,7 +74,7 @@ def checks() -> Iterator[Check]:
 
 
 def run_doctor() -> int:
-    """Write the report and return the exit code: 0, as nothing here is needed for the lint itself."""
+    """Write the report and return exit code 0: linting needs none of these."""
     listed = list(checks())
     wide = max(len(check.name) for check in listed)
     for check in listed:
@@ -88,7 +88,7 @@ def run_doctor() -> int:
 
 
 def _version(*names: str) -> str:
-    """The version of the first distribution that is installed; empty if there is none."""
+    """Return the version of the first installed distribution; empty if none."""
     installed = {normalized(found.name): found.version for found in distributions() if found.name}
     for name in names:
         if known := installed.get(normalized(name)):
@@ -97,7 +97,7 @@ def _version(*names: str) -> str:
 
 
 def normalized(name: str) -> str:
-    """A name of a distribution as indexes compare it.
+    """Return the normalized name of a distribution.
 
     https://packaging.python.org/en/latest/specifications/name-normalization/
     """
@@ -105,7 +105,7 @@ def normalized(name: str) -> str:
 
 
 def _gpu() -> str:
-    """Name and driver of the GPUs, as nvidia-smi gives them; empty without one."""
+    """Return name and driver of the GPUs from nvidia-smi; empty without a GPU."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ""
@@ -119,12 +119,12 @@ def _gpu() -> str:
 
 
 def _cache() -> str:
-    """Folder and size of the cache."""
+    """Return the folder and size of the cache."""
     from trtlint.runs.cache import folder as cache_folder
 
     folder = cache_folder()
     if folder is None:
-        return "off: no folder for it"
+        return "off (no usable folder)"
     files = size = 0
     for base, _, names in os.walk(folder):
         for name in names:

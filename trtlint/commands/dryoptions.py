@@ -1,4 +1,4 @@
-"""The options of a dry build, and what their values become."""
+"""Options of a dry build, and their values."""
 
 from __future__ import annotations
 
@@ -18,29 +18,32 @@ _BARE = ("--dry-build", "--compare")
 
 
 class LintCommand(GroupedCommand):
-    """A command whose ``--dry-build`` and ``--compare`` have a value only behind ``=``: they eat no path."""
+    """Command whose ``--dry-build`` and ``--compare`` take a value only after ``=``.
+
+    Otherwise they would take a following path as their value.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse with the bare option as one that has an empty value."""
+        """Parse the arguments; an option without a value gets an empty one."""
         own = args.index("--") if "--" in args else len(args)
         whole = [f"{word}=" if word in _BARE else word for word in args[:own]]
         return super().parse_args(ctx, whole + args[own:])
 
 
 def memory_size(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
-    """Bytes of ``4G`` or ``500M``."""
+    """Return the bytes of a size such as ``4G`` or ``500M``."""
     if text is None:
         return None
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise click.BadParameter(f"{text!r} is no size such as 4G or 500M")
+        raise click.BadParameter(f"{text!r} is not a size; write it like 4G or 500M")
     return int(float(found[1]) * (1 << (30 if found[2].upper().startswith("G") else 20)))
 
 
 def release(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
     """Return the release of TensorRT-RTX that an option names, empty for the installed one."""
     if text not in (None, INSTALLED) and not RELEASE.fullmatch(text or ""):
-        raise click.BadParameter(f"{text!r} is no release of TensorRT-RTX such as 1.7.1")
+        raise click.BadParameter(f"{text!r} is not a TensorRT-RTX version; write it like 1.7.1")
     return text
 
 
@@ -49,57 +52,59 @@ dry_options = bundle(
         "--dry-build",
         metavar="[=VERSION]",
         callback=release,
-        help="Ask NVIDIA's parser and builder too, without a GPU: TensorRT-RTX, which pip install "
-        "'trtlint[rtx]' brings.",
+        help="Also run NVIDIA's parser and builder (TensorRT-RTX), without a GPU; needs pip install "
+        "'trtlint[rtx]'.",
     ),
-    click.option("--dry-parse", is_flag=True, help="Ask the parser alone, which needs no shapes."),
+    click.option("--dry-parse", is_flag=True, help="Also run NVIDIA's parser only, which needs no shapes."),
     click.option(
         "--compare",
         multiple=True,
         metavar="[=FILE.npz|DIR|probe]",
-        help="Compute the parsed network on a CPU and compare it with ONNX Runtime, tensor by tensor: on "
-        "made-up inputs, on yours, or on inputs that probe edge cases; repeatable.",
+        help="Compute the parsed network on the CPU and compare each tensor with ONNX Runtime, on generated "
+        "inputs, on your inputs, or on edge cases (probe); repeatable.",
     ),
-    click.option("--no-dry-build", is_flag=True, help="Ask neither, whatever the configuration says."),
+    click.option(
+        "--no-dry-build", is_flag=True, help="Run no dry build, even if the configuration asks for one."
+    ),
     click.option(
         "--rtx-path",
         metavar="DIR",
-        help="Folder with the wheels of another release, made with pip install --target.",
+        help="Use the TensorRT-RTX wheels in this folder, made with pip install --target.",
     ),
     click.option(
         "--shapes",
         multiple=True,
         metavar="NAME:1x3x224x224",
-        help="What a dry build is for; inputs of which nothing is said get a likely shape; repeatable.",
+        help="Input shape for the dry build; unspecified inputs get a default shape; repeatable.",
     ),
     click.option(
         "--dry-build-seconds",
         type=click.FloatRange(min=0, max=MOST_SECONDS, min_open=True),
         metavar="N",
-        help="Time that one dry build may take (default: 120).",
+        help="Time limit of one dry build in seconds (default: 120).",
     ),
     click.option(
         "--dry-build-memory",
         callback=memory_size,
         metavar="SIZE",
-        help="Memory that one dry build may take, such as 16G (default: 8G).",
+        help="Memory limit of one dry build, such as 16G (default: 8G).",
     ),
-    click.option("--dry-build-logs", metavar="DIR", help="Folder to leave its log and its result in."),
+    click.option("--dry-build-logs", metavar="DIR", help="Write the log and result of each dry build here."),
 )
 
 
 def take_dry_options(options: dict[str, Any]) -> DryOptions:
-    """Take the options of a dry build out of all options.
+    """Remove the options of a dry build from all options and return them.
 
     Raises:
         click.UsageError: they contradict each other.
     """
     version, parse, off = (options.pop(name) for name in ("dry_build", "dry_parse", "no_dry_build"))
     if off and (parse or version is not None):
-        raise click.UsageError("--no-dry-build excludes --dry-build and --dry-parse")
+        raise click.UsageError("--no-dry-build cannot be used with --dry-build or --dry-parse")
     compare = tuple(options.pop("compare"))
     if off and compare:
-        raise click.UsageError("--no-dry-build excludes --compare")
+        raise click.UsageError("--no-dry-build cannot be used with --compare")
     if compare and version is None:
         parse = True
     if parse and version is None:

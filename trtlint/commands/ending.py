@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and one line for what went wrong."""
+"""Exit code of a command, and one line for its error."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from trtlint.runs.exits import Exit
 
 
 def ended(command: Callable[[], int | None]) -> int:
-    """The exit code of a command; every error becomes one line on standard error.
+    """Run a command and return its exit code; print each error as one line on standard error.
 
     Args:
-        command: runs it; what it prints is guarded.
+        command: the command; its output is guarded.
     """
     prepare_streams()
     with guarded():
@@ -35,7 +35,7 @@ def _ended(command: Callable[[], int | None]) -> int:
         discard_output()
         return Exit.BROKEN_PIPE
     except OSError as error:
-        # Files to lint are dealt with where they are read; what is left is writing the output.
+        # Commands handle errors of reading files, so this is an error of writing the output.
         discard_output()
         complain(f"cannot write {error.filename or 'the output'}: {error.strerror or error}")
         return Exit.UNREADABLE
@@ -49,7 +49,7 @@ def _ended(command: Callable[[], int | None]) -> int:
         from trtlint.engine.rule import RuleError
         from trtlint.runs.bugs import describe
 
-        if isinstance(error, RuleError):  # in a file that comes with trtlint, read when it was needed
+        if isinstance(error, RuleError):  # in a built-in file that was loaded late
             complain(str(error))
             return Exit.USAGE
         complain(describe(error))

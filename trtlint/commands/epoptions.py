@@ -1,4 +1,4 @@
-"""The options that name a provider of ONNX Runtime."""
+"""Options for an execution provider of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ ep_options = bundle(
     click.option(
         "--ep",
         type=click.Choice(PROVIDERS),
-        help="Show the parts into which this provider of ONNX Runtime divides the model.",
+        help="Show how this execution provider of ONNX Runtime partitions the model.",
     ),
     click.option(
         "--ep-options",
         multiple=True,
         metavar="KEY=VALUE ...",
-        help="Options of the provider, as in trt_min_subgraph_size=5; repeatable.",
+        help="Options of the provider, such as trt_min_subgraph_size=5; repeatable.",
     ),
 )
 
 
 def take_ep_options(options: dict[str, Any]) -> EpOptions:
-    """Take the options about a provider out of all options.
+    """Remove the options of a provider from all options and return them.
 
     Raises:
-        click.UsageError: there are provider options and no provider.
+        click.UsageError: provider options are given without a provider.
     """
     provider, texts = options.pop("ep"), tuple(options.pop("ep_options"))
     if texts and provider is None:

@@ -1,6 +1,6 @@
-"""The readers of evidence: from the command line and the configuration to the evidence of a case.
+"""Readers of the evidence that the command line and the configuration name.
 
-A new kind of evidence has its reader here, and a row in :data:`READERS`.
+To add a kind of evidence, add its reader here and to :data:`READERS`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from trtlint.runs.dryjob import DryJob
 
 BuildFileNames = Sequence[tuple[str, GivenAs]]
-"""Files of a build, each with what it was given as."""
+"""Files of a build, each with its kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What readers found for one model.
+    """Evidence that readers found for one model.
 
     Attributes:
         evidence: the evidence.
@@ -47,29 +47,29 @@ class Read:
     problems: tuple[Problem, ...] = ()
 
     def __or__(self, other: Read) -> Read:
-        """All that both found."""
+        """Return the findings of both."""
         return Read(self.evidence + other.evidence, self.problems + other.problems)
 
 
 class Reader(Protocol):
-    """Reads one kind of evidence."""
+    """Reader of one kind of evidence."""
 
     def read(self, settings: Settings, before: Read) -> Read:
-        """The evidence about one model.
+        """Return the evidence about one model.
 
         Args:
-            settings: what counts for the model.
-            before: what the readers before this one found.
+            settings: the settings of the model.
+            before: the evidence of the readers before this one.
 
         Raises:
-            click.UsageError: what was given cannot be used.
+            click.UsageError: an option or a file cannot be used.
         """
 
     def close(self) -> None:
-        """Check that all that was given was used, after the last model.
+        """Check after the last model that all given files were used.
 
         Raises:
-            click.UsageError: it was not.
+            click.UsageError: a file was not used.
         """
 
 
@@ -77,19 +77,19 @@ class Readers:
     """All readers of a run.
 
     Args:
-        options: the command line, which has the last word.
-        models: the models of the run on this machine.
-        files: the files of a build that the command line gives, for the only model.
+        options: the command line, which overrides the configuration.
+        models: the local models of the run.
+        files: the files of a build from the command line, for the only model.
     """
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames = ()) -> None:
         self._readers = [make(options, models, files) for make in READERS]
 
     def read(self, settings: Settings) -> Read:
-        """The evidence about one model.
+        """Return the evidence about one model.
 
         Raises:
-            click.UsageError: what was given cannot be used.
+            click.UsageError: an option or a file cannot be used.
         """
         found = Read()
         for reader in self._readers:
@@ -97,17 +97,17 @@ class Readers:
         return found
 
     def close(self) -> None:
-        """Check that all that was given was used, after the last model.
+        """Check after the last model that all given files were used.
 
         Raises:
-            click.UsageError: it was not.
+            click.UsageError: a file was not used.
         """
         for reader in self._readers:
             reader.close()
 
 
 class BuildReader:
-    """Reads the files of a build that the command line gives, or else the configuration."""
+    """Reader of the build files that the command line or the configuration names."""
 
     def __init__(
         self,
@@ -118,8 +118,8 @@ class BuildReader:
         self._files = files
 
     def read(self, settings: Settings, before: Read) -> Read:  # noqa: ARG002
-        """The build of a model."""
-        # TensorRT runs what an engine holds, so that one that came with a checkout is not loaded.
+        """Return the build of a model."""
+        # TensorRT runs code of an engine, so an engine that came with a checkout is not loaded.
         own = ((path, "any" if is_plan(Path(path)) else role) for role, path in settings.left.items())
         files = self._files or [*own]
         if not files:
@@ -129,11 +129,11 @@ class BuildReader:
         return read_build(of_model(settings.file, files))
 
     def close(self) -> None:
-        """Nothing: a file that is given is read."""
+        """Check nothing: every given file is read."""
 
 
 def read_build(gathered: BuildInput) -> Read:
-    """What the files of a build left as evidence."""
+    """Return the evidence in the files of a build."""
     if gathered.record is None:
         return Read(problems=gathered.problems)
     from trtlint.engine.evidence.build import BuildEvidence
@@ -142,7 +142,7 @@ def read_build(gathered: BuildInput) -> Read:
 
 
 class DryBuildReader:
-    """Reads which models get a dry build, which is made where they are linted."""
+    """Reader of the dry build that a model gets; the linting process makes it."""
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
         self._options = options.dry
@@ -150,7 +150,7 @@ class DryBuildReader:
         self._versions: dict[str, str] = {}
 
     def read(self, settings: Settings, before: Read) -> Read:
-        """The dry build of a model, if one is wanted and there is no real build, which says more."""
+        """Return the dry build of a model, if requested and if there is no real build."""
         if before.evidence or before.problems:
             return Read()
         named = [choices.dry for choices in settings.choices]
@@ -161,14 +161,14 @@ class DryBuildReader:
 
         shapes = [*_shapes(named, str(settings.configuration.file)), *command_shapes(settings.command)]
         shapes += _shapes([self._options], "--shapes")
-        said = (each.compare for each in (self._options, *reversed(named)))
-        compare = next((each for each in said if each is not None), ())
+        requested = (each.compare for each in (self._options, *reversed(named)))
+        compare = next((each for each in requested if each is not None), ())
         where = "--compare" if self._options.compare else f"{settings.configuration.file}: compare"
         request = self._comparison(compare, tuple(shapes), where) if compare else None
         return Read((self._job(settings.file, wanted, tuple(shapes), request),))
 
     def close(self) -> None:
-        """Nothing: the options are for all models."""
+        """Check nothing: the options apply to all models."""
 
     def _job(
         self, model: Path, wanted: DryOptions, shapes: tuple[Given, ...], compare: CompareRequest | None
@@ -189,12 +189,12 @@ class DryBuildReader:
 
     @staticmethod
     def _comparison(values: tuple[str, ...], shapes: tuple[Given, ...], where: str) -> CompareRequest:
-        """Return what to compare on.
+        """Return the request for a comparison.
 
         Args:
-            values: what the user gave.
+            values: the values of the option.
             shapes: shapes of inputs.
-            where: the option or the key that has the values.
+            where: the option or the configuration key, for messages.
 
         Raises:
             click.UsageError: the inputs cannot be used.
@@ -208,13 +208,13 @@ class DryBuildReader:
             raise click.UsageError(f"{where}: {error}") from None
 
     def _folder(self, logs: Path, model: Path) -> Path:
-        """Where the log of a model goes: of models with one name, into folders called like theirs."""
+        """Return the folder for the log of a model; models with the same name get subfolders."""
         if self._names[model.stem] == 1:
             return logs
         return logs.joinpath(*(part for part in model.parent.parts if part not in (model.anchor, "..")))
 
     def _version(self, wanted: str) -> str:
-        """The release that is there, which must be the one that is wanted."""
+        """Return the installed release, which must be the wanted one."""
         if wanted not in self._versions:
             from trtlint.dry_build.errors import WheelError
             from trtlint.dry_build.wheels import find
@@ -233,12 +233,12 @@ def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[Given]:
     for text in (text for each in options for text in each.shapes):
         for name, shape in read_shapes(text):
             if shape is None or not name:
-                raise click.UsageError(f"{where}: {text!r} is no shape such as NAME:1x3x224x224")
+                raise click.UsageError(f"{where}: {text!r} is not a shape; write it like NAME:1x3x224x224")
             yield from fixed_shapes([(name, shape)])
 
 
 class RangeReader:
-    """Reads measurements: each goes to the model that it is of, and a stale one is refused."""
+    """Reader of measurements, which assigns each to its model and refuses stale ones."""
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
         self._read: Mapping[str, Measurement] = {}
@@ -253,7 +253,7 @@ class RangeReader:
             raise click.UsageError(str(error)) from None
 
     def read(self, settings: Settings, before: Read) -> Read:  # noqa: ARG002
-        """The measurement of a model, if one was given."""
+        """Return the measurement of a model, if one was given."""
         if not self._read:
             return Read()
         from trtlint.engine.evidence.ranges import RangeEvidence
@@ -262,30 +262,30 @@ class RangeReader:
 
         try:
             known = digest(settings.file)
-        except (ModelError, OSError):  # whoever lints it says why
+        except (ModelError, OSError):  # linting reports the reason
             return Read()
         self._used.add(known)
         found = next((each for each in reversed([*self._read.values()]) if each.digest == known), None)
         return Read() if found is None else Read((RangeEvidence(found),))
 
     def close(self) -> None:
-        """Refuse a measurement of no model of the run."""
+        """Refuse a measurement that belongs to no model of the run."""
         for file, found in self._read.items():
             if found.digest not in self._used:
                 raise click.UsageError(
-                    f"{file}: measured on another model ({found.path}, or what it was then): measure it again"
+                    f"{file}: measures another model, or an older version of {found.path}; measure again"
                 )
 
 
 class PartitionReader(partition.PartitionReader):
-    """Reads which models get a partition by a provider of ONNX Runtime."""
+    """Reader of the partition that a model gets from a provider of ONNX Runtime."""
 
     def read(self, settings: Settings, before: Read) -> Read:
-        """The partition of a model, if a provider is named."""
+        """Return the partition of a model, if a provider is named."""
         return Read(self.evidence(settings, before.evidence))
 
     def close(self) -> None:
-        """Nothing: the options are for all models."""
+        """Check nothing: the options apply to all models."""
 
 
 READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader] | type[PartitionReader], ...] = (
@@ -294,9 +294,9 @@ READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader] | ty
     RangeReader,
     PartitionReader,
 )
-"""The readers, each with the evidence that those before it found."""
+"""The readers, in the order in which they run."""
 
 
 def names_of(given: BuildFiles) -> Iterator[tuple[str, GivenAs]]:
-    """The files of a build that options name, each with what it was given as."""
+    """Return the files of a build that options name, each with its kind."""
     return ((path, kind) for kind, path in given.items())

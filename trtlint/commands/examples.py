@@ -1,4 +1,4 @@
-"""``trtlint test``: the examples of rule files, of what parsers refuse, and of bad releases."""
+"""``trtlint test``: examples of rules, parser conditions and known bad releases."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from trtlint.runs.exits import Exit
 
 
 def _results(rules: Rulebook, begin: Begin, *, tables: bool) -> Iterator[ExampleResult]:
-    """What comes of the examples of some rules, and of those in trtlint's own tables."""
+    """Yield the results of the examples of rules and, optionally, of the built-in tables."""
     yield from run_all(rules, names(), begin)
     yield from run_fixed_examples(rules, begin)
     if tables:
@@ -35,10 +35,9 @@ def _results(rules: Rulebook, begin: Begin, *, tables: bool) -> Iterator[Example
 
 
 def run_examples(paths: Sequence[str]) -> int:
-    """Run the examples of rule files or folders, write those that fail, return the exit code.
+    """Run the examples of rule files or folders, print the failures, and return the exit code.
 
-    Without a path, of trtlint's own rules and of its tables of what parsers and builders refuse and of
-    releases that are bad at something.
+    Without a path, run the examples of the built-in rules, parser conditions and known bad releases.
     """
     try:
         rules = load_rules(map(Path, paths) if paths else [builtin_rules()])

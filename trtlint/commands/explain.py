@@ -1,4 +1,4 @@
-"""``trtlint lint --explain-miss``: why a rule does not fire at a node."""
+"""``trtlint lint --explain-miss``: why a rule does not report a node."""
 
 from __future__ import annotations
 

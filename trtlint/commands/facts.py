@@ -1,4 +1,4 @@
-"""``trtlint facts``: what rules look at, for one model and what a build of it left behind."""
+"""``trtlint facts``: the facts of one model and of the files of its build."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
 
 _NUMEROUS = frozenset({"node", "constant", "log_message", "layer", "placement"})
-"""Kinds that have a fact for every node, tensor, layer or line, shown only when asked for."""
+"""Kinds with a fact for every node, tensor, layer or line, shown only on request."""
 _OF_BUILDS = frozenset({"log_message", "layer", "placement"})
-"""Those of them that a program is given all the same: what files of a build are read for."""
+"""Numerous kinds that JSON always contains, since they are the content of build files."""
 
 
 def run_facts(
@@ -51,20 +51,20 @@ def run_facts(
     """Write the facts of a model and its build to standard output and return the exit code."""
     for kind in wanted:
         if kind not in kinds():
-            hint = did_you_mean(kind, kinds(), otherwise=f"; there are {', '.join(kinds())}")
-            raise click.UsageError(f"no kind of fact is called {kind!r}{hint}")
+            hint = did_you_mean(kind, kinds(), otherwise=f"; the kinds are {', '.join(kinds())}")
+            raise click.UsageError(f"--kind: unknown kind of fact {kind!r}{hint}")
     refuse_addresses(paths)
     models, files = sort(paths, given)
     if len(models) > 1:
-        raise click.UsageError("facts are shown for one model at a time")
+        raise click.UsageError(f"{len(models)} models are given; show the facts of one model at a time")
     commands = build_commands(command)
     read = [*models, *(path for path, _ in files)]
     try:
         with limit_work(*read):
             facts = _facts_of(models, files, wanted, commands)
             there = _kinds_there(facts)
-            told = _NUMEROUS & _OF_BUILDS if as_json else frozenset()
-            listed = list(_entries(facts, wanted or [kind for kind in there if kind not in _NUMEROUS - told]))
+            hidden = _NUMEROUS - _OF_BUILDS if as_json else _NUMEROUS
+            listed = list(_entries(facts, wanted or [kind for kind in there if kind not in hidden]))
             counts = {} if wanted or as_json else {kind: len(facts.of(kind)) for kind in there}
     except BuildFileError as error:
         print(clean(f"error: {error.message}"), file=sys.stderr)
@@ -97,7 +97,7 @@ def _facts_of(
     wanted: Sequence[str],
     commands: Sequence[BuildCommand],
 ) -> Facts:
-    """The facts of a model, and of what a build of it left behind."""
+    """Return the facts of a model and of the files of its build."""
     evidence: tuple[Evidence, ...] = ()
     if files:
         from trtlint.buildfiles.record import read_build
@@ -117,7 +117,7 @@ def _facts_of(
 
 
 def _kinds_there(facts: Facts) -> list[str]:
-    """The kinds of facts that there can be."""
+    """Return the kinds of facts that the model and its build can have."""
     return [
         kind
         for kind in kinds()

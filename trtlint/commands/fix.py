@@ -1,4 +1,4 @@
-"""``trtlint fix``: rewrite models so that findings are gone, and write them beside their sources."""
+"""``trtlint fix``: apply automatic fixes to models and write the fixed copies."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 
 
 def run_fix(options: FixOptions) -> int:
-    """Fix what was asked for, say what was done, return the exit code."""
+    """Fix all models, write the report and return the exit code."""
     tasks = _sources(tasks_of(TaskFactory(options.lint), options.lint))
     require_here([task.address for task in tasks if task.address is not None])
     if any(task.case.alone for task in tasks):
-        raise click.UsageError("there is a build and no model to fix")
+        raise click.UsageError("no model to fix: only files of a build are given")
     if options.output is not None and len(tasks) > 1:
-        raise click.UsageError(f"-o names one file, and {len(tasks)} models are given")
+        raise click.UsageError(f"-o names one file, but {len(tasks)} models are given; omit -o")
     if options.script is not None and len(tasks) > 1:
-        raise click.UsageError(f"--script names one file, and {len(tasks)} models are given")
+        raise click.UsageError(f"--script names one file, but {len(tasks)} models are given; fix one model")
     outs = [_destination(task.file, options.output) for task in tasks]
     _require_means(options)
     _require_apart([*outs, *(Path(name) for name in (options.script, options.html) if name is not None)])
@@ -71,14 +71,14 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
     """Fix one model and report on it.
 
     Args:
-        task: the model, and what it is linted with.
-        out: where the fixed model goes.
-        keep: paths of operators that are to compute in FP32.
-        options: what was asked for.
-        report: is told what was done, or what kept it from being done.
+        task: the model and its settings.
+        out: the file of the fixed model.
+        keep: paths of nodes to keep in FP32.
+        options: the request.
+        report: receives the result or the problem.
 
     Raises:
-        click.UsageError: what was asked for cannot be had of this model.
+        click.UsageError: an option cannot be used for this model.
     """
     verdicts: tuple[Verdict, ...] = ()
     if not options.dry_run:
@@ -123,24 +123,24 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
 
 
 def _destination(model: Path, given: str | None) -> Path:
-    """Where the fixed model goes.
+    """Return the file of the fixed model.
 
     Raises:
-        click.UsageError: it cannot go there.
+        click.UsageError: it cannot be written there.
     """
     out = beside(model) if given is None else Path(given)
     if out.exists() and model.exists() and out.samefile(model):
-        raise click.UsageError(f"{out} is the model itself; a model is never fixed in place")
+        raise click.UsageError(f"-o: {out} is the model itself; name another file")
     if not out.parent.is_dir():
-        raise click.UsageError(f"there is no folder {out.parent} for the fixed model")
+        raise click.UsageError(f"{out}: folder {out.parent} does not exist; create it first")
     return out
 
 
 def _sources(tasks: Sequence[Task]) -> list[Task]:
-    """The models without those that an earlier run made of others among them.
+    """Return the tasks without models that an earlier run wrote.
 
     Raises:
-        click.UsageError: a model would be replaced by the fixed form of another.
+        click.UsageError: the fixed form of one model would replace another.
     """
     made = {os.path.realpath(beside(task.file)): task.file for task in tasks}
     found = []
@@ -150,13 +150,13 @@ def _sources(tasks: Sequence[Task]) -> list[Task]:
             found.append(task)
         elif not _is_fixed(task.file):
             raise click.UsageError(
-                f"{task.file} is to be fixed, and the fixed form of {source} would replace it"
+                f"the fixed form of {source} would replace {task.file}, which is also given; fix one of them"
             )
     return found
 
 
 def _is_fixed(model: Path) -> bool:
-    """Whether a model says that it was fixed."""
+    """Check whether ``trtlint fix`` wrote a model, from its metadata."""
     from trtlint.model.reader import decode, read
 
     try:
@@ -166,15 +166,15 @@ def _is_fixed(model: Path) -> bool:
 
 
 def _require_means(options: FixOptions) -> None:
-    """Refuse a proof for which packages or inputs are missing: nobody is to take for proven what was not.
+    """Refuse a verification whose packages or inputs are missing.
 
     Raises:
-        click.UsageError: they are.
+        click.UsageError: a package or an input is missing.
     """
     if options.verify and not available():
         raise click.UsageError(f"--verify: {MISSING}")
     if options.inputs.names and not options.verify:
-        raise click.UsageError(f"{options.inputs.names[0]}: inputs are for --verify, which is not given")
+        raise click.UsageError(f"{options.inputs.names[0]}: inputs need --verify")
     try:
         options.inputs.require()
     except InputsError as error:
@@ -190,21 +190,21 @@ def _require_means(options: FixOptions) -> None:
 
 
 def _require_apart(files: Sequence[Path]) -> None:
-    """Refuse two things in one file.
+    """Refuse two outputs with the same file.
 
     Raises:
-        click.UsageError: they are to be.
+        click.UsageError: two outputs name the same file.
     """
     for file, count in Counter(map(os.path.realpath, files)).items():
         if count > 1:
-            raise click.UsageError(f"{count} files are to be written to {file}: name each another")
+            raise click.UsageError(f"{file}: is the output of {count} files; name different files")
 
 
 def _require_writable(option: str, file: str | None, protected: Sequence[Path]) -> None:
-    """Refuse a file that cannot be written before anything is.
+    """Refuse a file that cannot be written, before any work is done.
 
     Raises:
-        click.UsageError: it cannot.
+        click.UsageError: the file cannot be written.
     """
     if file is None:
         return
@@ -221,10 +221,10 @@ def _page() -> FixPage:
 
 
 def _script(fixed: Fixed, path: Path) -> str | None:
-    """The edits as a script; None where there are none.
+    """Return the edits as a script; None without edits.
 
     Raises:
-        click.UsageError: there are edits that no script is written for.
+        click.UsageError: a script cannot express an edit.
     """
     from trtlint.fixes.surgeon import ScriptError, script
 
@@ -243,12 +243,12 @@ def _prover() -> Prove:
 def _fixed(
     source: Source, task: Task, out: Path, keep: Sequence[str], options: FixOptions
 ) -> tuple[Fixed, tuple[Verdict, ...]]:
-    """The fixed model, and what was found of it as a whole.
+    """Return the fixed model and the verdicts on it.
 
     Raises:
         InputsError: the user's inputs cannot be used.
-        UnreadableError: it cannot be linted, or takes more than may be.
-        OSError: a file cannot be read, or a form of the model not be written.
+        UnreadableError: the model cannot be linted, or exceeds a limit.
+        OSError: a file cannot be read, or a candidate cannot be written.
     """
     verifier = None
     if options.verify or options.verify_build:
@@ -266,10 +266,10 @@ def _fixed(
 
 
 def _kept(task: Task) -> tuple[str, ...]:
-    """The operators of a task's model that were measured to need FP32; none without a measurement.
+    """Return the nodes that need FP32 by the measurement; none without a measurement.
 
     Raises:
-        click.UsageError: the measurement names none that Casts can keep there.
+        click.UsageError: the measurement names no node that Casts can keep in FP32.
     """
     from trtlint.measurement.measurement import Measurement, MeasurementError
     from trtlint.report.measureadvice import to_keep
@@ -283,7 +283,7 @@ def _kept(task: Task) -> tuple[str, ...]:
 
 
 def _write(fixed: Fixed, out: Path, options: FixOptions, verdicts: Sequence[Verdict]) -> Path | None:
-    """Write the model if there is something to write; gives the file."""
+    """Write the model if it changed, and return its file."""
     if not fixed.changed or fixed.fault or options.dry_run:
         return None
     write_fixed(fixed, out, [verdict.document for verdict in verdicts])

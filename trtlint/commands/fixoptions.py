@@ -1,4 +1,4 @@
-"""The options of ``trtlint fix`` that no other command has."""
+"""Options that only ``trtlint fix`` has."""
 
 from __future__ import annotations
 
@@ -9,42 +9,43 @@ import click
 from trtlint.commands.arguments import bundle
 
 fix_options = bundle(
-    click.option("--diff", is_flag=True, help="Show the difference, in the text notation of ONNX."),
-    click.option("--dry-run", is_flag=True, help="Write no model; all else is done, proofs included."),
+    click.option("--diff", is_flag=True, help="Show the changes as a diff of the ONNX text format."),
+    click.option("--dry-run", is_flag=True, help="Do everything except writing the model."),
+    click.option("--script", metavar="FILE.py", help="Also write the edits as an onnx-graphsurgeon script."),
+    click.option("--html", metavar="FILE", help="Also write an HTML page with each block before and after."),
     click.option(
-        "--script", metavar="FILE.py", help="Also write the edits as a script with onnx-graphsurgeon."
+        "--verify", is_flag=True, help="Run each rewritten part and both models, and compare the results."
     ),
-    click.option("--html", metavar="FILE", help="Also write a page with each block before and after."),
-    click.option("--verify", is_flag=True, help="Compute what changes, and both models, and compare."),
     click.option(
         "--verify-build",
         is_flag=True,
-        help="Build both with TensorRT-RTX, which needs no GPU, and compare their networks with ONNX.",
+        help="Build both models with TensorRT-RTX and compare their networks with ONNX; no GPU needed.",
     ),
+    click.option("--inputs", multiple=True, metavar="FILE.npz", help="Inputs for --verify; repeatable."),
     click.option(
-        "--inputs", multiple=True, metavar="FILE.npz", help="Inputs to compare both on; repeatable."
-    ),
-    click.option(
-        "--load-inputs", multiple=True, metavar="FILE", help="Inputs saved by Polygraphy; repeatable."
+        "--load-inputs",
+        multiple=True,
+        metavar="FILE",
+        help="Inputs for --verify, saved by Polygraphy; repeatable.",
     ),
     click.option(
         "--data-loader-script",
         metavar="FILE[:NAME]",
-        help="Polygraphy's script that yields inputs; its code is run.",
+        help="Run this Python code, which yields inputs like a Polygraphy data loader.",
     ),
     click.option(
         "--ranges",
         multiple=True,
         metavar="FILE",
-        help="Keep in FP32 what `trtlint measure` says must be, in a model that is in FP16; repeatable.",
+        help="Keep nodes of an FP16 model in FP32 that this file from `trtlint measure` lists; repeatable.",
     ),
-    click.option("--unsafe", is_flag=True, help="Also rewrites that change results by choice."),
+    click.option("--unsafe", is_flag=True, help="Also apply rewrites that intentionally change results."),
 )
 _OWN = ("output", "script", "html", "diff", "dry_run", "unsafe", "verify", "verify_build")
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
-    """Take them out of all options, as the fields that they fill."""
+    """Remove these options from all options and return them as fields of the request."""
     from trtlint.measurement.inputs import Inputs
 
     inputs = Inputs(options.pop("inputs"), options.pop("load_inputs"), options.pop("data_loader_script"))

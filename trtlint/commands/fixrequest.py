@@ -1,4 +1,4 @@
-"""The request of ``trtlint fix``."""
+"""Options of ``trtlint fix`` as one object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trtlint.policy.options import LintOptions
 
 @dataclass(frozen=True, slots=True)
 class FixOptions:
-    """What ``trtlint fix`` was asked for."""
+    """Options of ``trtlint fix``."""
 
     lint: LintOptions
     output: str | None = None

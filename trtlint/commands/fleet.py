@@ -1,4 +1,4 @@
-"""From tasks to outcomes: which processes lint the files, and where results of earlier runs are."""
+"""Linting of tasks in this process, in worker processes or on a cluster, with a cache."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from trtlint.runs.job import Job, Outcome
 from trtlint.runs.run import JobRunner
 
 _MOST_TOGETHER = 50
-"""Jobs that are sent to a cluster together at most; what ends a worker costs so many."""
+"""Largest number of jobs in one batch for a cluster; a worker that dies loses one batch."""
 _BATCHES = 40
-"""Batches that jobs are made into where that is more, so that every worker gets some."""
+"""Smallest number of batches, so that every worker gets some."""
 
 
 def outcomes(tasks: Sequence[Task], options: LintOptions) -> Iterator[Outcome]:
-    """Lint the file of each task, and give the outcomes in the same order.
+    """Lint the file of each task and yield the outcomes in the same order.
 
     Raises:
         click.UsageError: the executor cannot be used.
@@ -57,12 +57,12 @@ def _runner(options: LintOptions, tasks: Sequence[Task]) -> JobRunner:
 
 
 def _batch(count: int) -> int:
-    """How many of some jobs are sent together: enough for sending to cost little, few enough to lose."""
+    """Return the size of a batch: large enough to send cheaply, small enough to lose."""
     return max(1, min(_MOST_TOGETHER, count // _BATCHES))
 
 
 def _fitting(tasks: Sequence[Task]) -> int:
-    """How many processes may make dry builds at a time, so that the memory is enough for the largest."""
+    """Return the number of processes whose dry builds fit into memory, counting the largest."""
     wanted = [(task.file, each) for task in tasks for each in task.case.evidence if isinstance(each, DryJob)]
     if not wanted:
         return len(tasks)
@@ -88,22 +88,22 @@ def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _Kept) -> list[tupl
             refused=task.problem,
             revised=revised,
         )
-        # The cache knows models; what builds leave behind is read anew, and dry builds are kept apart.
+        # The cache is for models. Build files are read each time; dry builds have their own cache.
         apart = task.has_build or task.case.evidence or task.problem
         jobs.append((job, None if apart else kept.cache))
     return jobs
 
 
 class _Kept:
-    """Where the results of a run are kept.
+    """Cache of the results of a run.
 
     Attributes:
-        folder: the folder of the cache, None where none is wanted.
+        folder: the folder of the cache; None without a cache.
     """
 
     def __init__(self, options: LintOptions) -> None:
         if options.cache_dir == "":
-            raise click.UsageError("--cache-dir: names no folder")
+            raise click.UsageError("--cache-dir: is empty; name a folder")
         self.folder: Path | None = None
         if options.cache:
             named = options.cache_dir
@@ -111,16 +111,18 @@ class _Kept:
 
     @cached_property
     def cache(self) -> Cache | None:
-        """The cache, None where none is wanted or can be used."""
+        """The cache; None if it is off or unusable."""
         if self.folder is None:
             return None
         found = Cache(self.folder)
         if not found.usable:
-            click.echo(f"trtlint: warning: {shown(self.folder)} is no cache of trtlint: not used", err=True)
+            click.echo(
+                f"trtlint: warning: {shown(self.folder)}: not a trtlint cache; caching is off", err=True
+            )
         return found if found.usable else None
 
     def sweep(self) -> None:
-        """Delete what nobody needs."""
+        """Delete old entries."""
         if self.folder is not None:
             Cache(self.folder).sweep()
 

@@ -1,4 +1,4 @@
-"""The group of commands, whose default is ``lint``."""
+"""Command group with the default command ``lint``."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 _ALIASES = {"check": "lint", "explain": "rule", "version": "--version", "help": "--help"}
-"""Words that other linters have for these commands; a file of that name counts as a file."""
+"""Command names of other linters; an existing file of that name takes precedence."""
 
 
 class ClosedPipeError(TrtlintError):
-    """A closed pipe under a name that click does not turn into an exit code of its own."""
+    """Broken pipe as an error that click does not turn into its own exit code."""
 
 
 class Main(click.Group):
-    """A group whose default command is ``lint``."""
+    """Command group with the default command ``lint``."""
 
     command_class = GroupedCommand
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the default command in front of what begins with none."""
+        """Insert the default command if the arguments name none."""
         _refuse_ambiguous(args)
         own = {"-h", "--help", "--version"}
         if args and args[0] in _ALIASES and not Path(args[0]).exists():
@@ -41,10 +41,10 @@ class Main(click.Group):
         return super().parse_args(ctx, args)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Read the command line; ``--help`` prints here.
+        """Parse the command line; click prints ``--help`` here.
 
         Raises:
-            ClosedPipeError: who read the output has gone.
+            ClosedPipeError: the reader closed the pipe.
         """
         try:
             return super().make_context(*args, **extra)
@@ -55,7 +55,7 @@ class Main(click.Group):
         """Run the command.
 
         Raises:
-            ClosedPipeError: who read the output has gone.
+            ClosedPipeError: the reader closed the pipe.
         """
         try:
             return super().invoke(ctx)
@@ -63,15 +63,15 @@ class Main(click.Group):
             raise ClosedPipeError from error
 
     def _refuse_misspelt(self, word: str) -> None:
-        """Tell ``trtlint rulse`` from a file that is not there."""
+        """Report a misspelt command such as ``trtlint rulse`` instead of a missing file."""
         if not word.isidentifier() or Path(word).exists():
             return
         if near := nearest(word, self.commands, count=2, cutoff=0.6):
             commands = " or ".join(f"`trtlint {name}`" for name in near)
-            raise click.UsageError(f"no file and no command {word!r}; did you mean {commands}?")
+            raise click.UsageError(f"{word!r} is neither a file nor a command; did you mean {commands}?")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands, and what the default command takes in the place of one: options and files."""
+        """Complete commands, and the options and files of the default command."""
         from click.shell_completion import CompletionItem
 
         found = super().shell_complete(ctx, incomplete)
@@ -83,26 +83,26 @@ class Main(click.Group):
         return list({item.value: item for item in found}.values())
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Show both forms of a call."""
+        """Show both forms of usage."""
         formatter.write_usage("trtlint", "PATH... [OPTIONS]")
         formatter.write_usage("trtlint", "COMMAND [ARGS]...", prefix=" " * len("Usage: "))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show the commands, and the options of the default one."""
+        """Show the commands and the options of the default command."""
         self.format_commands(ctx, formatter)
         write_groups([*self.commands["lint"].params, *self.params], ctx, formatter)
 
 
 def _refuse_ambiguous(args: list[str]) -> None:
-    """Refuse a word that could be an option and is the name of a file: who lists files may not have meant it.
+    """Refuse an option that is also the name of a file.
 
-    A file called ``--baseline=known.json`` would else turn findings into known ones wherever a shell or
-    a hook puts file names behind ``trtlint``.
+    Shells and hooks append file names to ``trtlint``. A file called ``--baseline=known.json`` would
+    otherwise hide findings.
     """
     for word in args:
         if word == "--":
             return
         if len(word) > 1 and word.startswith("-") and os.path.lexists(word):
             raise click.UsageError(
-                f"{word!r} is an option or a file here: write ./{word}, or -- before files"
+                f"{word!r} is both an option and a file; write ./{word}, or put -- before files"
             )

@@ -1,4 +1,4 @@
-"""From paths and options to models, and to what builds of them left behind."""
+"""Tasks from paths and options: models, and files of builds."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from trtlint.remote.addresses import Address, AddressError, is_address, parse
 
 
 def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
-    """A task for each model; with files of a build, one for the model that was built, or for the build.
+    """Return a task for each model, or for the build if files of a build are given alone.
 
-    Files of a build on the command line stand in place of all those in the configuration.
+    Files of a build on the command line replace all those in the configuration.
 
     Raises:
-        click.UsageError: files of a build with several models, or as :meth:`TaskFactory.settings` does.
+        click.UsageError: files of a build are given with several models, or as
+            :meth:`TaskFactory.settings`.
     """
     if "" in options.paths:
-        raise click.UsageError("a path is empty: is a variable of the shell not set?")
+        raise click.UsageError("a path is empty; check that your shell variable is set")
     torch, paths = torch_tasks(factory, options)
     if torch and not paths and not options.left:
         return torch
@@ -37,13 +38,13 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
         require_here(addresses)
     if files and options.dry.level in ("parse", "build"):
         raise click.UsageError(
-            f"{files[0][0]} is of a real build, which says more than a dry one: give one of the two"
+            f"{files[0][0]} comes from a real build; remove it, or the options of the dry build"
         )
     if files and not found:
         return list(_builds(factory, files))
     if files and len(found) > 1:
         raise click.UsageError(
-            f"{files[0][0]} is of one build, and {len(found)} models are given: lint its model alone"
+            f"{files[0][0]} belongs to one build, but {len(found)} models are given; lint only its model"
         )
     settings, elsewhere = found[: len(found) - len(addresses)], found[len(found) - len(addresses) :]
     readers = Readers(options, [each.file for each in settings], files)
@@ -55,7 +56,7 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
 
 
 def _builds(factory: TaskFactory, files: BuildFileNames) -> Iterator[Task]:
-    """A task for each build of which there is no model."""
+    """Return a task for each build without a model."""
     from trtlint.buildfiles.gather import by_itself
 
     for gathered in by_itself(files):
@@ -68,7 +69,7 @@ def _task(settings: Settings, read: Read, address: Address | None = None) -> Tas
 
 
 def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple[str, GivenAs]]]:
-    """Models and folders, and the files of builds, each with what it was given as."""
+    """Separate models and folders from files of builds, each with its kind."""
     files: list[tuple[str, GivenAs]] = list(names_of(given))
     models = []
     for path in paths:
@@ -77,22 +78,22 @@ def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple
         else:
             models.append(path)
     if sum(path == "-" for path, _ in files) > 1:
-        raise click.UsageError("standard input can be one file only")
+        raise click.UsageError("standard input (-) is given twice; use it for one file")
     return models, files
 
 
 def require_here(addresses: Sequence[Address]) -> None:
-    """Refuse what can only be done with models of this machine.
+    """Refuse remote models.
 
     Raises:
-        click.UsageError: a model lies elsewhere.
+        click.UsageError: a model is remote.
     """
     for address in addresses:
-        raise click.UsageError(f"{address.name}: this needs the model here: download it")
+        raise click.UsageError(f"{address.name}: is a remote model; download it first")
 
 
 def _apart(models: Sequence[str]) -> tuple[list[str], list[Address]]:
-    """The paths among the models, and the addresses."""
+    """Separate local paths from addresses."""
     try:
         addresses = {text: parse(text) for text in models if is_address(text)}
         if addresses:

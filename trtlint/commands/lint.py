@@ -1,4 +1,4 @@
-"""``trtlint lint``: files in, findings out, one exit code."""
+"""``trtlint lint``: lint files, write the reports and return one exit code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def run_lint(options: LintOptions) -> int:
-    """Lint what was asked for, write the report to standard output, return the exit code."""
+    """Lint all files, write the reports and return the exit code."""
     _refuse_contradictions(options)
     factory = TaskFactory(options)
     tasks = tasks_of(factory, options)
@@ -48,7 +48,7 @@ def run_lint(options: LintOptions) -> int:
 
         return run_explain(tasks, options.explain_miss)
     if options.update_baseline and not factory.baselines:
-        raise click.UsageError("--update-baseline needs --baseline FILE, or one in the configuration")
+        raise click.UsageError("--update-baseline needs --baseline FILE, or a baseline in the configuration")
     sources = _sources(options)
     protected = _read(tasks)
     if options.write_baseline is not None:
@@ -68,22 +68,22 @@ def run_lint(options: LintOptions) -> int:
 
 
 def _refuse_contradictions(options: LintOptions) -> None:
-    """Refuse options that cannot be given together."""
+    """Refuse options that cannot be used together."""
     if options.isolated and options.config is not None:
-        raise click.UsageError("--isolated and --config exclude each other")
+        raise click.UsageError("--isolated cannot be used with --config")
     if options.write_baseline is not None and (options.baseline is not None or options.update_baseline):
-        raise click.UsageError("--write-baseline goes with no other baseline option")
+        raise click.UsageError("--write-baseline cannot be used with --baseline or --update-baseline")
 
 
 def _warn(tasks: Iterable[Task]) -> None:
-    """Say of each target once that it cannot be built for."""
+    """Warn once about each unsupported target."""
     for target in dict.fromkeys(target for task in tasks for target in task.case.built_for):
         if sentence := target.unsupported():
             click.echo(f"trtlint: warning: {sentence}", err=True)
 
 
 def _read(tasks: Iterable[Task]) -> list[Path]:
-    """The files that a run reads, which it must not replace."""
+    """Return the files that a run reads and must not overwrite."""
     files: dict[Path, None] = {}
     for task in tasks:
         files[task.file] = None
@@ -94,7 +94,7 @@ def _read(tasks: Iterable[Task]) -> list[Path]:
 
 
 def _require_baseline(file: Path, protected: Iterable[Path]) -> None:
-    """Refuse to write a baseline in the place of anything but nothing or a baseline."""
+    """Refuse to overwrite a file that is not a baseline."""
     try:
         require_replaceable(file, protected)
         require_like_baseline(file)
@@ -104,7 +104,7 @@ def _require_baseline(file: Path, protected: Iterable[Path]) -> None:
 
 
 def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protected: Sequence[Path]) -> None:
-    """Write what was to be written, and say so on standard error."""
+    """Write or update the baselines, and report it on standard error."""
     for baseline in baselines:
         name = shown(baseline.file)
         if options.write_baseline is not None:
@@ -112,17 +112,17 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protect
                 baseline.write(protected)
             except BaselineError as error:
                 raise click.UsageError(str(error)) from None
-            click.echo(f"trtlint: {name}: {plural(len(baseline), 'place')} recorded", err=True)
+            click.echo(f"trtlint: {name}: recorded {plural(len(baseline), 'place')}", err=True)
         elif options.update_baseline:
             dropped = baseline.shrink(protected)
             left = plural(len(baseline), "place")
-            click.echo(f"trtlint: {name}: {dropped} dropped, {left} left", err=True)
+            click.echo(f"trtlint: {name}: removed {dropped}, {left} left", err=True)
 
 
 def _collect_seldom() -> None:
-    """End the pause of the garbage collector that the command began with.
+    """Turn the garbage collector on again, with a high threshold.
 
-    It then looks at models only, and seldom: reading one makes tens of thousands of objects.
+    It ignores the objects so far. Reading a model makes tens of thousands of objects.
     """
     if not gc.isenabled():
         gc.freeze()
@@ -131,7 +131,7 @@ def _collect_seldom() -> None:
 
 
 class _Run:
-    """Lints file after file and remembers whether a finding counts, and the gravest failure."""
+    """Run over all files, which records whether a finding counts and the highest exit code."""
 
     def __init__(self, review: Review, baselines: Mapping[Path, Baseline], options: LintOptions) -> None:
         self.review = review
@@ -141,7 +141,7 @@ class _Run:
         self.failure = Exit.CLEAN
 
     def reports(self, tasks: Sequence[Task]) -> Iterator[tuple[ModelReport, ...]]:
-        """The reports of each file, one for each target, as its configuration wants them."""
+        """Yield the reviewed reports of each file, one for each target."""
         done = with_progress(outcomes(tasks, self.options), len(tasks))
         for task, outcome in zip(tasks, done, strict=True):
             self.failure = max(self.failure, outcome.exit)
@@ -152,9 +152,9 @@ class _Run:
             yield reports
 
     def notes(self) -> tuple[str, ...]:
-        """What is to be said of the run, once every file is reported: ``Report.notes``."""
+        """Return the notes of the run (``Report.notes``), after all files are reported."""
         missing = [
-            f"{shown(baseline.file)}: {model} is no longer there; --update-baseline drops its entries"
+            f"{shown(baseline.file)}: {model} no longer exists; --update-baseline removes its entries"
             for baseline in self.baselines.values()
             for model in baseline.missing()
             if not self.options.write_baseline and not self.options.update_baseline
@@ -170,7 +170,7 @@ def _sources(options: LintOptions) -> Sources:
 
 
 def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
-    """The facts of a model that was linted, which is read anew; None where it cannot be read."""
+    """Read a linted model again and return its facts; None if it cannot be read."""
     from trtlint.model.errors import ModelError
 
     task = tasks.get(path)
@@ -185,7 +185,7 @@ def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
 def _outputs(
     options: LintOptions, tasks: Sequence[Task], root: Path | None, protected: Sequence[Path]
 ) -> Outputs:
-    """The outputs asked for, ready to take reports."""
+    """Return the outputs that the options name."""
     style = Style(
         files=len(tasks),
         rules=list({entry.id: entry for task in tasks for entry in task.settings.rules}.values()),

@@ -1,4 +1,4 @@
-"""``trtlint measure``: what FP16 does to a model, on a CPU and with the user's own inputs."""
+"""``trtlint measure``: the effect of FP16 on a model, measured on the CPU."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from trtlint.target.target import Target
 
 @dataclass(frozen=True, slots=True)
 class MeasureOptions:
-    """What ``trtlint measure`` was asked for."""
+    """Options of ``trtlint measure``."""
 
     model: str
     inputs: tuple[str, ...]
@@ -58,7 +58,7 @@ class MeasureOptions:
 
 
 def run_measure(options: MeasureOptions) -> int:
-    """Write what was measured to standard output and return the exit code."""
+    """Measure a model, write the report and return the exit code."""
     refuse_addresses([options.model])
     wanted = targets(options.target)
     request = Request(
@@ -121,9 +121,9 @@ def run_measure(options: MeasureOptions) -> int:
 
 
 def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:
-    """The findings about what was measured, and those that it confirms or refutes."""
+    """Return the findings about the measurement, and those that it confirms or refutes."""
     book = rulebook(())
-    # What was measured is what a build in the narrow type would do.
+    # The measurement is of a build in the narrow type, so the targets get that type.
     narrow = [target if found.typed else target.completed({found.type: True}) for target in wanted]
     case = Case(path, tuple(narrow), RuleSet(book.entries), evidence=(RangeEvidence(found),))
     sources = Sources()
@@ -131,21 +131,21 @@ def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[
 
 
 def _measured(report: ModelReport, book: Rulebook) -> ModelReport:
-    """The report without what nothing was measured for."""
+    """Return the report with only the findings that the measurement is about."""
     own = {entry.id for entry in looking_at(("trial",), book.entries)}
     findings = (each for each in report.findings if each.rule in own or each.standing != "open")
     return replace(report, findings=tuple(findings), conditional=(), errors=(), notes=())
 
 
 def _broken(found: Measurement) -> bool:
-    """Whether the narrow type spoils an output in some build; without a rehearsal, whether it may."""
+    """Check whether the narrow type breaks an output, or without a simulation, whether it may."""
     if not found.rehearsed or not found.outputs:
         return any(site.origin for site in found.sites)
     return not found.good
 
 
 def _layers(model: Model) -> dict[str, str]:
-    """The layers that the parser makes of nodes without a name.
+    """Return the layer names that the parser gives to nodes without a name.
 
     https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.cpp (``getNodeName``)
     """
@@ -159,7 +159,7 @@ def _unreadable(problem: Problem) -> int:
 
 
 def _sources(model: Model, nodes: set[str]) -> dict[str, str]:
-    """The lines of code that nodes came from, as far as the exporter noted them."""
+    """Return the lines of code of nodes, if the exporter recorded them."""
     sources = Sources()
     found = {}
     for node in model.graph.nodes:

@@ -1,4 +1,4 @@
-"""The layers of a build for a measurement: of an engine that the user names, or of a dry build."""
+"""Layers for a measurement, from an engine or a dry build."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def layers_of(options: MeasureOptions, model: Model, targets: Sequence[Target]) -> FusedLayers | None:
-    """Return the layers that the options ask for, None for none.
+    """Return the layers that the options name; None without such an option.
 
     Raises:
-        click.UsageError: the file cannot be read, is of another model, or no dry build can be made.
+        click.UsageError: the file cannot be read or belongs to another model, or the dry build fails.
     """
     if options.layers is not None and options.dry_build is not None:
-        raise click.UsageError("--layers and --dry-build exclude each other: the engine's layers say more")
+        raise click.UsageError("--layers cannot be used with --dry-build; keep --layers, which is more exact")
     if options.layers is not None:
         from trtlint.buildfiles.gather import of_model
 
@@ -52,5 +52,7 @@ def layers_of(options: MeasureOptions, model: Model, targets: Sequence[Target]) 
 def _joined(model: Model, record: BuildRecord, source: str) -> FusedLayers:
     found = fused_layers(model, record, source)
     if found is None:
-        raise click.UsageError(f"{source}: no layer names a node of {model.path}")
+        raise click.UsageError(
+            f"{source}: no layer belongs to a node of {model.path}; name the layers of this model"
+        )
     return found

@@ -1,4 +1,4 @@
-"""The progress of a measurement on a terminal."""
+"""Progress bar of a measurement."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 _STEPS = {
     "layers": (0.02, "reading the layers of the build"),
     "ranges": (0.05, "measuring ranges in FP32"),
-    "rehearsal": (0.15, "rehearsing: every operator rounds"),
-    "fused": (0.25, "rehearsing: only products and outputs round"),
-    "accumulated": (0.35, "rehearsing: products accumulate in FP16"),
-    "build": (0.45, "rehearsing the layers of the build"),
-    "search": (0.5, "searching what to keep in FP32"),
-    "fp16": (0.9, "rehearsing FP16"),
-    "bf16": (0.92, "rehearsing BF16"),
-    "tf32": (0.94, "rehearsing TF32"),
-    "closer": (0.96, "looking closer at what leaves the range"),
+    "rehearsal": (0.15, "simulating: every operator rounds"),
+    "fused": (0.25, "simulating: only products and outputs round"),
+    "accumulated": (0.35, "simulating: products accumulate in FP16"),
+    "build": (0.45, "simulating the layers of the build"),
+    "search": (0.5, "searching for nodes to keep in FP32"),
+    "fp16": (0.9, "simulating FP16"),
+    "bf16": (0.92, "simulating BF16"),
+    "tf32": (0.94, "simulating TF32"),
+    "closer": (0.96, "checking the values that leave the range"),
 }
 _SEARCH_ENDS = 0.9
 
 
 @contextmanager
 def progress() -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
-    """Show a progress bar from the start on; nothing where standard error is no terminal."""
+    """Show a progress bar if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

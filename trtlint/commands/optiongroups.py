@@ -1,4 +1,4 @@
-"""Options in groups, for ``--help`` and for the reference of commands."""
+"""Groups of options, for ``--help`` and the command reference."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ),
     "Execution": ("jobs", "executor", "cache", "cache_dir", "require_lfs"),
 }
-"""The options of each group, the most common first, by the names of their parameters."""
+"""Parameter names of the options in each group, the most common first."""
 OTHER = "Options"
 """The group of all other options."""
 _PREFIXES = {"dry_": "Dry build", "shape": "Dry build", "provider": "Evidence", "verify": "Evidence"}
@@ -42,7 +42,7 @@ def group_of(option: click.Option) -> str:
 
 
 def grouped(params: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
-    """Return the options of a command in groups, the most common groups first."""
+    """Return the options of a command by group, the most common groups first."""
     found: dict[str, list[click.Option]] = {group: [] for group in (*GROUPS, OTHER)}
     for param in params:
         if isinstance(param, click.Option):

@@ -1,4 +1,4 @@
-"""The reader of partitions: which provider divides a model, and whether NVIDIA's parser is asked."""
+"""Reader of the partition of a model by a provider of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from trtlint.runs.partitionjob import evidence_of, log_of
 def partition_of(
     options: LintOptions, settings: Settings, before: Iterable[Evidence | PendingEvidence]
 ) -> Evidence | PendingEvidence | None:
-    """Return the partition of a model, None where no provider is named.
+    """Return the partition of a model; None without a provider.
 
     Args:
         options: the command line.
-        settings: what counts for the model.
-        before: evidence about the model; with a dry build among it, the parser is asked.
+        settings: the settings of the model.
+        before: evidence about the model; a dry build in it makes the partition ask the parser.
     """
     command, log = settings.command, log_of(before)
     provider = options.ep.provider or (None if command is None else command.provider)
@@ -31,7 +31,7 @@ def partition_of(
 
 
 class PartitionReader:
-    """Reads which models get a partition."""
+    """Reader of the partition of a model."""
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: object) -> None:  # noqa: ARG002
         self._options = options
@@ -39,6 +39,6 @@ class PartitionReader:
     def evidence(
         self, settings: Settings, before: Iterable[Evidence | PendingEvidence]
     ) -> tuple[Evidence | PendingEvidence, ...]:
-        """Return the partition of a model, if one is wanted."""
+        """Return the partition of a model, if requested."""
         found = partition_of(self._options, settings, before)
         return () if found is None else (found,)

@@ -1,4 +1,4 @@
-"""``trtlint lint --show-settings``: what counts for each file, and where that was said."""
+"""``trtlint lint --show-settings``: the settings of each file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trtlint.runs.exits import Exit
 
 
 def run_settings(tasks: Sequence[Task]) -> int:
-    """Write the settings of all files, those of files with the same ones together; return the exit code."""
+    """Write the settings, grouping files with equal settings, and return the exit code."""
     code = Exit.CLEAN
     for lines, same in groupby(tasks, key=lambda task: tuple(_lines(task))):
         for task in same:
@@ -28,7 +28,7 @@ def run_settings(tasks: Sequence[Task]) -> int:
 
 
 def _lines(task: Task) -> Iterator[str]:
-    """The settings as TOML."""
+    """Yield the settings as lines of TOML."""
     if task.problem:
         yield f"# error: {task.problem}"
         return

@@ -1,4 +1,4 @@
-"""From options to what the engine takes: targets and rules.  What is wrong is a usage error."""
+"""Targets, build commands and rules from options; mistakes become usage errors."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from trtlint.target.target import Target
 
 
 def targets(options: TargetOptions) -> list[Target]:
-    """The builds to lint for: one for each version named, oldest first, and each GPU.
+    """Return a target for each version, oldest first, and each GPU.
 
-    Without a version there is one of unknown version.
+    Without a version, return one target with an unknown version.
 
     Raises:
-        click.UsageError: a version, GPU or setting that does not exist, or a contradiction.
+        click.UsageError: a version, GPU or setting does not exist, or two settings contradict.
     """
     try:
         return targets_of(options)
@@ -41,10 +41,10 @@ def targets(options: TargetOptions) -> list[Target]:
 
 
 def build_commands(text: str | None) -> tuple[BuildCommand, ...]:
-    """The commands that ``--build`` gives, none if it was not given.
+    """Return the commands in ``--build``; none if it was not given.
 
     Raises:
-        click.UsageError: there are none in it, or its file cannot be read.
+        click.UsageError: it holds no command, or its file cannot be read.
     """
     try:
         return () if text is None else read_commands(text)
@@ -53,7 +53,7 @@ def build_commands(text: str | None) -> tuple[BuildCommand, ...]:
 
 
 def provider_commands(options: EpOptions) -> tuple[BuildCommand, ...]:
-    """The command that ``--ep`` and ``--ep-options`` give, none without a provider.
+    """Return the command that ``--ep`` and ``--ep-options`` describe; none without a provider.
 
     Raises:
         click.UsageError: an option is not written as KEY=VALUE.
@@ -69,12 +69,12 @@ def provider_commands(options: EpOptions) -> tuple[BuildCommand, ...]:
 
 
 def build_command(commands: Sequence[BuildCommand], model: Path) -> BuildCommand | None:
-    """The command that builds a model; what is unclear about it is said on standard error.
+    """Return the command that builds a model, and warn if the choice is ambiguous.
 
-    Where none is given, a model in a model repository of Triton is built as its configuration there says.
+    Without a command, use the configuration of a Triton model repository that holds the model.
 
     Raises:
-        click.UsageError: that configuration cannot be read.
+        click.UsageError: the configuration cannot be read.
     """
     if not commands:
         try:
@@ -84,30 +84,30 @@ def build_command(commands: Sequence[BuildCommand], model: Path) -> BuildCommand
             raise click.UsageError(str(error)) from None
     found = commands_for(model, commands)
     if commands and not found:
-        click.echo(f"trtlint: warning: no command of --build has --onnx={model.name}", err=True)
+        click.echo(f"trtlint: warning: --build has no command with --onnx={model.name}", err=True)
     if len(found) > 1:
         others = ", ".join(str(command.line) for command in found[1:])
-        text = f"{found[0].place or '--build'} is taken for {model.name}; so could be line {others}"
+        text = f"using {found[0].place or '--build'} for {model.name}; line {others} also matches"
         click.echo(f"trtlint: warning: {text}", err=True)
     return found[0] if found else None
 
 
 def refuse_addresses(names: Sequence[str]) -> None:
-    """Refuse what can only be done with models of this machine.
+    """Refuse remote models.
 
     Raises:
-        click.UsageError: a model lies elsewhere.
+        click.UsageError: a model is remote.
     """
     for name in names:
         if is_address(name):
-            raise click.UsageError(f"{name.partition('?')[0]}: this needs the model here: download it")
+            raise click.UsageError(f"{name.partition('?')[0]}: is a remote model; download it first")
 
 
 def rulebook(folders: Sequence[str]) -> Rulebook:
-    """The rules that come with trtlint and those of the user's folders.
+    """Return the built-in rules and those of the user's folders.
 
     Raises:
-        click.UsageError: a rule file is wrong; the text begins with file and line.
+        click.UsageError: a rule file is invalid; the message starts with file and line.
     """
     try:
         return with_builtin(map(Path, folders))
@@ -115,12 +115,12 @@ def rulebook(folders: Sequence[str]) -> Rulebook:
         raise click.UsageError(str(error)) from None
 
 
-def tell(where: str, selectors: Iterable[str], book: Rulebook) -> None:
-    """Say on standard error which of the words are no longer ids or names of rules, or soon will be none.
+def note_outdated(where: str, selectors: Iterable[str], book: Rulebook) -> None:
+    """Print a note for each selector of a deprecated, renamed or removed rule.
 
     Args:
-        where: the option, or file and key, that they were written at.
-        selectors: the words.
+        where: the option, or file and key, of the selectors.
+        selectors: the selectors.
         book: all rules.
     """
     for sentence in outdated(selectors, book.entries):

@@ -1,4 +1,4 @@
-"""``trtlint skeleton``: a copy of a model without its weights, to be shown to others."""
+"""``trtlint skeleton``: a copy of a model without its weights, to share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trtlint.runs.exits import Exit
 
 
 def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
-    """Write the copy, and return the exit code."""
+    """Write the copy and return the exit code."""
     refuse_addresses([model])
     path = Path(model)
     out = path.parent / f"{path.stem}.skeleton.onnx" if output is None else Path(output)
@@ -32,6 +32,6 @@ def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
         return Exit.UNREADABLE
     with replacing(out, [path]) as file:
         file.write(data)
-    hidden = "names hidden" if hide_names else "names as they are"
+    hidden = "names hidden" if hide_names else "names unchanged"
     click.echo(clean(f"{out}: {len(data):,} bytes, no weights, {hidden}"))
     return Exit.CLEAN

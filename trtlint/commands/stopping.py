@@ -1,4 +1,4 @@
-"""A process that is told to end, and first removes what it has begun to write."""
+"""Cleanup of temporary files before SIGTERM ends the process."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from contextlib import contextmanager
 
 
 class _StoppedError(BaseException):
-    """The process was told to end."""
+    """The process received SIGTERM."""
 
 
 @contextmanager
 def tidying_up() -> Iterator[None]:
-    """Let SIGTERM end the process as ever, but only when all that the block has opened is closed.
-
-    A handler that is there already stays.
-    """
+    """Delay SIGTERM until all resources of the block are closed; keep an existing handler."""
     mine = threading.current_thread() is threading.main_thread()
     if not mine or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -33,7 +30,7 @@ def tidying_up() -> Iterator[None]:
     except _StoppedError:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTERM)
-        # The first process of a container does not end by it.
+        # SIGTERM does not end the first process of a container.
         raise SystemExit(128 + signal.SIGTERM) from None
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

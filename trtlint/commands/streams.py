@@ -1,4 +1,4 @@
-"""Standard output and standard error, whatever the caller made of them."""
+"""Robust standard output and standard error."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import click
 
 
 def prepare_streams() -> None:
-    """Make sure that there is a standard output, and that it takes whatever a model calls its nodes."""
+    """Ensure that standard output exists and can print any node name."""
     if sys.stdout is None:  # closed by the caller, as with `>&-`
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
-        # Names in a model can hold what the locale's encoding cannot write.
+        # Names in a model can have characters that the encoding of the locale lacks.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
 def discard_output() -> None:
-    """Leave nothing for Python to flush, and complain of, at exit, where standard output takes nothing."""
+    """Discard pending output, so that Python does not report a flush error at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -29,7 +29,7 @@ def discard_output() -> None:
 
 
 def complain(message: str) -> None:
-    """Say in one line on standard error what is wrong, cut where it quotes more than is read."""
+    """Print an error as one line on standard error, shortened if necessary."""
     from trtlint.files.problem import shorten
     from trtlint.report.escape import clean
 

@@ -1,4 +1,4 @@
-"""``trtlint suppress``: write into a copy of a model that a finding is accepted, and why."""
+"""``trtlint suppress``: accept a finding in a copy of a model, with a reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import click
 import onnx
 
-from trtlint.commands.setup import refuse_addresses, rulebook, tell
+from trtlint.commands.setup import note_outdated, refuse_addresses, rulebook
 from trtlint.engine.finding import SUPPRESS_KEY
 from trtlint.files.beside import real_file
 from trtlint.files.globs import matches_name
@@ -34,15 +34,15 @@ from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
 
 _CHUNK = 1 << 20
-"""Bytes of weights that are copied at once."""
+"""Bytes of weights to copy at once."""
 _PART = r"[^.\\/:\0][^\\/:\0]*"
 _WEIGHTS = re.compile(rf"(?:{_PART}/)*{_PART}(?:[._](?:data|weights?)|\.(?:bin|dat|pb|raw))")
-"""Files that are weights by their names; a model could name one that a tool of the user's reads or runs."""
+"""File names of weights; other names could be files that a tool of the user reads or runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuppressOptions:
-    """What ``trtlint suppress`` was asked for."""
+    """Options of ``trtlint suppress``."""
 
     model: str
     rule: str
@@ -55,14 +55,14 @@ class SuppressOptions:
 
 
 def run_suppress(options: SuppressOptions) -> int:
-    """Write the copy, and return the exit code."""
+    """Write the copy and return the exit code."""
     refuse_addresses([options.model])
     book = rulebook(options.rules)
     try:
         require(options.rule, book.entries)
     except SelectionError as error:
         raise click.UsageError(str(error)) from None
-    tell("RULE", [options.rule], book)
+    note_outdated("RULE", [options.rule], book)
     entry = _entry(options)
     path, out = Path(options.model), Path(options.output)
     _require_replaceable(out, [path])
@@ -104,29 +104,29 @@ def _entry(options: SuppressOptions) -> dict[str, Any]:
 
 
 def _joined(old: str, entry: dict[str, Any]) -> str:
-    """The new value of the metadata key: the old entries and this one."""
+    """Return the new value of the metadata key: the old entries and this one."""
     try:
         entries = suppression.tables(old) if old else []
     except ValueError as error:
-        raise click.UsageError(f"the model's metadata {SUPPRESS_KEY} cannot be added to: {error}") from None
+        raise click.UsageError(f"cannot add to the metadata {SUPPRESS_KEY} of the model: {error}") from None
     return json.dumps(entries if entry in entries else [*entries, entry])
 
 
 def _require_places(model: Model, options: SuppressOptions) -> None:
-    """Refuse globs that cover no node."""
+    """Refuse globs that match no node."""
     nodes = model.graph.nodes
     if options.node is not None and not any(matches_name(options.node, node.path) for node in nodes):
         near = did_you_mean(options.node, (node.path for node in nodes))
-        raise click.UsageError(f"--node {options.node!r} covers no node{near}")
+        raise click.UsageError(f"--node {options.node!r} matches no node{near}")
     if options.module is not None:
         modules = {module for node in nodes if (module := origin(model, node).module)}
         if not any(matches_name(options.module, module) for module in modules):
             near = did_you_mean(options.module, sorted(modules))
-            raise click.UsageError(f"--module {options.module!r} covers no module{near}")
+            raise click.UsageError(f"--module {options.module!r} matches no module{near}")
 
 
 def _copy_external(model: Model, folder: Path) -> None:
-    """Put the model's external data beside the copy, where the copy looks for it."""
+    """Copy the external data of the model to the folder of the copy."""
     home = model.path.parent
     if home.resolve() == folder.resolve():
         return
@@ -137,14 +137,17 @@ def _copy_external(model: Model, folder: Path) -> None:
             target = real_file(folder, location, folder / model.path.name)
         if source is None or target is None:
             raise click.UsageError(
-                f"the weights are in {location!r}, which is not written to another folder; "
+                f"the external weights {location!r} cannot be copied to another folder; "
                 f"write the copy to {home}"
             )
         if not source.exists():
             continue
         if os.path.lexists(folder / location):
             if not filecmp.cmp(source, target, shallow=False):
-                raise click.UsageError(f"{folder / location} is there and is not the model's {location}")
+                raise click.UsageError(
+                    f"{folder / location} exists and differs from the weights of the model; "
+                    "write the copy to another folder"
+                )
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         with open_regular(source) as data, replacing(target) as copy:
@@ -152,7 +155,7 @@ def _copy_external(model: Model, folder: Path) -> None:
 
 
 def _locations(model: Model) -> Iterator[str]:
-    """Where the file says its external tensors are."""
+    """Yield the locations of the external tensors."""
     for tensor in _tensors(model):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             for entry in tensor.external_data:

@@ -1,4 +1,4 @@
-"""The settings of each file: its configuration and the command line, made into rules, targets and policy."""
+"""Settings of each file, from its configuration and the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.case import Case
-from trtlint.commands.setup import build_command, build_commands, provider_commands, rulebook, tell
+from trtlint.commands.setup import build_command, build_commands, note_outdated, provider_commands, rulebook
 from trtlint.commands.setup import targets as expand
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.finding import Confidence
@@ -30,27 +30,27 @@ from trtlint.remote.addresses import Address
 from trtlint.target.target import Target
 
 _Value = TypeVar("_Value")
-_LEAST_SURE: Confidence = "low"
+_LOWEST: Confidence = "low"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What counts for one file.
+    """Settings of one file.
 
     Attributes:
         file: the model.
-        configuration: the configuration for it.
-        choices: the parts of the configuration that are about it, the innermost last.
-        asked: the targets as asked for, before versions are expanded.
+        configuration: its configuration.
+        choices: the sections of the configuration that apply to it, the innermost last.
+        asked: the requested targets, before versions are expanded.
         targets: the targets.
-        command: the command line that builds it, None where it is not known.
+        command: the build command; None if unknown.
         book: all rules.
-        rules: those that are wanted.
-        policy: what to make of the findings.
-        fail_on: the mildest finding that gives exit code 1.
-        problem: why the file cannot be linted as its configuration wants; empty where it can.
+        rules: the selected rules.
+        policy: severities, suppressions and baseline.
+        fail_on: the lowest severity that gives exit code 1.
+        problem: the reason why the configuration cannot be used; empty if it can.
         left: the files of a build that the configuration names for the model.
-        weights: whether all its weights are read.
+        weights: whether to read all weights.
     """
 
     file: Path
@@ -73,8 +73,8 @@ class Task:
     """One file to lint, explain, fix or upgrade.
 
     Attributes:
-        settings: what counts for it.
-        case: the model, with all that is known of it.
+        settings: its settings.
+        case: the model with its evidence.
     """
 
     settings: Settings
@@ -90,14 +90,14 @@ class Task:
         address: Address | None = None,
         alone: bool = False,
     ) -> Task:
-        """The task for a file.
+        """Return the task for a file.
 
         Args:
-            settings: what counts for it.
-            evidence: what is known of its build, or was measured.
+            settings: its settings.
+            evidence: evidence about the model.
             problems: the files of a build that could not be read.
-            address: where the model is, if not on this machine.
-            alone: whether there is evidence and no model.
+            address: the address of a remote model.
+            alone: whether there is evidence without a model.
         """
         case = Case(
             settings.file,
@@ -125,28 +125,28 @@ class Task:
 
     @property
     def address(self) -> Address | None:
-        """Where the model is, if not on this machine."""
+        """The address of a remote model."""
         return self.case.address
 
     @property
     def problem(self) -> str:
-        """Why the file cannot be linted as its configuration wants; empty where it can."""
+        """The reason why the configuration cannot be used; empty if it can."""
         return self.settings.problem
 
     @property
     def has_build(self) -> bool:
-        """Whether there are files of a build, read or not."""
+        """Whether there are files of a build, readable or not."""
         return bool(self.case.alone or self.case.problems or self.case.build_files)
 
 
 class TaskFactory:
-    """Makes tasks; every file that a task needs is read once.
+    """Factory of tasks, which reads each configuration, rule file and baseline once.
 
     Args:
-        options: the command line, which has the last word.
+        options: the command line, which overrides the configuration.
 
     Raises:
-        click.UsageError: ``--config`` names a file that cannot be used.
+        click.UsageError: the file of ``--config`` cannot be used.
     """
 
     def __init__(self, options: LintOptions) -> None:
@@ -167,12 +167,12 @@ class TaskFactory:
         self.baselines: dict[Path, Baseline] = {}
 
     def settings(self, files: Iterable[Path]) -> list[Settings]:
-        """What counts for each of some files.
+        """Return the settings of files.
 
-        A configuration that cannot be used is the problem of the files that it is for.
+        An invalid configuration becomes the problem of its files.
 
         Raises:
-            click.UsageError: it cannot be used for any of the files; the reason of the first.
+            click.UsageError: the configurations of all files are invalid; the reason of the first.
         """
         found = [self._tried(file) for file in files]
         if found and all(error is not None for _, error in found) and found[0][1] is not None:
@@ -180,7 +180,7 @@ class TaskFactory:
         return [settings for settings, _ in found]
 
     def tasks(self, files: Iterable[Path]) -> list[Task]:
-        """The tasks for some files of which nothing else is known.
+        """Return the tasks for files without evidence.
 
         Raises:
             click.UsageError: as :meth:`settings`.
@@ -194,7 +194,7 @@ class TaskFactory:
             return _without(file, error), error
 
     def settings_of(self, file: Path) -> Settings:
-        """What counts for a file.
+        """Return the settings of a file.
 
         Raises:
             click.UsageError: the configuration, a rule file, a baseline or an option cannot be used.
@@ -204,8 +204,8 @@ class TaskFactory:
         book = self._book(configuration)
         self._check(configuration, book)
         options = self._options
-        told = tuple(configuration.choices(file))
-        layers = [choices.layer for choices in told]
+        sections = tuple(configuration.choices(file))
+        layers = [choices.layer for choices in sections]
         layers.append(
             Layer(
                 tuple(split(options.select)),
@@ -214,35 +214,35 @@ class TaskFactory:
             )
         )
         preview = configuration.preview if options.preview is None else options.preview
-        asked = _asked(told, options.target)
+        asked = _asked(sections, options.target)
         return Settings(
             file=file,
             configuration=configuration,
-            choices=told,
+            choices=sections,
             asked=asked,
             targets=tuple(target for each in asked for target in self._expanded(each)),
             command=build_command(self._commands, file),
             book=book,
             rules=self._choose(configuration, book, tuple(layers), preview=preview),
             policy=Policy(
-                severity=tuple(pair for choices in told for pair in choices.severity),
-                min_confidence=options.min_confidence or _last(c.min_confidence for c in told) or _LEAST_SURE,
+                severity=tuple(pair for choices in sections for pair in choices.severity),
+                min_confidence=options.min_confidence or _last(c.min_confidence for c in sections) or _LOWEST,
                 suppress=configuration.suppressions(file),
                 baseline=self._baseline(configuration, book),
                 known=self._names(configuration, book),
                 own=not options.isolated,
             ),
-            fail_on=options.fail_on or _last(c.fail_on for c in told) or "error",
+            fail_on=options.fail_on or _last(c.fail_on for c in sections) or "error",
             left={
                 kind: path
                 for kind in WITNESSES
-                if (path := _last(c.left.get(kind) for c in told)) is not None
+                if (path := _last(c.left.get(kind) for c in sections)) is not None
             },
             weights=options.weights,
         )
 
     def _check(self, configuration: Configuration, book: Rulebook) -> None:
-        """Refuse a configuration that names what does not exist, even where no model needs it."""
+        """Refuse a configuration with unknown rules or targets, even in unused sections."""
         if configuration.file in self._checked:
             return
         self._checked.add(configuration.file)
@@ -250,16 +250,18 @@ class TaskFactory:
             for choices in (configuration.general, *(section.choices for section in configuration.sections)):
                 choose_by_layers(book.entries, [choices.layer])
                 for key, selectors in choices.layer.parts():
-                    tell(f"{choices.where}{key}", selectors, book)
+                    note_outdated(f"{choices.where}{key}", selectors, book)
                 for selector, _ in choices.severity:
                     require(selector, book.entries, f"{choices.where}severity: ")
-                tell(f"{choices.where}severity", [selector for selector, _ in choices.severity], book)
+                note_outdated(
+                    f"{choices.where}severity", [selector for selector, _ in choices.severity], book
+                )
                 for target in choices.targets:
                     self._check_target(target, choices.where)
             for entry in configuration.suppress:
                 for selector in entry.rules:
                     require(selector, book.entries, f"{entry.suppression.where}.rule: ")
-                tell(f"{entry.suppression.where}.rule", entry.rules, book)
+                note_outdated(f"{entry.suppression.where}.rule", entry.rules, book)
 
     def _check_target(self, target: TargetOptions, where: str) -> None:
         try:
@@ -290,7 +292,7 @@ class TaskFactory:
             with _users():
                 self._chosen[key] = RuleSet(choose_by_layers(book.entries, layers, preview=preview))
             for key_, selectors in layers[-1].parts():
-                tell(f"--{key_}", selectors, book)
+                note_outdated(f"--{key_}", selectors, book)
         return self._chosen[key]
 
     def _expanded(self, asked: TargetOptions) -> tuple[Target, ...]:
@@ -307,12 +309,12 @@ class TaskFactory:
         if file not in self.baselines:
             with _users():
                 self.baselines[file] = Baseline(file) if options.write_baseline else Baseline.read(file)
-            tell(shown(file), self.baselines[file].rules, book)
+            note_outdated(shown(file), self.baselines[file].rules, book)
         return self.baselines[file]
 
 
 def _without(file: Path, error: click.UsageError) -> Settings:
-    """The settings of a file that cannot be linted."""
+    """Return the settings of a file that cannot be linted."""
     return Settings(
         file=file,
         configuration=Configuration(),
@@ -328,15 +330,15 @@ def _without(file: Path, error: click.UsageError) -> Settings:
     )
 
 
-def _asked(told: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:
-    """The targets of the innermost place that names some, with what the command line says of them."""
-    named = _last(choices.targets for choices in told) or (TargetOptions(),)
-    plugins = tuple(dict.fromkeys(name for choices in told for name in choices.plugins)) or None
+def _asked(sections: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:
+    """Return the targets of the innermost section with targets, overridden by the command line."""
+    named = _last(choices.targets for choices in sections) or (TargetOptions(),)
+    plugins = tuple(dict.fromkeys(name for choices in sections for name in choices.plugins)) or None
     return tuple(dict.fromkeys(overlay(replace(target, plugins=plugins), given) for target in named))
 
 
 def _last(values: Iterable[_Value | None]) -> _Value | None:
-    """The last value that says something."""
+    """Return the last value that is set."""
     found = None
     for value in values:
         found = value or found
@@ -345,7 +347,7 @@ def _last(values: Iterable[_Value | None]) -> _Value | None:
 
 @contextmanager
 def _users() -> Iterator[None]:
-    """Make errors in what the user wrote usage errors."""
+    """Turn errors in the configuration into usage errors."""
     try:
         yield
     except (ConfigError, BaselineError, SelectionError) as error:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from trtlint.torch_tensorrt.asking import TorchRequest
 
 TEXT = "--build"
-"""The name in reports of a call that was given as text."""
+"""Name in reports of a call given as text."""
 
 
 def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task], tuple[str, ...]]:
-    """Return the tasks about Torch-TensorRT, and the paths that are none of them.
+    """Return the tasks about Torch-TensorRT, and the other paths.
 
     Raises:
         click.UsageError: the release is not known, or an option cannot be used.
@@ -45,7 +45,7 @@ def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task],
 
 
 class _Torch:
-    """Makes tasks for one release.
+    """Factory of tasks for one release.
 
     Raises:
         click.UsageError: the release is not known.
@@ -78,7 +78,7 @@ class _Torch:
         except UnreadableError as error:
             raise click.UsageError(str(error)) from None
         if checked and not evidence.script.calls:
-            raise click.UsageError("--build: no call of Torch-TensorRT's compiler in it")
+            raise click.UsageError("--build: does not call the compiler of Torch-TensorRT")
         return self._task(Path(TEXT), (evidence,), ())
 
     def _task(
@@ -95,7 +95,7 @@ class _Torch:
         return replace(task, settings=settings, case=replace(task.case, targets=targets))
 
     def _request(self) -> TorchRequest | None:
-        """Return what to ask about programs; None where no dry build is wanted."""
+        """Return the request for programs; None without a dry build."""
         from trtlint.process.spawn import Limits
         from trtlint.runs.torchjob import simple_options
         from trtlint.torch_tensorrt.asking import USUAL, TorchRequest

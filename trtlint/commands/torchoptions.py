@@ -1,4 +1,4 @@
-"""The options about Torch-TensorRT, and what their values become."""
+"""Options for Torch-TensorRT, and their values."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ torch_options = bundle(
     click.option(
         "--torch-tensorrt",
         metavar="VERSION",
-        help="Release of Torch-TensorRT, such as 2.13: check calls in Python scripts, and programs (.pt2).",
+        help="Check calls in Python scripts and exported programs (.pt2) for this release, such as 2.13.",
     ),
     click.option(
         "--torch-python",
         metavar="PATH",
-        help="Python with torch, the torch-tensorrt wheel and tensorrt-rtx, for --dry-build of a program "
-        "(default: this one).",
+        help="Python interpreter for --dry-build of a program, with torch, torch-tensorrt and tensorrt-rtx "
+        "(default: the current one).",
     ),
     click.option(
         "--torch-wheel",
         metavar="DIR",
-        help="Folder with an unpacked torch-tensorrt wheel to use in place of the installed one.",
+        help="Use the unpacked torch-tensorrt wheel in this folder instead of the installed one.",
     ),
     click.option(
         "--trust-pickle",
@@ -36,10 +36,12 @@ torch_options = bundle(
 
 
 def take_torch_options(options: dict[str, Any]) -> TorchOptions:
-    """Take the options about Torch-TensorRT out of all options, with a call that ``--build`` gives.
+    """Remove the options for Torch-TensorRT from all options and return them.
+
+    A call of Torch-TensorRT in ``--build`` is one of them.
 
     Raises:
-        click.UsageError: the release is not known, or there is none for what is given.
+        click.UsageError: a script, program or option needs ``--torch-tensorrt``.
     """
     release = options.pop("torch_tensorrt")
     found = TorchOptions(
@@ -52,7 +54,7 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
     if release is None:
         for path in options["paths"]:
             if path.lower().endswith((".py", ".pt2")):
-                raise click.UsageError(f"{path}: give the release of Torch-TensorRT: --torch-tensorrt 2.13")
+                raise click.UsageError(f"{path}: needs a Torch-TensorRT release; add --torch-tensorrt 2.13")
         for name, value in (("--torch-python", found.python), ("--torch-wheel", found.wheel)):
             if value is not None:
                 raise click.UsageError(f"{name} needs --torch-tensorrt VERSION")
@@ -60,7 +62,7 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
 
 
 def _build(options: dict[str, Any], release: str | None) -> str | None:
-    """Take a value of ``--build`` that is a call of Torch-TensorRT, or a script with such calls."""
+    """Remove a Torch-TensorRT call or script from ``--build`` and return it."""
     text: str | None = options["build"]
     if text is None or ("compile" not in text and not text.endswith(".py")):
         return None
@@ -71,7 +73,7 @@ def _build(options: dict[str, Any], release: str | None) -> str | None:
         return None
     if release is None:
         raise click.UsageError(
-            "--build holds a call of Torch-TensorRT: give its release, such as --torch-tensorrt 2.13"
+            "--build: is a Torch-TensorRT call and needs a release; add --torch-tensorrt 2.13"
         )
     options["build"] = None
     return text

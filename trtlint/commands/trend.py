@@ -1,4 +1,4 @@
-"""``trtlint trend``: two scans in, what is new and what is gone out."""
+"""``trtlint trend``: new and removed findings between two scans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run_trend(earlier: str, later: str, *, format: Literal["text", "json"], fail_on: FailOn) -> int:
-    """Write what is different in the later scan to standard output and return the exit code."""
+    """Write the differences to standard output and return the exit code."""
     from trtlint.report.trend import RowsError, as_json, as_text, compare, read_rows
 
     name = earlier

@@ -1,4 +1,4 @@
-"""``trtlint upgrade``: what moving models from one version to another changes."""
+"""``trtlint upgrade``: changes between two versions for models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FORMATS = ("text", "json", "markdown", "html")
 
 @dataclass(frozen=True, slots=True)
 class UpgradeOptions:
-    """What ``trtlint upgrade`` was asked for; ``last`` None is the newest known version."""
+    """Options of ``trtlint upgrade``; ``last`` None is the newest known version."""
 
     paths: tuple[str, ...]
     first: str
@@ -48,7 +48,7 @@ class UpgradeOptions:
     preview: bool | None = None
     format: str = "text"
     outputs: tuple[str, ...] = ()
-    """``FORMAT:FILE``, besides what goes to standard output."""
+    """``FORMAT:FILE``, in addition to standard output."""
     fail_on: FailOn = "never"
     quiet: bool = False
     config: str | None = None
@@ -92,17 +92,17 @@ def run_upgrade(options: UpgradeOptions) -> int:
 
 
 def _output(word: str) -> tuple[str, str]:
-    """The file and the format of an ``--output``."""
+    """Return the file and the format of an ``--output``."""
     format_, _, file = word.partition(":")
     if format_ not in FORMATS or not file:
         raise click.UsageError(f"--output {word!r}: write it as {' or '.join(f'{f}:FILE' for f in FORMATS)}")
     if not Path(file).parent.is_dir():
-        raise click.UsageError(f"--output {word}: there is no folder {Path(file).parent}")
+        raise click.UsageError(f"--output {word}: folder {Path(file).parent} does not exist; create it first")
     return file, format_
 
 
 def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
-    """Whether the end of the way has a finding about the graph that is grave enough for exit code 1."""
+    """Check whether the last version has a graph finding that makes the command fail."""
     if fail_on == "never":
         return False
     end = upgrade.lines[-1]
@@ -110,7 +110,7 @@ def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
 
 
 def _partly(upgrade: Upgrade, fail_on: FailOn) -> bool:
-    """Whether such a finding may be missing, as a rule was not searched to the end."""
+    """Check whether an incomplete search may have missed such a finding."""
     return not upgrade.unsearched.isdisjoint(grave(fail_on))
 
 
@@ -120,7 +120,9 @@ def _check(base: Target, first: str, last: str) -> None:
     except TargetError as error:
         raise click.UsageError(str(error)) from None
     if len(found) < 2:
-        raise click.UsageError(f"--from {first} and --to {last} are one release line: nothing is upgraded")
+        raise click.UsageError(
+            f"--from {first} and --to {last} are the same release line; name two different ones"
+        )
 
 
 def _results(tasks: list[Task], product: Product, first: str, last: str) -> Iterator[Upgrade | Problem]:
@@ -136,13 +138,13 @@ def _results(tasks: list[Task], product: Product, first: str, last: str) -> Iter
         except (UnreadableError, OSError) as error:
             yield Problem.of(path, error)
         except MemoryError:
-            yield Problem(path, "not enough memory to compare the versions for this file")
+            yield Problem(path, "not enough memory to compare the versions")
         else:
             yield from upgrades
 
 
 def _upgrades(task: Task, review: Review, product: Product, first: str, last: str) -> Iterator[Upgrade]:
-    """The upgrades of one model, one for each thing that it is built for."""
+    """Yield the upgrades of one model, one for each target."""
     opened = task.case.open()
     rules = [entry.read() for entry in task.case.applicable]
     for base in _bases(task, product):
@@ -152,7 +154,7 @@ def _upgrades(task: Task, review: Review, product: Product, first: str, last: st
 
 
 def _bases(task: Task, product: Product) -> list[Target]:
-    """What is known of the builds of a model besides the version."""
+    """Return the targets of a model without their versions."""
     known = (replace(target, product=product, version=None, previous=None) for target in task.case.built_for)
     return list(dict.fromkeys(known))
 
@@ -160,12 +162,12 @@ def _bases(task: Task, product: Product) -> list[Target]:
 def _streamed(
     results: Iterator[Upgrade | Problem], options: UpgradeOptions, several: bool
 ) -> Iterator[Upgrade | Problem]:
-    """Write reports to standard output as they come."""
+    """Write each report to standard output as soon as it is ready."""
     yield from _reported(results, sys.stdout, options, several)
 
 
 def _written(results: Sequence[Upgrade | Problem], format_: str, options: UpgradeOptions) -> str:
-    """Reports in a format."""
+    """Return the reports as text in a format."""
     if format_ != "text":
         upgrades = [result for result in results if isinstance(result, Upgrade)]
         problems = [result for result in results if isinstance(result, Problem)]

@@ -1,4 +1,4 @@
-"""The checks of a whole fixed model, and the files that they take."""
+"""Checks of a whole fixed model against its source."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from trtlint.model.writer import write_to
 
 
 class Verifier:
-    """Compares fixed forms of one model with it.
+    """Comparison of fixed candidates with their source model.
 
     Args:
         source: the model.
-        out: where the fixed model goes; its forms are written beside it, where their external data lie.
-        options: what was asked for.
+        out: the file of the fixed model; candidates are written to its folder, beside their external data.
+        options: the request.
         sm: the compute capability to build for, None for any.
     """
 
@@ -36,13 +36,13 @@ class Verifier:
         self._found: list[tuple[onnx.ModelProto, tuple[Verdict, ...]]] = []
 
     def check(self, proto: onnx.ModelProto, patches: Sequence[Patch]) -> str:
-        """Say what is worse of a fixed form; nothing where nothing is.
+        """Describe how a candidate is worse than the source; empty if it is not.
 
         Raises:
-            click.UsageError: its external data lie elsewhere.
+            click.UsageError: the external data is in another folder.
             InputsError: the user's inputs cannot be used.
             ModelError: the source changed meanwhile.
-            OSError: the form cannot be written.
+            OSError: the candidate cannot be written.
         """
         require_weights(self._source, self._out)
         with temporary_file(self._out.parent, ".trial.onnx") as trial:
@@ -55,10 +55,10 @@ class Verifier:
             verdicts = tuple(self._verdicts(trial, patches))
         self._found.append((proto, verdicts))
         worse = [f"{each.check}: {each.words}" for each in verdicts if each.good is False]
-        return f"with it, the whole model is worse ({'; '.join(worse)})" if worse else ""
+        return f"this rewrite makes the whole model worse ({'; '.join(worse)})" if worse else ""
 
     def verdicts(self, proto: onnx.ModelProto) -> tuple[Verdict, ...]:
-        """What was found of a form; none where it was not checked."""
+        """Return the verdicts on a candidate; none if it was not checked."""
         return next((verdicts for form, verdicts in reversed(self._found) if form is proto), ())
 
     def _verdicts(self, after: Path, patches: Sequence[Patch]) -> Iterator[Verdict]:
@@ -68,7 +68,7 @@ class Verifier:
                 before,
                 after,
                 self._options.inputs,
-                # What is kept in FP32 leaves the range in the source: there they are to differ.
+                # Nodes kept in FP32 overflow in the source, so their results must differ.
                 wide=any(patch.title == KEPT for patch in patches),
                 mended=any(patch.mends for patch in patches),
                 keyed=any(patch.keeps_a_key for patch in patches),
@@ -82,13 +82,14 @@ class Verifier:
 
 
 def require_weights(source: Source, out: Path) -> None:
-    """Refuse to write a model where its external data do not lie.
+    """Refuse to write a model to another folder than its external data.
 
     Raises:
-        click.UsageError: it is to be.
+        click.UsageError: the folders differ.
     """
     outside = source.raw.tensors.locations
     if outside and out.parent.resolve() != source.path.parent.resolve():
         raise click.UsageError(
-            f"the weights are in {outside[0]!r} beside the model; write the fixed one to {source.path.parent}"
+            f"{out}: the external weights {outside[0]!r} are in {source.path.parent}; "
+            "write the fixed model to the same folder"
         )

@@ -1,0 +1,99 @@
+"""Options of ``trtlint lint``."""
+
+from __future__ import annotations
+
+import click
+
+from trtlint.commands.arguments import BUILD, PREVIEW, SELECTORS, build_file_options, bundle
+from trtlint.commands.dryoptions import dry_options
+from trtlint.commands.epoptions import ep_options
+from trtlint.commands.torchoptions import torch_options
+from trtlint.report.formats import FORMATS
+
+lint_options = bundle(
+    click.option("--select", multiple=True, metavar="RULE,...", help=f"Run only these rules: {SELECTORS}"),
+    click.option(
+        "--extend-select",
+        multiple=True,
+        metavar="RULE,...",
+        help="Run these rules in addition to the configured ones.",
+    ),
+    click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Skip these rules: {SELECTORS}"),
+    PREVIEW,
+    click.option(
+        "--format",
+        "format_",
+        type=click.Choice(FORMATS),
+        help="Format of the report on standard output (default: full).",
+    ),
+    click.option(
+        "--output",
+        "outputs",
+        multiple=True,
+        metavar="FORMAT[:FILE]",
+        help="Write another report in this format, to a file or to standard output; repeatable.",
+    ),
+    click.option(
+        "--source-root",
+        metavar="DIR",
+        help="Root folder of the exported Python code, if the exporter recorded no usable paths.",
+    ),
+    click.option("--statistics", is_flag=True, help="Also count models and places for each rule."),
+    click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        help="Print only findings and errors; for several models, print one line each.",
+    ),
+    click.option(
+        "--fail-on",
+        type=click.Choice(["error", "warning", "note", "never"]),
+        help="Lowest severity that makes the command fail (default: error).",
+    ),
+    click.option(
+        "--min-confidence",
+        type=click.Choice(["confirmed", "high", "medium", "low"]),
+        help="Hide findings below this confidence; they are still counted (default: low).",
+    ),
+    click.option(
+        "--ranges",
+        multiple=True,
+        metavar="FILE",
+        help="Use this measurement, which `trtlint measure -o` wrote; repeatable.",
+    ),
+    click.option(
+        "--weights", is_flag=True, help="Also check all weights for NaN, infinity and values outside FP16."
+    ),
+    BUILD,
+    build_file_options,
+    dry_options,
+    torch_options,
+    ep_options,
+    click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one."),
+    click.option("--isolated", is_flag=True, help="Ignore configuration files and suppressions in models."),
+    click.option("--show-settings", is_flag=True, help="Print the settings of each file, then exit."),
+    click.option("--baseline", metavar="FILE", help="Ignore findings recorded in this file."),
+    click.option(
+        "--write-baseline", metavar="FILE", help="Record all findings in this file and accept them."
+    ),
+    click.option("--update-baseline", is_flag=True, help="Remove fixed findings from the baseline."),
+    click.option("--exit-zero", is_flag=True, help="Return exit code 0 even with findings."),
+    click.option("--show-conditional", is_flag=True, help="Also show findings that depend on unset options."),
+    click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(min=0),
+        default=1,
+        metavar="N",
+        help="Number of worker processes (0: one per CPU; default: 1).",
+    ),
+    click.option("--executor", metavar="dask://HOST:PORT", help="Lint on the workers of a Dask cluster."),
+    click.option(
+        "--cache/--no-cache", default=True, help="Reuse cached results and cache new ones (default: on)."
+    ),
+    click.option("--cache-dir", metavar="DIR", help="Folder of the cache."),
+    click.option("--require-lfs", is_flag=True, help="Fail on Git LFS pointers instead of skipping them."),
+    click.option(
+        "--explain-miss", nargs=2, metavar="RULE NODE", help="Explain why RULE does not report NODE."
+    ),
+)
