@@ -29,7 +29,7 @@ class SettingError(TrtlintError, ValueError):
 
 
 class ArgumentError(SettingError, TypeError):
-    """A wrong argument of the Python API: an unknown name, or a value of the wrong type or range."""
+    """A wrong argument of the Python API: name, type or range."""
 
     @classmethod
     def of(cls, name: str, value: object, expected: str) -> ArgumentError:

@@ -72,7 +72,7 @@ class Allowance:
         return self.seconds - self._charged - (time.process_time() - self._began)
 
     def left_but(self, share: float) -> float:
-        """Return the seconds left after keeping back a share of the total for later work."""
+        """Return the seconds left without a share of the total."""
         return self.left - share * self.seconds
 
     @property
@@ -103,7 +103,7 @@ class LimitError(UnreadableError):
 
 
 class _StopError(BaseException):
-    """Unwinds the work at a limit; a BaseException, so that no error handler catches it."""
+    """Ends the work at a limit; a BaseException that no handler catches."""
 
     def __init__(self, watch: _Watch, reason: str) -> None:
         super().__init__(reason)

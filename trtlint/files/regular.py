@@ -135,7 +135,7 @@ def _require(path: Path, status: os.stat_result) -> None:
 
 
 def _require_empty(path: Path, descriptor: int) -> None:
-    """Reject a file of size 0 that has content: the system generates it while it is read.
+    """Reject a file of size 0 with content, which the system generates.
 
     Such a file is regular by its mode.  It may never end or may block its readers, as ``/proc/kmsg`` does.
     https://man7.org/linux/man-pages/man5/proc.5.html

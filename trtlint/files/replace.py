@@ -27,7 +27,7 @@ _PERMISSIONS = 0o777
 
 
 def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
-    """Check that a path can be written: it is free or a regular file, and not protected.
+    """Check that a path is free or a replaceable regular file.
 
     Args:
         path: file to write.
@@ -57,7 +57,7 @@ def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
 def replacing(
     path: Path, protected: Iterable[Path] = (), check: Callable[[Path], None] | None = None
 ) -> Iterator[BinaryIO]:
-    """Write a file atomically: it appears at the end of the block, or not at all if the block raises.
+    """Write a file atomically, at the end of the block unless it raises.
 
     Args:
         path: file to write; an existing file is replaced and keeps its permissions.
@@ -110,7 +110,7 @@ def _take_place(temporary: Path, path: Path, check: Callable[[Path], None] | Non
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """Open a new file without a name, so that nothing remains if this process is killed.
+    """Open a file without a name, which disappears if this process is killed.
 
     Returns None if the system or the file system has no such files.
     https://man7.org/linux/man-pages/man2/open.2.html
@@ -147,7 +147,7 @@ def _is(file: Path, status: os.stat_result) -> bool:
 
 
 def replace_text(path: Path, text: str, protected: Iterable[Path] = ()) -> None:
-    """Write a UTF-8 text file atomically; a concurrent reader sees the old or the new text.
+    """Write a UTF-8 text file atomically.
 
     Args:
         path: file to write; an existing file is replaced.

@@ -1,4 +1,4 @@
-"""Temporary files beside a result, and the removal of those that a killed process left.
+"""Temporary files beside a result, and the removal of stale ones.
 
 Each file is locked by the process that made it.  The system releases the lock when the process ends, so a
 later process can tell a stale file from one in use: https://man7.org/linux/man-pages/man2/flock.2.html
@@ -39,7 +39,7 @@ def new_name(suffix: str = ".tmp") -> str:
 
 @contextmanager
 def temporary_file(folder: Path, suffix: str = ".tmp") -> Iterator[Path]:
-    """Create an empty, locked file and remove it after the block, unless the block renamed it.
+    """Create a locked file; remove it after the block unless renamed.
 
     Args:
         folder: folder for the file.

@@ -82,7 +82,7 @@ class View:
         return self._chunk[start - self._at : stop - self._at]
 
     def _hold(self, start: int) -> None:
-        """Read a chunk from an offset, because the following bytes are likely to be requested next."""
+        """Read a chunk from an offset; the next requests are likely in it."""
         self._chunk = self._read(start, min(_CHUNK, self._size - start))
         self._at = start
 

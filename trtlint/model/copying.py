@@ -12,7 +12,9 @@ _CHUNK = 1 << 20
 
 
 def copy_stretch(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
-    """Append the bytes from ``start`` to ``stop`` of a model; the file system copies large ranges if it can.
+    """Append the bytes from ``start`` to ``stop`` of a model.
+
+    The file system copies large ranges if it can.
 
     Raises:
         ModelError: the file was truncated.

@@ -119,7 +119,7 @@ class Value:
 
     @property
     def is_needed(self) -> bool:
-        """Whether an operator reads it, or it is an output of the model or of a body."""
+        """True if an operator, the model or a body uses it."""
         return bool(self.uses) or self.is_output or self.leaves_body
 
     @property
@@ -128,7 +128,7 @@ class Value:
         return (self.dtype or "") if self.shape is None else format_type(self.dtype, self.shape)
 
     def set_type(self, type_: onnx.TypeProto | None, declared: onnx.TypeProto | None = None) -> None:
-        """Set the inferred type and a declared type that completes it; both are decoded on demand."""
+        """Set the inferred type, and a declared type that completes it."""
         self._type, self._declared, self._dtype, self._shape = type_, declared, None, None
 
     def set_dtype(self, dtype: ElementType) -> None:

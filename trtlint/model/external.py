@@ -27,7 +27,7 @@ def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
 
 
 def misplaced(tensor: onnx.TensorProto) -> str:
-    """Return why the parser does not search the model's folder for external data; empty if it does.
+    """Return why the parser cannot find external data; empty if it can.
 
     The parser joins the folder and the location, and rejects a location that leads to the parent.
     """

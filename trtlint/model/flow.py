@@ -67,7 +67,7 @@ class _Constructs:
         return self._kept[node]
 
     def _level(self, node: Node) -> str:
-        """Return the scope of a node, outside the branches of every ``If`` that is not a construct."""
+        """Return the scope of a node without the branches of decided ``If``s."""
         scope, found = node.scope, self._levels.get(node.scope)
         if found is None:
             found, owner = scope, self._graph.owner(node)
@@ -137,7 +137,7 @@ class _Constructs:
         return frozenset(node for node in islice(nested, _MOST_NESTED) if self._reads_past_loop(node))
 
     def _reads_past_loop(self, node: Node) -> bool:
-        """Return whether an operator in a loop in a branch reads a value computed outside that loop.
+        """Return whether an operator reads past the loop in a branch around it.
 
         Nested loops count as one.  Values that the bodies of the operator read count as well.
         """

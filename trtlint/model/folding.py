@@ -84,7 +84,7 @@ def _ints(array: Array | None) -> list[int]:
 
 
 def _axes(node: Node, inputs: Sequence[Array | None], port: int) -> list[int] | None:
-    """Return axes from the attribute of older opsets or the input of newer ones, None if absent."""
+    """Return axes from an attribute (older opsets) or an input, else None."""
     axes = node.attribute("axes")
     if axes is not None:
         return [int(axis) for axis in axes]

@@ -129,7 +129,7 @@ class Graph:
         self._predecessors[target][value.producer] = None
 
     def successors(self, node: Node) -> Iterable[Node]:
-        """Return the operators that read the outputs of a node; the owner of a body reads its outputs."""
+        """Return the readers of a node's outputs; an owner reads its bodies' outputs."""
         return self._successors.get(node, {})
 
     def predecessors(self, node: Node) -> Iterable[Node]:
@@ -150,7 +150,7 @@ class Graph:
 
     @property
     def has_repeated_names(self) -> bool:
-        """Whether two nodes of one graph have the same name."""
+        """True if two nodes of one graph have the same name."""
         return bool(self._repeats)
 
     def add_owner(self, scope: str, node: Node) -> None:
@@ -166,7 +166,7 @@ class Graph:
         self._names[scope] = names
 
     def resolve(self, name: str, scope: str = "") -> Value | None:
-        """Return the value of a name in a scope; None if neither it nor an outer graph defines the name."""
+        """Return the value of a name in a scope or an outer scope, else None."""
         scopes = (scope, *(owner.scope for owner in self.owners(scope)))
         return next((found for each in scopes if (found := self._names[each].get(name)) is not None), None)
 
@@ -192,7 +192,7 @@ class Graph:
         return frozenset(text(node.proto.name) for node in self.nodes)
 
     def by_op(self, *ops: str) -> Iterator[Node]:
-        """Yield the nodes of these operator types in any domain, in topological order for each type."""
+        """Yield the nodes of these types, any domain, in order for each type."""
         for op in ops:
             yield from self._by_op.get(op, ())
 

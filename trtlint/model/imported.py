@@ -62,7 +62,7 @@ def _alive(nodes: tuple[Node, ...], dead: tuple[str, ...]) -> tuple[Node, ...]:
 
 
 def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[Node, bool] | None:
-    """Return the innermost ``If`` that always takes the same branch, and whether that is the first one.
+    """Return the innermost ``If`` with a fixed branch, and whether it is the first branch.
 
     The ``If`` is the operator itself or contains it; the result is None if there is none.
     """
@@ -102,7 +102,7 @@ def is_static(value: Value) -> bool:
 
 
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
-    """Return the types of the operators around a node when the engine is built, innermost first.
+    """Return the operator types around a node at build time, innermost first.
 
     An ``If`` whose condition the builder knows does not count: its branch replaces it.
     """
@@ -117,7 +117,7 @@ def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
 
 
 def known_at_build(value: Value) -> bool | None:
-    """Return whether the builder knows a value: integers and booleans from stored values and shapes.
+    """Return whether the builder knows an integer or boolean value.
 
     The result is None if that depends on shapes that are not in the file, or the search is too long.
     """
@@ -138,7 +138,7 @@ def known_at_build(value: Value) -> bool | None:
 
 
 def beyond_shapes(node: Node) -> Sequence[Value | None]:
-    """Return the inputs that determine the numbers of an output: none if the operator only reads a shape."""
+    """Return the inputs whose numbers matter: none for Shape and Size."""
     return () if node.op in _OF_SHAPES else node.inputs
 
 
@@ -159,7 +159,7 @@ def is_handed(value: Value) -> bool:
 
 
 def _of_size(value: Value) -> list[Value]:
-    """Return the sources of a size that no operator computes; empty if an operator cannot compute sizes."""
+    """Return the sources of a size; empty if an operator cannot compute sizes."""
     found: list[Value] = []
     for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
         node = made.producer
@@ -171,13 +171,13 @@ def _of_size(value: Value) -> list[Value]:
 
 
 def is_stored(value: Value) -> bool:
-    """Return whether a value is an initializer or the output of a Constant, as in the parser."""
+    """Return whether a value is an initializer or the output of a Constant."""
     node = value.producer
     return value.initializer is not None or (node is not None and node.op == "Constant" and not node.domain)
 
 
 def imported_rank(scalar: Value) -> int:
-    """Return the rank that the parser gives a scalar: 1 if it is computed from a quantized scalar, else 0."""
+    """Return the parser's rank of a scalar: 1 if computed from a quantized one."""
     made = (value.producer for value, _ in search(scalar, _scalars, _MOST_VISITED))
     return int(any(node is not None and node.op in _QUANTIZERS and not node.domain for node in made))
 

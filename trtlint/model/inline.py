@@ -292,7 +292,7 @@ def _too_deep() -> ModelError:
 
 
 def _walk(nodes: _Nodes) -> Iterator[tuple[onnx.NodeProto, int]]:
-    """Yield the nodes and those of nested bodies, each with the number of bodies around it."""
+    """Yield all nodes, including nested ones, with their nesting depth."""
     waiting = [(nodes, 0)]
     while waiting:
         some, level = waiting.pop()

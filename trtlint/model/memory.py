@@ -185,7 +185,7 @@ def _leave(target: onnx.TensorProto, values: _Values, held: list[_Values]) -> No
 
 
 def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]:
-    """Convert a model of ONNX IR; return the message and the large initializers that it omits."""
+    """Convert a model of ONNX IR to a message and its large initializers."""
     serde = import_module(f"{package}.serde")
     initializers = model.graph.initializers
     large = {

@@ -27,7 +27,7 @@ _METADATA = 14
 
 
 def copy_with(path: Path, out: Path, key: str, change: Callable[[str], str]) -> None:
-    """Copy a model and change the value of a metadata key.  The copy is written atomically.
+    """Copy a model atomically and change the value of a metadata key.
 
     Args:
         path: the model.
@@ -66,7 +66,7 @@ def _entries(data: Buffer) -> Iterator[tuple[int, int, str, str]]:
 
 
 def _verify(copy: Path, key: str, value: str) -> None:
-    """Read the copy back: for example, a model cut off at the end of a message cannot be extended."""
+    """Check that the copy has the new value; a truncated model has not."""
     entries = decode(read(copy).data).metadata_props
     if [text(entry.value) for entry in entries if text(entry.key) == key] != [value]:
         raise ModelError("the copy does not contain the new metadata value")

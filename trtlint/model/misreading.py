@@ -165,7 +165,7 @@ class _CallWalk:
                 yield Misreading("attribute", called.rpartition("/")[2], "", called, detail, shown)
 
     def _default(self, node: onnx.NodeProto, name: str) -> onnx.AttributeProto | None:
-        """Return ONNX's default of an attribute that is a number or a string; None without a default."""
+        """Return ONNX's default of a number or string attribute, else None."""
         domain = domain_of(node.domain)
         version = min(self.versions.get(domain, 1), onnx.defs.onnx_opset_version())
         try:
@@ -189,7 +189,10 @@ _SCALARS = (onnx.AttributeProto.FLOAT, onnx.AttributeProto.INT, onnx.AttributePr
 
 
 def _environment(call: onnx.NodeProto, function: onnx.FunctionProto, given: _Environment) -> _Environment:
-    """Return the attributes of a function in a call; those passed on from the outer call are lost."""
+    """Return the attributes of a function in a call.
+
+    The parser loses an attribute that refers to an attribute of the outer call.
+    """
     found = {text(each.name): _Binding(_scalar(each), lost=False) for each in function.attribute_proto}
     for attribute in call.attribute:
         reference = text(attribute.ref_attr_name)

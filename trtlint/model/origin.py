@@ -63,7 +63,7 @@ class Origin:
 
 
 def origin(model: Model, node: Node) -> Origin:
-    """Return the module path and source line of a node; a node in a body inherits those of its owner."""
+    """Return the module path and source line of a node or its owner."""
     current: Node | None = node
     module: str | None = None
     while current is not None:

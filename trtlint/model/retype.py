@@ -73,7 +73,7 @@ _EARLY = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
 
 
 def retype(graph: Graph, opset: int) -> None:
-    """Set the type of every value computed by an ONNX operator to the type that the operator implies."""
+    """Set the types of values to the types that their operators imply."""
     for node in graph.nodes:
         if node.domain or node.op in _EARLY:
             _retype_fused(node)
@@ -94,7 +94,7 @@ def retype(graph: Graph, opset: int) -> None:
 
 
 def _retype_fused(node: Node) -> None:
-    """Set the type of an operator that ONNX Runtime fused: the type of its first input or its weights."""
+    """Set the type of an operator fused by ONNX Runtime from an input."""
     port = 0 if node.op in _EARLY else _FUSED.get(node.op) if node.domain == ONNX_RUNTIME else None
     if port is not None and node.outputs and node.output.dtype is None:
         first = node.input(port)

@@ -40,13 +40,13 @@ def has_function(op: str, domain: str) -> bool:
 
 @cache
 def required_inputs(op: str, domain: str) -> int:
-    """Return the least number of inputs of an operator in all versions; 0 if ONNX does not define it."""
+    """Return the least number of inputs in all versions; 0 if undefined."""
     return min((schema.min_input for schema in _versions(op, domain)), default=0)
 
 
 @cache
 def attribute_type(op: str, domain: str, name: str) -> int | None:
-    """Return the ``AttributeProto.AttributeType`` of an attribute; None if ONNX does not define it."""
+    """Return the ``AttributeProto.AttributeType`` of an attribute; None if undefined."""
     for schema in _versions(op, domain):
         if name in schema.attributes:
             # The type stubs of onnx lack this property.

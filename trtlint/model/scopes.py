@@ -90,7 +90,7 @@ def _drop(tensors: MutableSequence[onnx.TensorProto]) -> None:
 
 
 def _carry(node: onnx.NodeProto, body: onnx.GraphProto, types: Mapping[str, onnx.TypeProto]) -> bool:
-    """Give the carried values of a Loop the types of their initial values, if their rank is unknown."""
+    """Set unknown types of carried values from their initial values."""
     carried = False
     starts = map(text, node.input[_CARRIED:])
     for start, inner in zip(starts, body.input[_CARRIED:], strict=False):

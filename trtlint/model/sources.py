@@ -58,7 +58,7 @@ class Sources:
         return self.find
 
     def find(self, source: Source) -> Source:
-        """Return the line of the innermost frame in the repository; the unchanged source if there is none."""
+        """Return the innermost line in the repository, else the unchanged source."""
         if not source.frames:
             return source
         if source.frames not in self._known:
@@ -68,7 +68,7 @@ class Sources:
         return replace(source, frames=()) if own is None else replace(own, via=source.via)
 
     def _frame(self, frame: Frame) -> Source | None:
-        """Return the line of a frame, from the file with the longest matching path end that contains it."""
+        """Return the line of a frame, from the file with the longest matching path."""
         parts = frame.parts[-_MOST_PARTS:]
         for base in self._bases:
             for start in range(len(parts)):

@@ -63,7 +63,7 @@ class SymbolicShapes:
         self._known: dict[Value, Dimensions | None] = {}
 
     def dimensions(self, value: Value, array: Callable[[Value], Array | None]) -> Dimensions | None:
-        """Return the shape of a value, more complete than ONNX's inference; None if the rank is unknown.
+        """Return the shape of a value as far as known; None without a rank.
 
         Args:
             value: a value of the graph.

@@ -310,7 +310,7 @@ def stored_size(tensor: onnx.TensorProto) -> int:
 
 
 def _plausible(tensor: onnx.TensorProto) -> bool:
-    """Return whether inline data can fill the shape, so that decoding allocates no more than they have.
+    """Return whether inline data can fill the shape, to bound allocation.
 
     A tensor without a payload fills only an empty shape.
     """
@@ -370,7 +370,7 @@ def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 
 def _part(path: Path, offset: int, length: int) -> tuple[memoryview, _Stamp]:
-    """Read a part of a file, empty if the file is shorter; return it with the file's stamp after reading.
+    """Read a part of a file, empty if it is shorter, and the file's stamp.
 
     The part is read, not mapped; see :mod:`trtlint.files.view`.
 

@@ -60,7 +60,7 @@ class Constants:
         return None if payload is None else ma.asarray(payload)
 
     def scalar(self, value: Value | None) -> float | None:
-        """Return the number that every element of a value has; None if unknown or not one number."""
+        """Return the number that all elements share, None if there is none."""
         array = self.array(value)
         if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind not in "fiub":
             return None
@@ -104,7 +104,7 @@ class Constants:
         return value in self._data_free
 
     def dimensions(self, value: Value) -> Dimensions | None:
-        """Return the shape of a value, more complete than ONNX's inference; None if the rank is unknown."""
+        """Return the shape of a value as far as known; None without a rank."""
         return self._shapes.dimensions(value, self.array)
 
     def type_text(self, value: Value) -> str:

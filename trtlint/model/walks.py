@@ -20,7 +20,7 @@ MAX_STEPS = 64
 
 @dataclass(slots=True, eq=False)
 class Watch:
-    """Whether a walk was cut short in the block that watches."""
+    """Record of a watched block: whether a walk was cut short."""
 
     cut: bool = False
 
@@ -49,7 +49,7 @@ def cut_short() -> None:
 
 
 def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
-    """Yield a value and its sources through operators whose first input is the data, nearest first.
+    """Yield a value and its sources through first inputs, nearest first.
 
     Args:
         value: start value, yielded first.

@@ -19,7 +19,7 @@ from trtlint.model.tensors import TensorStore
 
 
 def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
-    """Write a changed model that was read with ``whole=True``.  The file is written atomically.
+    """Write a changed model, read with ``whole=True``, atomically.
 
     Args:
         proto: the structure; its missing tensors are copied from the source file.

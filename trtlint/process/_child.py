@@ -60,7 +60,7 @@ def _end_with(parent: int) -> None:
 
 
 def _limit(memory: int, seconds: float, processor: float) -> None:
-    """Set limits that hold even if the parent dies; without ``resource`` only the parent's limits apply."""
+    """Set limits that hold even if the parent dies (needs ``resource``)."""
     try:
         import resource
     except ImportError:

@@ -126,7 +126,7 @@ class Child:
 
 
 def _fork(child: Callable[[], object]) -> int:
-    """Fork and return the child's process id; the child runs only ``child`` and then exits."""
+    """Fork, run ``child`` in the child process only, and return its id."""
     pid = -1
     try:
         with warnings.catch_warnings():
@@ -182,7 +182,7 @@ def write_all(writer: int, data: bytes) -> None:
 
 
 class ComputationError(ExperimentError):
-    """A computation without a result; the text is the reason: ``computing it exceeded the limit of 2 GB``."""
+    """A failed computation; the text is the reason."""
 
 
 def compute(work: Work) -> bytes:
@@ -198,10 +198,10 @@ def compute(work: Work) -> bytes:
 
 
 def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
-    """Run computations in one child, or in a new child after one ended it; each has its own limits.
+    """Run computations in one child, or more if one ends it.
 
     Args:
-        works: the computations.  If one raises, its answer is a ComputationError.
+        works: the computations, each with its own limits.  If one raises, its answer is a ComputationError.
 
     Yields:
         One answer for each computation, in order.

@@ -50,7 +50,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
-    """How a process ended, and its answers.
+    """Result of a process: its end and its answers.
 
     Attributes:
         cause: how the process ended.
@@ -196,7 +196,7 @@ def machine_memory() -> int:
 
 
 def _signal_name(code: int) -> str:
-    """Return the name of the signal of an exit code; for Windows exceptions, the code in hex."""
+    """Return the signal name of an exit code; Windows exceptions in hex."""
     if code < 0:
         with suppress(ValueError):
             return signal.Signals(-code).name
