@@ -36,9 +36,9 @@ def linted(folder: Path, capsys: pytest.CaptureFixture[str], **entries: str) -> 
         ({"location": "w.bin", "offset": "-4"}, "begins at a negative offset"),
         ({"location": ""}, "names no file"),
         ({"offset": "0"}, "names no file"),
-        ({"location": "/w.bin"}, "lies at an absolute path"),
-        ({"location": "../w.bin"}, "lies outside of the model's folder"),
-        ({"location": "sub/../../w.bin"}, "lies outside of the model's folder"),
+        ({"location": "/w.bin"}, "is at an absolute path"),
+        ({"location": "../w.bin"}, "is outside the model's folder"),
+        ({"location": "sub/../../w.bin"}, "is outside the model's folder"),
     ],
 )
 def test_misplaced_external_data_are_an_error(

@@ -72,7 +72,7 @@ class Allowance:
         return self.seconds - self._charged - (time.process_time() - self._began)
 
     def left_but(self, share: float) -> float:
-        """Return the seconds left without a share of the total."""
+        """Return the seconds left after reserving a share of the total."""
         return self.left - share * self.seconds
 
     @property

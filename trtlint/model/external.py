@@ -36,8 +36,8 @@ def misplaced(tensor: onnx.TensorProto) -> str:
     if not location:
         return "names no file"
     if location.startswith("/"):
-        return "lies at an absolute path"
+        return "is at an absolute path"
     if os.path.normpath(location).split("/", 1)[0] == "..":
-        return "lies outside of the model's folder"
+        return "is outside the model's folder"
     offset = entries.get("offset", "")
     return "begins at a negative offset" if offset.startswith("-") and offset[1:].isdecimal() else ""

@@ -66,7 +66,7 @@ class TensorStore:
         notes: problems found while reading, each once, in the order found.
         missing: missing files of external data, each with its first tensor.
         misplaced: tensors whose external data the parser does not read even if the file exists, each with
-            the reason: ``lies at an absolute path``.
+            the reason: ``is at an absolute path``.
     """
 
     def __init__(self, path: Path, status: os.stat_result | None, notes: list[str]) -> None:
@@ -250,7 +250,7 @@ class TensorStore:
         try:
             path = real_file(self.path.parent, location, self.path)
             if path is None:
-                self.note(f"external data {location!r} lie outside the model's folder and were not read")
+                self.note(f"external data {location!r} are outside the model's folder and were not read")
                 return None
             status = path.stat()
         except (OSError, ValueError):  # ValueError: a NUL in the name
