@@ -60,6 +60,11 @@ class TorchRelease:
         return f"2.{self.minor}"
 
     @property
+    def product(self) -> str:
+        """The product with the release line, ``Torch-TensorRT 2.13``."""
+        return f"Torch-TensorRT {self.line}"
+
+    @property
     def minor(self) -> int:
         """The minor number, 13."""
         return int(self.version.split(".")[1])
@@ -107,6 +112,24 @@ def torch_release(text: str) -> TorchRelease:
     raise TorchReleaseError(
         f"unknown Torch-TensorRT release {text!r}; use {known[0].line} to {known[-1].line}"
     )
+
+
+def torch_range(first: str, last: str | None) -> tuple[TorchRelease, ...]:
+    """Return the known releases from one to another.
+
+    Args:
+        first: the first release, ``2.7`` or ``2.7.0``.
+        last: the last one; None for the newest known.
+
+    Raises:
+        TorchReleaseError: a release is not known, or the range has fewer than two.
+    """
+    start = torch_release(first)
+    end = torch_releases()[-1] if last is None else torch_release(last)
+    found = tuple(each for each in torch_releases() if start.minor <= each.minor <= end.minor)
+    if len(found) < 2:
+        raise TorchReleaseError(f"{start.line} to {end.line} is no upgrade of Torch-TensorRT")
+    return found
 
 
 def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
@@ -186,16 +209,23 @@ class TorchOperator:
     lowered: str
 
     def in_torch(self, release: str) -> bool:
-        """Return whether a release leaves the operator to PyTorch.
+        """Return whether a release leaves it to PyTorch, as far as is known."""
+        return self.known(release) is True
 
-        For an untested release, both nearest tested releases must do so.
+    def known(self, release: str) -> bool | None:
+        """Return whether a release leaves it to PyTorch; None where that is not known.
+
+        A release that was not asked does as the nearest ones on both sides, where these agree.
         """
         if release in self.asked:
             return release in self.falls_back
         minor = torch_release(release).minor
         before = [each for each in self.asked if torch_release(each).minor < minor]
         after = [each for each in self.asked if torch_release(each).minor > minor]
-        return bool(before and after) and {before[-1], after[0]} <= self.falls_back
+        if not before or not after:
+            return None
+        sides = {each in self.falls_back for each in (before[-1], after[0])}
+        return sides.pop() if len(sides) == 1 else None
 
 
 @cache

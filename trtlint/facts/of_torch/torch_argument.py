@@ -13,6 +13,7 @@ from trtlint.knowledge.torchreleases import (
     instead_of,
     nearest_argument,
     needed_by,
+    torch_release,
 )
 from trtlint.lean import dataclass
 from trtlint.model.origin import Origin
@@ -66,6 +67,11 @@ class TorchArgumentFact(Fact):
     evidence: str
     call: str
     code_origin: Origin
+
+    @property
+    def scope(self) -> str:
+        """The release of Torch-TensorRT that was checked."""
+        return torch_release(self.release).product
 
     @property
     def place(self) -> str:

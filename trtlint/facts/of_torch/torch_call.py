@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_torch.torch_argument import TorchArgumentFact, origin_of
-from trtlint.knowledge.torchreleases import TorchRelease, argument
+from trtlint.knowledge.torchreleases import TorchRelease, argument, torch_release
 from trtlint.lean import dataclass
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.calls import known_value
@@ -87,6 +87,11 @@ class TorchCallFact(Fact):
     optimization_level: int | None
     corrected: str
     code_origin: Origin
+
+    @property
+    def scope(self) -> str:
+        """The release of Torch-TensorRT that was checked."""
+        return torch_release(self.release).product
 
     @property
     def place(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
+from trtlint.knowledge.torchreleases import torch_release
 from trtlint.lean import dataclass
 from trtlint.model.origin import Origin, origin_of_trace
 from trtlint.torch_tensorrt.program import Program
@@ -35,6 +36,11 @@ class TorchFailureFact(Fact):
     op: str
     release: str
     code_origin: Origin
+
+    @property
+    def scope(self) -> str:
+        """The release of Torch-TensorRT that was checked."""
+        return torch_release(self.release).product
 
     @property
     def place(self) -> str:

@@ -49,6 +49,11 @@ class TorchOperatorFact(Fact):
     code_origin: Origin
 
     @property
+    def scope(self) -> str:
+        """The release of Torch-TensorRT that was checked."""
+        return torch_release(self.release).product
+
+    @property
     def place(self) -> str:
         """The name in the graph."""
         return self.name

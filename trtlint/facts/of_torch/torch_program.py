@@ -47,6 +47,11 @@ class TorchProgramFact(Fact):
     error: str
 
     @property
+    def scope(self) -> str:
+        """The release of Torch-TensorRT that was checked."""
+        return torch_release(self.release).product
+
+    @property
     def is_whole(self) -> bool:
         """It is about the whole program."""
         return True
