@@ -180,6 +180,7 @@ def upgrade(**options: Any) -> int:
 
     \b
     trtlint upgrade model.onnx --from 8.6 --to 11.4 --gpu L4 --build build.sh
+    trtlint upgrade build.py program.pt2 --from 2.7 --to 2.14   # Torch-TensorRT
     """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.upgrade import UpgradeOptions, run_upgrade
 

@@ -13,6 +13,7 @@ import click
 
 from trtlint.commands.setup import refuse_addresses
 from trtlint.commands.tasks import Task, TaskFactory
+from trtlint.commands.torchupgrade import has_torch, run_torch_upgrade
 from trtlint.engine.causes import folded
 from trtlint.engine.upgrade import Upgrade, targets, upgrade
 from trtlint.files.expand import expand
@@ -59,22 +60,13 @@ class UpgradeOptions:
 def run_upgrade(options: UpgradeOptions) -> int:
     """Write the report for each model and return the exit code."""
     refuse_addresses(options.paths)
+    torch = has_torch(options.paths)
+    outputs = [("-", options.format), *map(_output, options.outputs)]
+    if torch:
+        return run_torch_upgrade(options, outputs, _factory)
+    factory = _factory(options)
     last = options.last or minors(options.product)[-1]
     _check(Target(product=options.product), options.first, last)
-    outputs = [("-", options.format), *map(_output, options.outputs)]
-    factory = TaskFactory(
-        LintOptions(
-            paths=options.paths,
-            target=options.target,
-            build=options.build,
-            rules=options.rules,
-            select=options.select,
-            ignore=options.ignore,
-            preview=options.preview,
-            config=options.config,
-            isolated=options.isolated,
-        )
-    )
     tasks = factory.tasks(expand(options.paths))
     results = with_progress(_results(tasks, options.product, options.first, last), len(tasks))
     streamed = options.format == "text"
@@ -89,6 +81,22 @@ def run_upgrade(options: UpgradeOptions) -> int:
         return Exit.UNREADABLE
     failed = any(isinstance(result, Upgrade) and _fails(result, options.fail_on) for result in found)
     return Exit.FINDINGS if failed else Exit.CLEAN
+
+
+def _factory(options: UpgradeOptions) -> TaskFactory:
+    return TaskFactory(
+        LintOptions(
+            paths=options.paths,
+            target=options.target,
+            build=options.build,
+            rules=options.rules,
+            select=options.select,
+            ignore=options.ignore,
+            preview=options.preview,
+            config=options.config,
+            isolated=options.isolated,
+        )
+    )
 
 
 def _output(word: str) -> tuple[str, str]:

@@ -1,0 +1,110 @@
+"""``trtlint upgrade`` of scripts and programs, between releases of Torch-TensorRT."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.torch_tensorrt.test_program import document, node, write
+from trtlint.cli import run
+from trtlint.report import schemas
+
+SCRIPT = """\
+import torch
+import torch_tensorrt
+spec = {"ir": "dynamo", "enabled_precisions": {torch.half}, "debug": True}
+compiled = torch_tensorrt.compile(net, inputs=[x], **spec)
+"""
+OPERATORS = ("glu", "cumprod", "cumprod", "masked_scatter", "fft_rfft", "relu")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current folder, with a script and a program."""
+    monkeypatch.chdir(tmp_path)
+    Path("build.py").write_text(SCRIPT)
+    nodes = (node(f"aten.{op}.default", f"n{index}") for index, op in enumerate(OPERATORS))
+    write(Path("net.pt2"), document(*nodes))
+
+
+def upgraded(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    """The JSON of an upgrade."""
+    assert run(["upgrade", *words, "--isolated", "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    jsonschema.validate(data, schemas.load("trtlint.torch-upgrade/1"))
+    return data["files"]
+
+
+def test_operators_that_convert_stay_and_are_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    (file,) = upgraded(capsys, "net.pt2", "--from", "2.7", "--to", "2.14")
+    assert {
+        each["operator"]: (each["change"], each["until"], each["since"]) for each in file["operators"]
+    } == {
+        "aten.glu.default": ("converts", "2.13", "2.14"),
+        "aten.masked_scatter.default": ("converts", "2.7", "2.10"),
+        "aten.cumprod.default": ("stays in PyTorch", None, None),
+        "aten.fft_rfft.default": ("unknown", None, None),
+    }
+    assert file["operator_count"] == 6
+
+
+def test_a_release_that_was_not_asked_is_not_a_change(capsys: pytest.CaptureFixture[str]) -> None:
+    (file,) = upgraded(capsys, "net.pt2", "--from", "2.5", "--to", "2.7")
+    assert {each["change"] for each in file["operators"]} == {"unknown"}
+
+
+def test_arguments_that_raise_and_are_ignored(capsys: pytest.CaptureFixture[str]) -> None:
+    (file,) = upgraded(capsys, "build.py", "--from", "2.7.0")
+    found = {each["finding"]["rule"]: (each["releases"], each["places"]) for each in file["findings"]}
+    assert found == {
+        "TTR106": (["2.8", "2.9", "2.10", "2.11", "2.12", "2.13", "2.14"], ["build.py:3"]),
+        "TTR101": (["2.10", "2.11", "2.12"], ["build.py:4"]),
+        "TTR102": (["2.13", "2.14"], ["build.py:4"]),
+    }
+
+
+def test_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["upgrade", "build.py", "net.pt2", "--from", "2.7", "--to", "2.14", "--isolated"]) == 0
+    out = capsys.readouterr().out
+    assert "build.py: Torch-TensorRT 2.7 to 2.14 (TensorRT 10.9.0 to 11.1.0): 2 findings begin, 0 end" in out
+    assert "error[TTR101] in 2.10 to 2.12: " in out
+    assert "gone: TTR101 build.py:4" in out
+    assert "aten.glu.default, 1 node: converts from 2.14\n" in out
+    assert "converts from 2.10 at the latest (2.8, 2.9: not known)" in out
+    assert "PyTorch in 2.7 to 2.10" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["net.pt2", "m.onnx", "--from", "2.7"], "run trtlint upgrade once for each"),
+        (["net.pt2", "--from", "10.3"], "'10.3' is no known release of Torch-TensorRT; use 2.5 to 2.14"),
+        (["net.pt2", "--from", "2.9", "--to", "2.7"], "no upgrade of Torch-TensorRT"),
+        (["build.py", "--from", "2.7", "--format", "html"], "text or json"),
+        (["build.py", "--from", "2.7", "--build", "build.sh"], "--build does not apply"),
+    ],
+)
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
+    assert run(["upgrade", *words, "--isolated"]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert message in line
+
+
+def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["upgrade", "build.py", "--from", "2.7", "--isolated", "--fail-on", "error"]
+    assert run([*words, "--to", "2.12"]) == 1
+    assert run([*words, "--to", "2.13"]) == 0
+    Path("broken.py").write_text("def")
+    assert run(["upgrade", "broken.py", "build.py", "--from", "2.7", "--isolated"]) == 3
+    assert "error: " in capsys.readouterr().out
+
+
+def test_findings_name_the_release(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["build.py", "--torch-tensorrt", "2.13", "--isolated", "--no-cache"])
+    assert "applies to: Torch-TensorRT 2.13 " in capsys.readouterr().out
+    run(["net.pt2", "--torch-tensorrt", "2.13", "--isolated", "--no-cache"])
+    assert "applies to: Torch-TensorRT 2.13 " in capsys.readouterr().out

@@ -1,0 +1,148 @@
+"""``trtlint upgrade`` of scripts and programs: changes between releases of Torch-TensorRT."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trtlint.commands.tasks import Task, TaskFactory
+from trtlint.files.problem import Problem, UnreadableError
+from trtlint.files.replace import replace_text
+from trtlint.knowledge.torchreleases import TorchRelease, TorchReleaseError, torch_range
+from trtlint.policy.failing import grave
+from trtlint.policy.review import Review
+from trtlint.runs.exits import Exit
+
+if TYPE_CHECKING:
+    from trtlint.commands.upgrade import UpgradeOptions
+    from trtlint.engine.evidence.torch_script import TorchScriptEvidence
+    from trtlint.engine.torchupgrade import TorchUpgrade
+
+_FORMATS = ("text", "json")
+_SUFFIXES = (".py", ".pt2")
+
+
+def has_torch(paths: Sequence[str]) -> bool:
+    """Return whether the paths are scripts and programs.
+
+    Raises:
+        click.UsageError: some of them are, and others are not.
+    """
+    mine = [path for path in paths if path.lower().endswith(_SUFFIXES)]
+    others = [path for path in paths if not path.lower().endswith(_SUFFIXES)]
+    if mine and others:
+        raise click.UsageError(
+            f"{mine[0]} upgrades between releases of Torch-TensorRT, and {others[0]} between releases of "
+            "TensorRT: run trtlint upgrade once for each"
+        )
+    return bool(mine)
+
+
+def run_torch_upgrade(
+    options: UpgradeOptions,
+    outputs: Sequence[tuple[str, str]],
+    factory: Callable[[UpgradeOptions], TaskFactory],
+) -> int:
+    """Write the report for each script and program and return the exit code.
+
+    Args:
+        options: the command line.
+        outputs: files and formats; ``-`` is standard output.
+        factory: makes the maker of tasks.
+    """
+    try:
+        releases = torch_range(options.first, options.last)
+    except TorchReleaseError as error:
+        raise click.UsageError(f"--from {options.first} --to {options.last or 'newest'}: {error}") from None
+    for _, format_ in outputs:
+        if format_ not in _FORMATS:
+            raise click.UsageError(f"{format_}: reports on Torch-TensorRT are text or json")
+    if options.build is not None or options.product != "tensorrt":
+        name = "--product" if options.build is None else "--build"
+        raise click.UsageError(f"{name} does not apply to scripts and programs of Torch-TensorRT")
+    paths = [Path(path) for path in dict.fromkeys(options.paths)]
+    found = list(_results(paths, factory(options), releases))
+    for place, format_ in outputs:
+        text = _written(found, format_, quiet=options.quiet)
+        if place == "-":
+            sys.stdout.write(text)
+        else:
+            replace_text(Path(place), text, paths)
+    if any(isinstance(each, Problem) for each in found):
+        return Exit.UNREADABLE
+    severe = grave(options.fail_on) if options.fail_on != "never" else ()
+    last = len(releases) - 1
+    failed = any(
+        last in call.releases and call.finding.severity in severe and call.finding.confidence != "low"
+        for each in found
+        if not isinstance(each, Problem)
+        for call in each.calls
+    )
+    return Exit.FINDINGS if failed else Exit.CLEAN
+
+
+def _results(
+    paths: Sequence[Path], factory: TaskFactory, releases: Sequence[TorchRelease]
+) -> Iterator[TorchUpgrade | Problem]:
+    from trtlint.engine.evidence.torch_script import script_evidence
+    from trtlint.engine.torchupgrade import program_upgrade
+    from trtlint.torch_tensorrt.program import read_program
+
+    def one(path: Path) -> TorchUpgrade:
+        if path.name.lower().endswith(".pt2"):
+            return program_upgrade(read_program(path, releases[-1].version), releases)
+        return _script(path, script_evidence(path, releases[0].version), factory, releases)
+
+    for path in paths:
+        yield _tried(path, one)
+
+
+def _tried(path: Path, make: Callable[[Path], TorchUpgrade]) -> TorchUpgrade | Problem:
+    try:
+        return make(path)
+    except (UnreadableError, OSError) as error:
+        return Problem.of(path, error)
+    except MemoryError:
+        return Problem(str(path), "not enough memory to compare the releases for this file")
+
+
+def _script(
+    path: Path, evidence: TorchScriptEvidence, factory: TaskFactory, releases: Sequence[TorchRelease]
+) -> TorchUpgrade:
+    from trtlint.engine.torchupgrade import script_upgrade
+    from trtlint.runs.torchjob import for_release
+
+    settings = factory.settings_of(path)
+    review, found = Review(), []
+    for release in releases:
+        own = replace(evidence, script=replace(evidence.script, release=release.version))
+        case = Task.of(settings, (own,), alone=True).case
+        # A version in the configuration is that of ONNX models: each release brings its own TensorRT.
+        targets = tuple(replace(each, version=None, previous=None) for each in case.targets[:1])
+        case = replace(case, targets=for_release(targets, release.tensorrt))
+        found.append([finding for report in case.report(review) for finding in report.findings])
+    return script_upgrade(str(path), releases, found, evidence.notes)
+
+
+def _written(found: Sequence[TorchUpgrade | Problem], format_: str, *, quiet: bool) -> str:
+    upgrades = [each for each in found if not isinstance(each, Problem)]
+    if format_ == "json":
+        from trtlint.report.torchupgradejson import dumps
+
+        return dumps(upgrades, [each for each in found if isinstance(each, Problem)]) + "\n"
+    from trtlint.report.torchupgrade import TorchUpgradeReport
+
+    buffer = io.StringIO()
+    report = TorchUpgradeReport(buffer, quiet=quiet)
+    for each in found:
+        if isinstance(each, Problem):
+            report.problem(each)
+        else:
+            report.add(each)
+    return buffer.getvalue()

@@ -1,0 +1,169 @@
+"""Changes that an upgrade of Torch-TensorRT brings to a script or an exported program."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from trtlint.engine.finding import Finding
+from trtlint.knowledge.torchreleases import TorchRelease, torch_operators
+from trtlint.lean import dataclass
+from trtlint.model.origin import origin_of_trace
+from trtlint.torch_tensorrt.program import Program, ProgramNode
+
+Change = Literal["converts", "falls back", "stays in PyTorch", "unknown"]
+"""The change of an operator between the two ends of a range; ``unknown`` where an end was not asked."""
+CHANGES: tuple[Change, ...] = ("falls back", "converts", "stays in PyTorch", "unknown")
+"""The changes in the order of reports."""
+_MOST_PLACES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorChange:
+    """An operator that some release leaves to PyTorch.
+
+    Attributes:
+        op: the operator in the program, ``aten.glu.default``.
+        lowered: the operator without a converter that it is decomposed into.
+        change: the change from the first release to the last.
+        since: the first release line with the new state; empty for no change.
+        until: the last release line that is known to have the old state; empty for no change.
+        states: for each release, whether PyTorch runs the operator; None where that is not known.
+        count: how often the program has it.
+        places: source lines, modules or names of the first ones.
+    """
+
+    op: str
+    lowered: str
+    change: Change
+    since: str
+    until: str
+    states: tuple[bool | None, ...]
+    count: int
+    places: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallChange:
+    """A finding about the calls of a script.
+
+    Attributes:
+        finding: the finding, for the first release that has it.
+        places: the lines of the script.
+        releases: indexes into :attr:`TorchUpgrade.releases`, ascending.
+    """
+
+    finding: Finding
+    places: tuple[str, ...]
+    releases: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TorchUpgrade:
+    """The answer for one script or program.
+
+    Attributes:
+        path: the file.
+        kind: ``script`` or ``program``.
+        releases: the releases of the range, oldest first.
+        calls: findings about the calls of a script.
+        operators: operators of a program.
+        operator_count: operators of the program, also those that every release converts.
+        notes: limits of the evaluation.
+    """
+
+    path: str
+    kind: Literal["script", "program"]
+    releases: tuple[TorchRelease, ...]
+    calls: tuple[CallChange, ...] = ()
+    operators: tuple[OperatorChange, ...] = ()
+    operator_count: int = 0
+    notes: tuple[str, ...] = ()
+
+    def begins(self, index: int) -> tuple[CallChange, ...]:
+        """Return the findings that a release has and the one before it does not have."""
+        return tuple(each for each in self.calls if index in each.releases and index - 1 not in each.releases)
+
+    def ends(self, index: int) -> tuple[CallChange, ...]:
+        """Return the findings that a release does not have and the one before it has."""
+        return tuple(each for each in self.calls if index not in each.releases and index - 1 in each.releases)
+
+
+def script_upgrade(
+    path: str,
+    releases: Sequence[TorchRelease],
+    found: Sequence[Sequence[Finding]],
+    notes: Sequence[str] = (),
+) -> TorchUpgrade:
+    """Merge the findings for each release of a range.
+
+    Args:
+        path: the script.
+        releases: the releases, oldest first.
+        found: the findings for each of them.
+        notes: limits of the evaluation.
+    """
+    firsts: dict[tuple[str, str, tuple[str, ...]], Finding] = {}
+    where: dict[tuple[str, str, tuple[str, ...]], list[int]] = defaultdict(list)
+    for index, (release, findings) in enumerate(zip(releases, found, strict=True)):
+        for finding in findings:
+            # Messages name the release: the same finding has another message for each.
+            places = tuple(dict.fromkeys(site.node for site in finding.sites))
+            key = finding.rule, finding.message.replace(release.version, ""), places
+            firsts.setdefault(key, finding)
+            where[key].append(index)
+    calls = (CallChange(finding, key[2], tuple(where[key])) for key, finding in firsts.items())
+    return TorchUpgrade(path, "script", tuple(releases), calls=tuple(calls), notes=tuple(notes))
+
+
+def program_upgrade(program: Program, releases: Sequence[TorchRelease]) -> TorchUpgrade:
+    """Compare the operators of a program with the table of releases.
+
+    Args:
+        program: the program.
+        releases: the releases, oldest first.
+    """
+    changes = sorted(
+        _operators(program, releases), key=lambda each: (CHANGES.index(each.change), -each.count, each.op)
+    )
+    return TorchUpgrade(
+        program.path,
+        "program",
+        tuple(releases),
+        operators=tuple(changes),
+        operator_count=len(program.nodes),
+        notes=("by a table of releases: Torch-TensorRT was not asked",),
+    )
+
+
+def _operators(program: Program, releases: Sequence[TorchRelease]) -> Iterator[OperatorChange]:
+    table = torch_operators()
+    nodes: dict[str, list[ProgramNode]] = defaultdict(list)
+    for node in program.nodes:
+        if node.op in table:
+            nodes[node.op].append(node)
+    for op, own in nodes.items():
+        row = table[op]
+        states = tuple(row.known(release.version) for release in releases)
+        if True not in states:
+            continue
+        change, since, until = _change(states, releases)
+        places = tuple(dict.fromkeys(map(_place, own[:_MOST_PLACES])))
+        yield OperatorChange(op, row.lowered, change, since, until, states, len(own), places)
+
+
+def _change(states: Sequence[bool | None], releases: Sequence[TorchRelease]) -> tuple[Change, str, str]:
+    first, last = states[0], states[-1]
+    if first is None or last is None:
+        return "unknown", "", ""
+    if first and last:
+        return "stays in PyTorch", "", ""
+    old = max(index for index, state in enumerate(states) if state is not None and state != last)
+    since = next(releases[index].line for index in range(old + 1, len(states)) if states[index] is not None)
+    return ("falls back" if last else "converts"), since, releases[old].line
+
+
+def _place(node: ProgramNode) -> str:
+    source = origin_of_trace(node.trace, node.module).source
+    return node.module or node.name if source is None else f"{source.path}:{source.line}"

@@ -1,0 +1,164 @@
+"""The report on an upgrade of Torch-TensorRT in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from trtlint.engine.torchupgrade import CHANGES, CallChange, Change, OperatorChange, TorchUpgrade
+from trtlint.files.problem import Problem
+from trtlint.knowledge.torchreleases import TorchRelease
+from trtlint.report.counts import plural
+from trtlint.report.escape import clean
+from trtlint.report.findinglines import SEVERITY_STYLES
+from trtlint.report.layout import hang
+from trtlint.report.terminal import console
+
+_HEADINGS: dict[Change, str] = {
+    "falls back": "Newly fall back to PyTorch",
+    "converts": "Newly convert",
+    "stays in PyTorch": "Stay in PyTorch",
+    "unknown": "Not known for both ends of the range",
+}
+_FEW = 3
+"""Places of an operator that are shown."""
+
+
+class TorchUpgradeReport:
+    """Writes the report of each script and program.
+
+    Args:
+        file: the output.
+        width: cells of a line; the terminal's if not given.
+        quiet: write one line for each file.
+    """
+
+    def __init__(self, file: TextIO, *, width: int | None = None, quiet: bool = False) -> None:
+        self._console: Console = console(file, width)
+        self._width = self._console.width if width is not None or file.isatty() else None
+        self._quiet = quiet
+        self._first = True
+
+    def problem(self, problem: Problem) -> None:
+        """Write why a file has no report."""
+        self._hung(Text("error: ", style="bold red"), str(problem))
+
+    def add(self, upgrade: TorchUpgrade) -> None:
+        """Write the report of one file."""
+        if not self._first and not self._quiet:
+            self._print(Text())
+        self._first = False
+        first, last = upgrade.releases[0], upgrade.releases[-1]
+        title = f"{upgrade.path}: Torch-TensorRT {first.line} to {last.line}"
+        words = f" (TensorRT {first.tensorrt} to {last.tensorrt}): {_summary(upgrade)}"
+        self._print(*hang(Text(), Text(clean(title), style="bold") + Text(words), self._width))
+        if self._quiet:
+            return
+        if upgrade.kind == "program":
+            self._operators(upgrade)
+        else:
+            self._calls(upgrade)
+        for note in upgrade.notes:
+            self._hung(Text("note: ", style="dim"), note)
+
+    def _operators(self, upgrade: TorchUpgrade) -> None:
+        for change in CHANGES:
+            own = [each for each in upgrade.operators if each.change == change]
+            if own:
+                self._print(Text(), Text(_HEADINGS[change], style="bold underline"))
+            for each in own:
+                self._hung(Text("  "), _operator(each, upgrade))
+                more = f" and {each.count - _FEW} more" if each.count > _FEW else ""
+                self._hung(Text("      at: ", style="dim"), ", ".join(each.places[:_FEW]) + more)
+
+    def _calls(self, upgrade: TorchUpgrade) -> None:
+        releases = upgrade.releases
+        advised: set[str] = set()
+        for change in upgrade.begins(0):
+            self._call(change, f"in {_ranges(change.releases, upgrade)}", advised)
+        for index in range(1, len(releases)):
+            new, gone = upgrade.begins(index), upgrade.ends(index)
+            if new or gone:
+                step = f"{releases[index - 1].line} to {releases[index].line}"
+                self._print(Text(), Text(step, style="bold underline"))
+            for change in gone:
+                finding = change.finding
+                self._hung(
+                    Text(f"  gone: {finding.rule} ", style="green"),
+                    f"{', '.join(change.places)}: {finding.name}",
+                )
+            for change in new:
+                self._call(change, f"in {_ranges(change.releases, upgrade)}", advised)
+
+    def _call(self, change: CallChange, when: str, advised: set[str]) -> None:
+        finding = change.finding
+        head = Text(f"  {finding.severity}[{finding.rule}]", style=SEVERITY_STYLES[finding.severity])
+        self._hung(head + Text(f" {when}: "), finding.message)
+        self._hung(Text("      at: ", style="dim"), ", ".join(change.places))
+        for advice in finding.advice:
+            if advice not in advised:
+                advised.add(advice)
+                self._hung(Text("      do: ", style="dim"), advice)
+
+    def _hung(self, head: Text, text: str) -> None:
+        self._print(*hang(head, Text(clean(text)), self._width))
+
+    def _print(self, *lines: Text) -> None:
+        for line in lines:
+            self._console.print(line, soft_wrap=True)
+
+
+def _summary(upgrade: TorchUpgrade) -> str:
+    if upgrade.kind == "program":
+        counts = {change: sum(e.change == change for e in upgrade.operators) for change in CHANGES}
+        said = [
+            f"{plural(counts['falls back'], 'operator')} newly fall back",
+            f"{counts['converts']} newly convert",
+            f"{counts['stays in PyTorch']} stay in PyTorch",
+        ]
+        if counts["unknown"]:
+            said.append(f"{counts['unknown']} not known")
+        return ", ".join(said)
+    last = len(upgrade.releases) - 1
+    begin = [each for each in upgrade.calls if last in each.releases and 0 not in each.releases]
+    end = [each for each in upgrade.calls if 0 in each.releases and last not in each.releases]
+    if not upgrade.calls:
+        return "no change of the calls is known"
+    return f"{plural(len(begin), 'finding')} begin, {len(end)} end"
+
+
+def _operator(change: OperatorChange, upgrade: TorchUpgrade) -> str:
+    lowered = f" (as {change.lowered})" if change.lowered != change.op else ""
+    op = f"{change.op}{lowered}, {plural(change.count, 'node')}"
+    if change.change == "unknown":
+        named = {True: "PyTorch", False: "converted"}
+        own = {state: [i for i, each in enumerate(change.states) if each is state] for state in named}
+        said = (f"{named[state]} in {_ranges(own[state], upgrade)}" for state in named if own[state])
+        return f"{op}: {', '.join(said)}"
+    if not change.since:
+        return op
+    word = "converts" if change.change == "converts" else "falls back"
+    between = tuple(_between(change, upgrade.releases))
+    unasked = f" at the latest ({', '.join(between)}: not known)" if between else ""
+    return f"{op}: {word} from {change.since}{unasked}"
+
+
+def _between(change: OperatorChange, releases: Sequence[TorchRelease]) -> Iterator[str]:
+    """Yield the release lines between the old state and the new one."""
+    lines = [release.line for release in releases]
+    yield from lines[lines.index(change.until) + 1 : lines.index(change.since)]
+
+
+def _ranges(indexes: Sequence[int], upgrade: TorchUpgrade) -> str:
+    """Return release lines as ranges, ``2.10 to 2.12``."""
+    ranges: list[list[int]] = []
+    for index in indexes:
+        if ranges and ranges[-1][1] == index - 1:
+            ranges[-1][1] = index
+        else:
+            ranges.append([index, index])
+    names = [release.line for release in upgrade.releases]
+    return ", ".join(names[low] if low == high else f"{names[low]} to {names[high]}" for low, high in ranges)
