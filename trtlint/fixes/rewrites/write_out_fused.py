@@ -149,7 +149,8 @@ def _fused_matmul(forms: Forms, node: Node) -> None:
     operands: list[Tensor] = []
     for port, name in enumerate("AB"):
         value = node.inputs[port]
-        assert value is not None
+        if value is None:
+            raise NotApplicable(f"FusedMatMul has no input {name}")
         turned, batch = (bool(node.number(f"{kind}{name}", 0)) for kind in ("trans", "transBatch"))
         if not turned and not batch:
             operands.append(value)
