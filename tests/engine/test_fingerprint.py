@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.disguise import renamed, reordered
-from trtlint.engine.fingerprint import Fingerprints, finding_fingerprint
+from tests.graphs import model_of as model_of_text
+from trtlint.engine.fingerprint import Fingerprints, _source, finding_fingerprint
 from trtlint.model.graph import Node
 from trtlint.model.load import Model, load
 
@@ -219,3 +220,13 @@ def test_places_without_an_operator_are_told_apart_by_their_names(tmp_path: Path
     places = [found.describe("TST001", "flag", None, place) for place in ("--fp16", "--int8", "")]
     assert len(set(places)) == 3
     assert places[2] == found.describe("TST001", "flag", None)
+
+
+def test_what_feeds_a_port_is_spelled_the_same_in_every_release() -> None:
+    """Baselines keep fingerprints, so their parts must not change."""
+    text = """< ir_version: 8, opset_import: ["" : 17] > g (float[1,4] x) => (float[1,4] y)
+    < float[1] w = {2} > { a = Mul (x, w)  b = Identity (w)  y = Clip (a, , b) }"""
+    model = model_of_text(text)
+    multiply, _, clip = model.graph.nodes
+    found = [_source(value, model.constants) for value in (*multiply.inputs, *clip.inputs)]
+    assert found == ["input f32", "constant f32", "computed f32", "-", "constant f32"]

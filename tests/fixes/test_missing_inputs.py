@@ -75,7 +75,9 @@ def test_other_operators_are_declined(rewrite: str) -> None:
 
 @pytest.mark.parametrize("missing", ["tensor", "one"])
 def test_a_softplus_without_an_operand_is_declined(missing: str) -> None:
-    model = small("(float[4] x) => (float[4] y) < float o = {1} > { e = Exp (x)  s = Add (e, o)  y = Log (s) }")
+    model = small(
+        "(float[4] x) => (float[4] y) < float o = {1} > { e = Exp (x)  s = Add (e, o)  y = Log (s) }"
+    )
     exponential, total, log = model.graph.nodes
     fact = Fact(log, tuple(Step(node, "operator") for node in model.graph.nodes))
     assert isinstance(proposed("fuse-softplus", fact, model), Patch)
