@@ -164,7 +164,8 @@ def cells(notebook: dict[str, Any]) -> list[str]:
         exec(compile(tree, "cell", "exec"), names)
         if isinstance(last, ast.Expr):
             value = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
-            shown.append(value._repr_html_())
+            if value is not None:
+                shown.append(value._repr_html_())
     return shown
 
 
