@@ -100,10 +100,13 @@ def lacks_packages(text: str) -> bool:
 
 
 def check_install(where: str, words: list[str]) -> None:
-    """What pip is asked for is this project, with extras that it has."""
+    """Check that the extras in a pip command exist in this project."""
     for word in words[2:]:
-        if "trtlint" in word:
-            extras = Requirement(word.strip("'\"")).extras
+        name = word.strip("'\"")
+        if name.startswith("."):  # a checkout: https://pip.pypa.io/en/stable/cli/pip_install/#examples
+            name = f"trtlint{name[1:]}"
+        if name.startswith("trtlint"):
+            extras = Requirement(name).extras
             assert extras <= PROJECT["optional-dependencies"].keys(), where
 
 
