@@ -143,10 +143,11 @@ def test_the_address_of_the_manual_is_in_one_place() -> None:
     assert named.stdout.split() == ["pyproject.toml"]
 
 
-def test_the_navigation_begins_as_the_index_and_leaves_no_page_out() -> None:
+def test_the_navigation_has_the_groups_of_the_index_and_leaves_no_page_out() -> None:
     pages = {
         "index.md": "# Home",
-        "how-to/index.md": "# How to\n\n- [B](b.md)\n- [A](a.md#x)\n",
+        "faq.md": "# FAQ",
+        "how-to/index.md": "# How to\n\n- [B](b.md)\n\n## A model\n\n- [A](a.md#x)\n- [B](b.md)\n",
         "how-to/a.md": "# A",
         "how-to/b.md": "# B",
         "how-to/new.md": "# New",
@@ -156,12 +157,13 @@ def test_the_navigation_begins_as_the_index_and_leaves_no_page_out() -> None:
     how_to = [
         {"How to": "how-to/index.md"},
         {"B": "how-to/b.md"},
-        {"A": "how-to/a.md"},
+        {"A model": [{"A": "how-to/a.md"}]},
         {"New": "how-to/new.md"},
     ]
     assert navigation(pages) == [
         {"Home": "index.md"},
-        {"How to": how_to},
+        {"FAQ": "faq.md"},
+        {"How-to guides": how_to},
         {"Rules": [{"Rules": "rules/index.md"}]},
     ]
 

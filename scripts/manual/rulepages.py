@@ -1,4 +1,4 @@
-"""A page for each rule, and indexes of them."""
+"""Pages of rules, and their indexes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SEVERITY = {
     "note": "Worth knowing.",
 }
 _STATUS = {
-    "preview": "Tried out: they run only where `--preview` or their own id asks for them.",
-    "stable": "They run.",
-    "deprecated": "They run, and will be removed.",
+    "preview": "New rules: they run only with `--preview`, or if you select them by id.",
+    "stable": "These rules run by default.",
+    "deprecated": "These rules run, and a later version removes them.",
 }
 
 
 def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
-    """The page of each rule, and the indexes, by their places on the site."""
+    """Return the page of each rule and the indexes, by their places on the site."""
     listed = sorted(rules, key=lambda rule: rule.id)
     pages = {f"rules/{rule.id}.md": rule_page(rule) for rule in listed}
     pages["rules/index.md"] = _groups(listed)
@@ -43,7 +43,7 @@ def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
 
 
 def rule_page(rule: Rule) -> str:
-    """The page of a rule: summary, facts, documentation, message, advice, sources, examples."""
+    """Return the page of a rule: summary, facts, documentation, message, advice, sources, examples."""
     documentation, _, examples = f"\n{rule.body}".partition(_EXAMPLES)
     facts = _facts(rule)
     parts = [
@@ -92,7 +92,7 @@ def _advice(advice: Advice) -> str:
 
 
 def _text(template: Template) -> str:
-    """A text of a rule with its expressions as they are written."""
+    """Return a text of a rule with its expressions as in the file."""
     return "".join(piece if isinstance(piece, str) else f"`{piece.text}`" for piece in template.pieces)
 
 
@@ -101,18 +101,26 @@ def _link(rule: Rule) -> str:
 
 
 def _listing(rules: Iterable[Rule]) -> str:
-    rows = ((_link(rule), rule.severity, applies(rule), _summary(rule)) for rule in rules)
+    rows = (
+        (f"{_link(rule)} {rule.name}", _coloured(rule.severity), applies(rule), _summary(rule))
+        for rule in rules
+    )
     return table(("rule", "severity", "applies to", "summary"), rows)
 
 
+def _coloured(severity: str) -> str:
+    """Return a severity with the class that the style sheet of the site colours."""
+    return f'<span class="severity-{severity}">{severity}</span>'
+
+
 def _summary(rule: Rule) -> str:
-    """The summary, without links."""
+    """Return the summary without links."""
     return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", summary(rule))
 
 
 def _groups(rules: Sequence[Rule]) -> str:
     parts = [
-        f"# Rules\n\nThere are {len(rules)} rules, here by what hurts. The same are listed [by severity]"
+        f"# Rules\n\n{len(rules)} rules, grouped by what goes wrong. They are also listed [by severity]"
         "(by-severity.md), [by evidence](by-evidence.md), [by version](by-version.md) and [by status]"
         "(by-status.md).",
     ]
@@ -139,7 +147,7 @@ def _now(old: Redirect) -> str:
 
 
 def _gone(old: Redirect) -> str:
-    """The page of a rule that is no longer there, to which links may lead."""
+    """Return the page of a renamed or removed rule, so that old links work."""
     now = f"is now {_now(old)}" if old.to else "was removed"
     return f"# {old.id} {old.name}\n\nThis rule {now}, since trtlint {old.since}: {plain(old.because)}.\n"
 
@@ -168,7 +176,7 @@ def _index(
 def _versions(rules: Sequence[Rule]) -> str:
     parts = [
         "# Rules by version",
-        "Where a rule begins and ends to apply. What `trtlint upgrade` says of a model follows from it.",
+        "The first and last release that each rule applies to. `trtlint upgrade` uses the same ranges.",
     ]
     for product, name in PRODUCTS.items():
         parts += [f"## {name}", *_lines_of(product, [rule for rule in rules if product in rule.applies])]
@@ -176,7 +184,7 @@ def _versions(rules: Sequence[Rule]) -> str:
 
 
 def _lines_of(product: Product, rules: Sequence[Rule]) -> Iterator[str]:
-    """A row for each release line: the rules that apply, those that begin, those that have ended."""
+    """Yield a table by release line: rules that apply, new rules, ended rules."""
     always = [rule for rule in rules if covers_all(product, rule.applies[product])]
     yield f"For every version: {', '.join(map(_link, always))}."
     rows: list[tuple[str, ...]] = []
@@ -193,7 +201,7 @@ def _lines_of(product: Product, rules: Sequence[Rule]) -> Iterator[str]:
         minor = minor if rows else f"{minor} and older"
         rows.append((minor, str(len(always) + len(there)), ", ".join(begin), ", ".join(ended)))
         before = there
-    yield table(("version", "rules", "apply from here", "apply no longer"), rows)
+    yield table(("version", "rules", "new here", "no longer"), rows)
 
 
 def _page(parts: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 if sys.version_info >= (3, 11):
@@ -35,7 +35,7 @@ _ELSEWHERE = {
 }
 """Pages by hand that lie outside of ``docs/``, and where they are on the site."""
 _SECTIONS = {
-    "how-to": "How to",
+    "how-to": "How-to guides",
     "rules": "Rules",
     "reference": "Reference",
     "explanation": "Explanation",
@@ -43,6 +43,9 @@ _SECTIONS = {
 }
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _LINKED = re.compile(r"\]\(([\w./-]+\.md)(?:#[\w-]*)?\)")
+_HEADED = re.compile(r"^## (.+)$", re.MULTILINE)
+_FIRST = ("index.md", "installation.md", "quickstart.md", "tutorial.md", "faq.md", "found.md")
+"""Pages at the top of the navigation, in their order."""
 
 
 def project() -> Mapping[str, str]:
@@ -114,27 +117,42 @@ def all_pages() -> dict[str, str]:
 
 
 def navigation(pages: Mapping[str, str]) -> list[object]:
-    """The pages in their order: in each section as its index links to them, then the others.
+    """Return the pages in their order: in each section as its index links to them, then the others.
 
-    The pages of rules are found through their indexes and by searching; in the navigation they would
-    be longer than everything else.
+    A heading in the index of a section is a group of pages.  The pages of single rules are left out: they
+    are more than all others, and the indexes of rules and the search find them.
     """
     places = [name for name in pages if name.endswith(".md")]
-    nav: list[object] = [_entry(name, pages) for name in ("index.md", "tutorial.md") if name in pages]
+    nav: list[object] = [_entry(name, pages) for name in _FIRST if name in pages]
     for folder, title in _SECTIONS.items():
         members = [name for name in places if name.startswith(f"{folder}/")]
         if folder == "rules":
             members = [name for name in members if not re.search(r"\d\.md$", name)]
-        index = f"{folder}/index.md"
-        order = [f"{folder}/{to}" for to in _LINKED.findall(pages.get(index, ""))]
-        inside = [index, *(name for name in order if name in members), *sorted(members)]
-        listed = [name for name in dict.fromkeys(inside) if name in members]
-        if listed:
-            nav.append({title: [_entry(name, pages) for name in listed]})
+        if members:
+            nav.append({title: _section(f"{folder}/index.md", members, pages)})
     return nav
 
 
+def _section(index: str, members: Sequence[str], pages: Mapping[str, str]) -> list[object]:
+    """Return the index, the pages that it links to, in groups by its headings, and all others."""
+    folder = index.partition("/")[0]
+    left = dict.fromkeys(sorted(members))
+    entries: list[object] = [_entry(index, pages)] if index in left else []
+    left.pop(index, None)
+    loose, *headed = _HEADED.split(pages.get(index, ""))
+    for heading, text in [("", loose), *zip(headed[::2], headed[1::2], strict=True)]:
+        linked = dict.fromkeys(f"{folder}/{to}" for to in _LINKED.findall(text))
+        group = [_entry(name, pages) for name in linked if name in left]
+        left = {name: None for name in left if name not in linked}
+        if heading and group:
+            entries.append({heading: group})
+        else:
+            entries += group
+    return [*entries, *(_entry(name, pages) for name in left)]
+
+
 def _entry(name: str, pages: Mapping[str, str]) -> object:
+    """Return a page under its title."""
     title = _TITLE.search(pages[name])
     return {title[1] if title else name: name}
 
