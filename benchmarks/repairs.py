@@ -99,7 +99,10 @@ def rules(exported: Path, folder: Path) -> bool:
         counts = f"{seen[rule]:>8}{there[rule]:>10}{after[rule]:>8}{left[rule].total():>10}"
         print(f"  {rule:<10}{counts}   {why}")
     taken_back = sum(
-        count for reasons in left.values() for reason, count in reasons.items() if "withdrawn because" in reason
+        count
+        for reasons in left.values()
+        for reason, count in reasons.items()
+        if "withdrawn because" in reason
     )
     print(f"  {taken_back} places where the finding stayed or another came; rewrite withdrawn")
     _said(changed[::EVERY], folder)

@@ -26,7 +26,7 @@ def test_the_files_beside_a_model_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("level", "times"), [("parse", 1), ("build", 4)])
-def test_weights_need_as_much_memory_as_the_guess_says(level: drybuild.Level, times: int) -> None:
+def test_weights_need_as_much_memory_as_the_guess_says(level: Level, times: int) -> None:
     size = 1 << 30
     needed = roughly_needed(Path("missing.onnx"), level) + times * size
     drybuild._require_memory(size, Request(Wheels("1.7.1", ""), level, limits=Limits(memory=needed)))

@@ -41,9 +41,7 @@ def run_known_bad_examples(rules: Sequence[Rule]) -> Iterator[ExampleResult]:
             for expected, written in (("fires", entry.bad), ("silent", entry.good)):
                 texts = texts_of(written)
                 if not texts:
-                    yield ExampleResult(
-                        name, PATH, entry.line, expected, "missing", f"no {expected} example"
-                    )
+                    yield ExampleResult(name, PATH, entry.line, expected, "missing", f"no {expected} example")
                 for text in texts:
                     got, detail = _outcome(entry, text, own, Path(folder))
                     yield ExampleResult(name, PATH, entry.line, expected, got, detail)
