@@ -9,6 +9,7 @@ import pytest
 from trtlint.dry_build import drybuild
 from trtlint.dry_build.drybuild import Request, roughly_needed
 from trtlint.dry_build.errors import DryBuildError
+from trtlint.dry_build.result import Level
 from trtlint.dry_build.wheels import Wheels
 from trtlint.process.spawn import Limits
 

@@ -15,7 +15,7 @@ from trtlint.fixes import proof
 from trtlint.fixes.boundary import feeds_of
 from trtlint.fixes.examples import _same
 from trtlint.fixes.patch import Draft, Patch
-from trtlint.fixes.proof import Proof
+from trtlint.fixes.outcome import Proof
 from trtlint.fixes.region import Region, region_of
 
 
