@@ -173,7 +173,7 @@ class BuildCommand:
 
     @property
     def builds(self) -> bool:
-        """Whether it builds an engine; False if it only runs or inspects one."""
+        """True if the command builds an engine, False if it only runs or inspects one."""
         if self.served is not None or self.tool == "onnxruntime":
             return True
         return "--onnx" in self.names and "--loadEngine" not in self.names
@@ -210,7 +210,7 @@ def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int
 
 
 def tool_of(word: str) -> Tool | None:
-    """Return the program that a shell word means: a path to it, or a variable named after it."""
+    """Return the program of a shell word: a path to it, or a variable named after it."""
     if "=" in word:
         return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec
     name = PureWindowsPath(word).name if "\\" in word else PurePath(word).name

@@ -60,7 +60,7 @@ class ShapeSpec:
 
     @property
     def varies(self) -> bool:
-        """Whether the smallest and the largest shape differ."""
+        """True if the smallest and the largest shape differ."""
         return self.min is not None and self.max is not None and self.min != self.max
 
     def means(self, name: str) -> bool:

@@ -54,7 +54,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Successes:
-    """Places in a log where an engine was built, loaded or run, or where a program tries again.
+    """Places in a log where an engine works, or where a program tries again.
 
     Attributes:
         lines: line numbers of these places, in order.

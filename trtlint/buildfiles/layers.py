@@ -86,7 +86,7 @@ class EngineLayer:
 
     @property
     def is_reformat(self) -> bool:
-        """Whether the layer only copies a tensor into another layout or type."""
+        """True if the layer only copies a tensor into another layout or type."""
         return self.type == "Reformat" or self.name.startswith("Reformatting CopyNode")
 
 

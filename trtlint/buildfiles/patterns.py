@@ -54,7 +54,7 @@ class LogPattern:
     ``name`` is the key of the records; ``phase`` the phase of the build; ``severity`` the printed letters
     (``V I W E F``).  A message is a candidate if it begins with one of ``starts`` or, at severity W and
     above, contains one of ``contains``.  Then ``regex`` is searched in it, and its named groups become the
-    record's. ``meaning`` is for people, ``source`` a public URL that shows or prints the line.  Records
+    record's.  ``meaning`` is for people, ``source`` a public URL that shows or prints the line.  Records
     beyond ``keep`` are only counted; if ``decisive``, by the beginning of the line.  Lines of a pattern with
     ``context`` name the node or layer of later warnings.
 

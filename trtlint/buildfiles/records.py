@@ -76,7 +76,7 @@ class Log:
 
     @property
     def is_log(self) -> bool:
-        """Whether anything in it looks like the output of a TensorRT build."""
+        """True if anything in it looks like the output of a TensorRT build."""
         return bool(self.records or self.options or self.dumps or self.settings.tool)
 
     def first(self, pattern: str) -> Record | None:

@@ -153,5 +153,5 @@ class _Noted(PrefixedStream):
 
     @property
     def note(self) -> str | None:
-        """Why the stream ended early, or None."""
+        """The reason why the stream ended early, or None."""
         return self._zip.note

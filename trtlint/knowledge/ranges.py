@@ -70,7 +70,7 @@ def _run(run: Sequence[Version], everything: Sequence[Version]) -> str:
 
 
 def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> str:
-    """Return the first (0) or last (-1) version of a run; as a minor version if the run has all of it."""
+    """Return the first (0) or last (-1) version of a run; shortened to a minor version if complete."""
     version = run[end]
     minor = [other for other in everything if other.release[:2] == version.release[:2]]
     return f"{version.major}.{version.minor}" if minor[end] == version else str(version)

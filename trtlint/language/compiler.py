@@ -1,4 +1,4 @@
-"""Compiler from the syntax tree of an expression to closures; with a scope, it checks names and types."""
+"""Compiler from syntax trees to closures; with a scope, it checks names and types."""
 
 from __future__ import annotations
 

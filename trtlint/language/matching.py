@@ -32,7 +32,7 @@ Bindings = Mapping[str, Value | None]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One assignment of nodes to the pattern: the value of each name, and the node of each line."""
+    """One match of the pattern: the value of each name, and the node of each line."""
 
     bindings: Bindings
     nodes: tuple[Node, ...]
@@ -256,7 +256,7 @@ def live_nodes(graph: Graph) -> frozenset[Node]:
 
 
 def order_of(lines: Sequence[PatternLine], begin: int) -> tuple[int, ...]:
-    """Return the order in which to match lines: each follows from an earlier one, by the narrowest way."""
+    """Return the matching order of lines: each shares a name with an earlier one, the narrowest first."""
     order = [begin]
     while len(order) < len(lines):
         done = {name for i in order for name in lines[i].names}

@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
 
 
 def unknown(*values: object) -> Unknown | None:
-    """Return the unknown part of a result that needs all of these values; None if all are known."""
+    """Return the combined unknown of some values, or None if all are known."""
     missing = [value for value in values if isinstance(value, Unknown)]
     if len(missing) < 2:
         return missing[0] if missing else None
@@ -96,7 +96,7 @@ def unequal(left: object, right: object) -> Truth:
 
 
 def contained(item: object, many: object) -> Truth:
-    """Return whether a tuple, set or mapping contains the item, or a text contains it as a part."""
+    """Return whether a tuple, set, mapping or text contains the item."""
     if isinstance(many, Unknown):
         return many
     if isinstance(many, str):

@@ -109,7 +109,7 @@ class Pattern:
         return iter(self.search(graph, constants).matches)
 
     def search(self, graph: Graph, constants: Constants) -> Matches:
-        """Return the matches in a graph, one per set of nodes, in topological order of their first nodes.
+        """Return the matches in a graph, one per set of nodes, in topological order.
 
         Work and readings are limited to a multiple of the number of nodes.  A search that reaches a limit is
         repeated on live nodes only, so that dead nodes cannot use up the budget.

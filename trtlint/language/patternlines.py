@@ -62,7 +62,7 @@ class PatternLine:
 
     @property
     def commutative(self) -> bool:
-        """Whether the order of the inputs does not matter."""
+        """True if the order of the inputs does not matter."""
         return all(domain == "" and op in COMMUTATIVE for domain, op in self.ops)
 
     @property

@@ -181,7 +181,7 @@ class Target:
 
     @property
     def gpu_supported(self) -> bool | None:
-        """Whether this version supports this GPU; None if either is unknown."""
+        """True if this version supports this GPU, None if either is unknown."""
         return None if self.version is None or self.sm is None else self.unsupported() is None
 
     @property
@@ -191,27 +191,27 @@ class Target:
 
     @property
     def fp16(self) -> bool | None:
-        """Whether a flag lets the builder run FP32 layers in FP16."""
+        """True if a flag lets the builder run FP32 layers in FP16."""
         return self._builder_flag("fp16")
 
     @property
     def bf16(self) -> bool | None:
-        """Whether a flag lets the builder run FP32 layers in BF16."""
+        """True if a flag lets the builder run FP32 layers in BF16."""
         return self._builder_flag("bf16")
 
     @property
     def int8(self) -> bool | None:
-        """Whether a flag lets the builder run FP32 layers in INT8."""
+        """True if a flag lets the builder run FP32 layers in INT8."""
         return self._builder_flag("int8")
 
     @property
     def fp8(self) -> bool | None:
-        """Whether a flag lets the builder use FP8."""
+        """True if a flag lets the builder use FP8."""
         return self._builder_flag("fp8")
 
     @property
     def strongly_typed(self) -> bool | None:
-        """Whether all types come from the ONNX file, so that precision flags have no effect.
+        """True if all types come from the ONNX file, so that precision flags have no effect.
 
         Always true from TensorRT 11.0 and in TensorRT-RTX, never before 9.0.  In between, the user chooses; a
         precision flag means False, because trtexec drops such flags from a strongly typed build.
@@ -229,7 +229,7 @@ class Target:
 
     @property
     def tf32(self) -> bool | None:
-        """Whether FP32 convolutions and matrix products may round their inputs to TF32.
+        """True if FP32 convolutions and matrix products may round their inputs to TF32.
 
         On by default in trtexec and the API.  It needs SM 8.0, and is still a flag in 11.x.
         https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html
