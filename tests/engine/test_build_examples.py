@@ -99,7 +99,7 @@ def test_a_block_that_is_not_what_tensorrt_writes(tmp_path: Path, info: str, tex
 
 def test_a_log_must_stand_in_a_section(tmp_path: Path) -> None:
     rule = make_rule(tmp_path, "# Title\n" + blocks(("log", NORM)), message="m", find="log_message")
-    with pytest.raises(RuleError, match="must stand below '## Fires'"):
+    with pytest.raises(RuleError, match="must be below '## Fires'"):
         examples(rule)
 
 

@@ -46,8 +46,8 @@ def test_another_reason_is_not_the_reason_of_the_entry(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("text", "detail"),
     [
-        (7, "an example is a model"),
-        ("Pow", "an example is a model"),
+        (7, "an example must be a model"),
+        ("Pow", "an example must be a model"),
         ("(float[2] x) => (float[2] z) { z = Pow (x }", "Expected character ) not found"),
         ("(float[2] x) => (float[2] z) { z = Pou (x) }", "Pou"),
         (f"--trt 99 {INTEGER}", "99"),

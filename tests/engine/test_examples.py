@@ -62,7 +62,7 @@ def test_an_example_says_where_and_how_often(tmp_path: Path, words: str, got: st
     [
         (" times: two", "times: must be a number"),
         (f" times: {'9' * 5000}", "times: must be a number"),
-        (" at: z", "has no places"),
+        (" at: z", "must not have"),
     ],
 )
 def test_places_that_cannot_be(tmp_path: Path, options: str, problem: str) -> None:
@@ -179,7 +179,7 @@ g (float[1,3,8,8] x) => (float[1,2,8,8] y)
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
-        (f"# Title\n```onnx\n{RELU}```\n", "must stand below '## Fires'", "```onnx"),
+        (f"# Title\n```onnx\n{RELU}```\n", "must be below '## Fires'", "```onnx"),
         (f"## Fires\n```onnx\n{RELU}", "is not closed", "```onnx"),
         (f"## Fires\n```onnx --trt 10.99\n{RELU}```\n", "10.99 does not exist", "```onnx --trt"),
         (f"## Fires\n```onnx --fp61\n{RELU}```\n", "unknown option '--fp61'", "```onnx --fp61"),

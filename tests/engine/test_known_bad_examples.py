@@ -51,14 +51,14 @@ def test_one_that_does_not_hold_names_its_line(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("  hurts: accuracy\n", "  hurt: accuracy\n", "there is no key 'hurt'"),
+        ("  hurts: accuracy\n", "  hurt: accuracy\n", "unknown key 'hurt'"),
         ("  hurts: accuracy\n", "", "the key 'hurts' is missing"),
         ("severity: error", "severity: fatal", "severity: 'fatal' is not one of"),
         ("where: static(inputs[0])", "where: static(input[0])", "input"),
         ("rtx: ==1.6.*", "rtx: 1.6", "1.6 is not a PEP 440 version specifier"),
         ("rtx: ==1.6.*", "sms: [75]", "it names no release"),
         ("rtx: ==1.6.*", "rtx: ==1.6.*\n  types: [fp16]", "types: fp16 are not all of"),
-        ("source: https:", "source: http:", "is no https URL"),
+        ("source: https:", "source: http:", "is not an https URL"),
         ("says: ", "says: '{nothing}'\n  do: ''\n  #", "nothing"),
     ],
 )

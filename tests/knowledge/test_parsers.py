@@ -106,10 +106,10 @@ def test_every_reason_has_a_rule() -> None:
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ("  wher: op == ''\n", "line 3: Pow: there is no key 'wher'"),
+        ("  wher: op == ''\n", "line 3: Pow: unknown key 'wher'"),
         ("  refused: x\n  do: that\n", "line 3: Pow: the examples must be the last keys"),
         ("  refused: x\n  wher: op == ''\n", "line 3: Pow: the examples must be the last keys"),
-        ("  types: [fp16]\n", "line 3: Pow: there is no element type 'fp16'"),
+        ("  types: [fp16]\n", "line 3: Pow: unknown element type 'fp16'"),
         ("  do: use {inputs[0].dtyp}\n", "line 3: Pow: Value has no field 'dtyp'; did you mean 'dtype'?"),
         ("  known: guessed\n", "line 3: Pow: known is one of measured, source, documented, not guessed"),
         ("  stage: parsing\n", "line 3: Pow: no such reason or stage: type, parsing"),

@@ -245,7 +245,7 @@ def test_a_system_without_pools(
 
     monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", refuse)
     assert work.run("models", "-j", "2") == 2
-    assert "use -j 1: no semaphores" in capsys.readouterr().err
+    assert "no semaphores; use -j 1" in capsys.readouterr().err
 
 
 class Terminal(io.StringIO):

@@ -1,1 +1,1 @@
-"""What kinds of facts share: walks, blocks of operators, and what tells them apart."""
+"""Shared code of kinds of facts: walks, blocks of operators and their properties."""

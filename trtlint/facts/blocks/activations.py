@@ -1,4 +1,4 @@
-"""The activation behind a convolution or matrix product, and the bounds it puts on the values."""
+"""Activation after a convolution or matrix product, and the bounds of its results."""
 
 from __future__ import annotations
 
@@ -28,17 +28,19 @@ _SMOOTH: Mapping[str, tuple[float | None, float | None]] = {
     "Tanh": (-1.0, 1.0),
     "ThresholdedRelu": (0.0, None),
 }
-"""Activations that no sequence of Clip, Max, Min and Relu spells, with the range of their results."""
+"""Activations that no sequence of Clip, Max, Min and Relu can express, with the range of their results."""
 _GATED: Mapping[str, str] = {"Sigmoid": "Swish", "HardSigmoid": "HardSwish"}
-"""x · Sigmoid(x) is how exporters write Swish (SiLU)."""
+"""Exporters write Swish (SiLU) as x · Sigmoid(x)."""
 
 _CLIPS = frozenset({"Clip", "Max", "Min", "Relu"})
 _BETWEEN = MOVING | QUANTIZE | {"Add", "BatchNormalization", "Cast", "DepthToSpace", "Div", "Mul", "Sub"}
-"""What may stand between: bias, normalization, scaling, pixel shuffle, and Q/DQ pairs (a symmetric
-int8 quantizer leaves them between Conv and Clip)."""
+"""Operators allowed in between: bias, normalization, scaling, pixel shuffle, and Q/DQ pairs.
+
+A symmetric int8 quantizer leaves Q/DQ pairs between Conv and Clip.
+"""
 _MAX_BETWEEN = 4
 _UNBOUNDED = 3.4e38
-"""Clip of opset 6 to 10 writes "no bound" as the largest finite float."""
+"""In opset 6 to 10, Clip writes "no bound" as the largest finite float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,14 @@ class Activation:
     """An activation and its bounds.
 
     Attributes:
-        op: its name; several operators that make one clip are joined, ``Max → Min``.
-        low: the lower bound of its results, None where there is none or it is known at run time only.
-        high: the upper bound, likewise.
-        clip_like: whether it cuts values off on both sides, or above: ``Clip``, ``Min`` after
-            ``Max`` or ``Relu``, ...; a plain ``Relu`` is not, nor is anything smooth.
-        to_output: number of nodes between it and the nearest output of the model, 0 where it
-            computes an output itself; None where it reaches none.
-        nodes: its operators.
+        op: the operator type; several operators that form one clip are joined, ``Max → Min``.
+        low: lower bound of the results; None if there is none or it is known only at run time.
+        high: upper bound of the results; None as for ``low``.
+        clip_like: whether it cuts off values on both sides, or above: ``Clip``, ``Min`` after
+            ``Max`` or ``Relu``, ...; False for a plain ``Relu`` and for smooth functions.
+        to_output: number of nodes between it and the nearest output of the model; 0 if it
+            computes an output itself, None if it reaches none.
+        nodes: the operators.
     """
 
     op: str
@@ -65,7 +67,7 @@ class Activation:
 
 
 def activation_of(value: Value, constants: Constants, distances: Mapping[Node, int]) -> Activation | None:
-    """The nearest activation that a value reaches, None where there is none within a few nodes."""
+    """Return the nearest activation that a value reaches within a few nodes; None for none."""
 
     def through(node: Node, port: int) -> bool:
         return node.op in _BETWEEN and port in _data_ports(node)
@@ -106,7 +108,7 @@ def _activation(
 
 
 def _gate(sigmoid: Node, value: Value) -> Node | None:
-    """The ``Mul`` that makes ``value · Sigmoid(value)``."""
+    """Return the ``Mul`` of ``value · Sigmoid(value)``."""
     for node, _ in sigmoid.output.uses:
         if node.op == "Mul" and not node.domain and value in node.inputs:
             return node
@@ -115,7 +117,7 @@ def _gate(sigmoid: Node, value: Value) -> Node | None:
 
 @dataclass(frozen=True, slots=True)
 class _Clip:
-    """Bounds, None where there is none or it is not known; ``above`` is whether it cuts above."""
+    """Bounds of a clip, None for no or an unknown bound; ``above`` is whether it has an upper bound."""
 
     low: float | None
     high: float | None
@@ -147,12 +149,12 @@ def _clip(node: Node, port: int, constants: Constants) -> _Clip | None:
 
 
 def clip_bounds(clip: Node, constants: Constants) -> tuple[float | None, float | None]:
-    """The least and the greatest that a Clip lets pass; None for none, or one that is fed."""
+    """Return the bounds of a Clip; None for a missing bound, or one from an input of the model."""
     return _bound(clip, "min", 1, constants), _bound(clip, "max", 2, constants)
 
 
 def _bound(node: Node, attribute: str, port: int, constants: Constants) -> float | None:
-    """A bound of Clip: an attribute up to opset 10, an input since."""
+    """Return a bound of Clip: an attribute up to opset 10, an input since."""
     written = node.attribute(attribute)
     bound = float(written) if written is not None else constants.scalar(node.input(port))
     if bound is None or not math.isfinite(bound) or abs(bound) >= _UNBOUNDED:

@@ -1,4 +1,4 @@
-"""The table of what parsers and builders refuse, ready to be asked about a node.
+"""Table of what parsers and builders refuse, with queries for a node.
 
 The conditions are data, written in the expressions of rules: trtlint/knowledge/conditions.yaml.
 """
@@ -26,9 +26,9 @@ PATH = path_of("conditions")
 """The table."""
 
 _OF_TYPES = re.compile(r"^  types: \[([^]]*)\]$", re.MULTILINE)
-"""The types that an entry looks at."""
+"""The types that an entry is about."""
 _EXAMPLES = re.compile(r"^  (?:refused|accepted):", re.MULTILINE)
-"""Where the examples of an entry begin, which are its end; no lint reads them."""
+"""Start of the examples of an entry, which are its last part; no lint reads them."""
 
 KEYS = frozenset(
     (
@@ -49,10 +49,10 @@ SCOPE: Mapping[str, Any] = {
     "inside": tuple[str, ...],
     "clash": str,
 }
-"""The names that conditions can use.  What they read is checked with the examples, not in every run."""
+"""Names for conditions.  The examples check which of them a condition reads, not every run."""
 
 INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
-"""In the place of an operator: an input of the model, a stored tensor, every operator."""
+"""Used in place of an operator: an input of the model, a stored tensor, every operator."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,20 +61,20 @@ class Condition:
 
     Attributes:
         applies: the versions that refuse it, by product.
-        stage: whether the parser or the builder does.
-        code: the parser's error code, empty where there is none.
-        reason: the class of reasons it belongs to.
-        where: the condition, true where the node is refused.
-        says: what is wrong, a sentence without its full stop.
-        way: what to do instead, a sentence; empty where the reason says all.
-        plugin: the plugin whose absence is the reason, empty for other reasons.
-        typing: ``strong`` where it holds for strongly typed networks only.
-        types: looked at only where a value of the operator has such a type; empty for all.
-        once: stated of the first operator of a model only.
-        unused: whether it holds of operators that the builder drops, too.
-        min_sm: the least compute capability times ten that takes it, None where it does not matter.
+        stage: whether the parser or the builder refuses it.
+        code: the parser's error code; empty for none.
+        reason: the class of reasons.
+        where: the condition, true if the node is refused.
+        says: the problem, a sentence without its full stop.
+        way: the remedy, a sentence; empty if the problem implies it.
+        plugin: the plugin whose absence is the reason; empty for other reasons.
+        typing: ``strong`` if it holds only for strongly typed networks.
+        types: required types, of which a value of the operator must have one; empty for all.
+        once: reported only for the first operator of a model.
+        unused: whether it also holds for operators that the builder drops.
+        min_sm: the lowest compute capability times ten that accepts it; None if it does not matter.
         source: public URL.
-        known: what the range of releases rests on.
+        known: the basis of the range of releases.
     """
 
     applies: Mapping[Product, str]
@@ -94,7 +94,7 @@ class Condition:
     known: Known
 
     def holds(self, names: Mapping[str, object]) -> bool:
-        """Whether a node with these names is refused.
+        """Return whether a node with these names is refused.
 
         Raises:
             ExpressionError: the condition is wrong.
@@ -102,7 +102,7 @@ class Condition:
         return self.where.truth(names) is True
 
     def sentences(self, names: Mapping[str, object]) -> tuple[str, str]:
-        """What is wrong with it, and the way out.
+        """Return the problem and the remedy.
 
         Raises:
             ExpressionError: an expression in a text is wrong.
@@ -112,11 +112,11 @@ class Condition:
 
 @cache
 def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple[Condition, ...]:
-    """The conditions on an operator type, read at the first question.
+    """Return the conditions on an operator type, read on first use.
 
     Args:
         op: the operator type.
-        types: element types that there are; conditions that look at others only are left out.
+        types: existing element types; conditions that are only about others are left out.
 
     Raises:
         ValueError: an entry of the table is wrong.
@@ -126,14 +126,14 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
 
 
 def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
-    """Whether an entry may hold where there are these types; reading it as YAML to know costs more."""
+    """Return whether an entry may hold for these types; a search in its text is cheaper than parsing YAML."""
     own = None if types is None else _OF_TYPES.search(block)
     return own is None or types is None or not types.isdisjoint(own[1].split(", "))
 
 
 @cache
 def _blocks() -> Mapping[str, list[str]]:
-    """The text of the entries by operator type."""
+    """Return the text of the entries by operator type."""
     found: dict[str, list[str]] = defaultdict(list)
     for entry in written("conditions"):
         for op in entry.ops:
@@ -152,11 +152,11 @@ class ConditionEntry:
     """An entry of the table with its examples.
 
     Attributes:
-        line: line of the table, from 1, where it begins.
+        line: first line of the entry in the table, from 1.
         ops: the operators, as they are written.
         condition: the condition.
-        refused: models that it is to hold of, and
-        accepted: near misses, as they are written; not yet seen to be texts.
+        refused: models that must be refused, as they are written and not validated.
+        accepted: near misses, as they are written and not validated.
     """
 
     line: int
@@ -167,7 +167,7 @@ class ConditionEntry:
 
 
 def entries() -> Iterator[ConditionEntry]:
-    """The whole table, in its order.
+    """Return the whole table, in order.
 
     Raises:
         ValueError: an entry is wrong.
@@ -192,7 +192,7 @@ def _entry(entry: TableEntry) -> ConditionEntry:
     condition = _condition(own)
     for type_ in condition.types:
         if type_ not in get_args(ElementType):
-            raise ValueError(f"{ops}: there is no element type {type_!r}")
+            raise ValueError(f"{ops}: unknown element type {type_!r}")
     try:
         compile_expression(condition.where.text, SCOPE, condition=True)
         for piece in (*condition.says.pieces, *condition.way.pieces):
@@ -204,7 +204,7 @@ def _entry(entry: TableEntry) -> ConditionEntry:
 
 
 def _without_examples(block: str) -> str:
-    """An entry of the table without its examples."""
+    """Return an entry of the table without its examples."""
     examples = _EXAMPLES.search(block)
     return block[: examples.start()] if examples else block
 
@@ -214,7 +214,7 @@ def _condition(block: str) -> Condition:
     (entry,) = parsed(block)
     for key in entry:
         if key not in KEYS:
-            raise ValueError(f"{entry['op']}: there is no key {key!r}")
+            raise ValueError(f"{entry['op']}: unknown key {key!r}")
     reason, stage = entry["reason"], entry.get("stage", "parse")
     if reason not in get_args(Reason) or stage not in get_args(Stage):
         raise ValueError(f"{entry['op']}: no such reason or stage: {reason}, {stage}")
@@ -241,7 +241,7 @@ def _condition(block: str) -> Condition:
 
 
 def _applies(entry: Mapping[str, Any]) -> Mapping[Product, str]:
-    """The ranges by product; TensorRT-RTX follows its parser's age unless the entry says otherwise."""
+    """Return the ranges by product; TensorRT-RTX follows its parser's age unless the entry overrides it."""
     enterprise = entry.get("tensorrt", "none")
     own = entry.get("rtx")
     lines = lines_with_parser(enterprise) if own is None else lines_of("tensorrt-rtx", own)

@@ -1,4 +1,4 @@
-"""The types that a build command asks single layers to work in."""
+"""Types that a build command requires for single layers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SPEC = re.compile(r"(?P<name>.+):(?P<type>fp32|fp16|bf16|int8|int32)$")
 _SHORT: Mapping[str, AskedType] = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "int8": "i8", "int32": "i32"}
 
 Asked = Callable[[Iterable[str]], AskedType | None]
-"""Gives the type that the first of some names was constrained to, None where none of them was."""
+"""Returns the type constraint of the first constrained name; None for no constraint."""
 
 
 def layer_types(command: str | None) -> Asked:
-    """What ``--layerPrecisions`` in a command of trtexec asks for.
+    """Return the types in ``--layerPrecisions`` of a trtexec command.
 
-    Later specifications override earlier ones, and a name can hold one ``*``.  The name ``*`` alone is
-    left out: it states a default, not a wish about one layer.
+    Later specifications override earlier ones, and a name can contain one ``*``.  The name ``*`` alone is
+    ignored: it sets a default, not the type of one layer.
     https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
     """
     found = _OPTION.search(command or "")

@@ -1,8 +1,8 @@
-"""Normalizations written out: mean, square, mean of squares, epsilon, root, division.
+"""Normalizations written out as mean, square, mean of squares, epsilon, root and division.
 
-Every spelling that exporters produce starts from the mean of squares and ends in a division by its
-root (``Sqrt`` then ``Div``, ``Reciprocal`` and ``Mul``, or ``Div(1, .)`` and ``Mul``); casts, views,
-a correction factor (``n/(n-1)``) and the weight of the norm may lie in between.
+All exporters start from the mean of squares and end with a division by its root (``Sqrt`` then
+``Div``, ``Reciprocal`` and ``Mul``, or ``Div(1, .)`` and ``Mul``).  Casts, views, a correction factor
+(``n/(n-1)``) and the weight of the norm may be in between.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class Decomposed:
     """A written-out normalization.
 
     Attributes:
-        tensor: what is normalized.
-        mean, centre: the mean and the subtraction, None for an RMS norm.
+        tensor: the input of the normalization.
+        mean, centre: the mean and the subtraction; None for an RMS norm.
         square: the node that squares.
         variance: the mean of the squares.
-        epsilon_node, epsilon: what is added or the bound that is kept; None and 0 where nothing is.
+        epsilon_node, epsilon: the added constant or the lower bound; None and 0 without one.
         root: the square root.
         divide: the division, or the multiplication by the reciprocal root.
-        axes: the axes reduced, counted from the end where the rank is known.
-        centred: whether what is squared is centred, and not only what is divided.
-        standard: whether it is the formula of LayerNormalization and RMSNormalization: the epsilon is added
+        axes: the reduced axes, counted from the end if the rank is known.
+        centred: whether the squared tensor is centred, and not only the divided one.
+        standard: whether the formula equals LayerNormalization or RMSNormalization: the epsilon is added
             below the root, and the variance has no correction such as Bessel's n / (n - 1).
             https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
     """
@@ -57,7 +57,7 @@ class Decomposed:
 
     @property
     def family(self) -> Literal["layer", "rms"]:
-        """``layer`` where the mean is taken off, ``rms`` where it is not."""
+        """``layer`` if the mean is subtracted, otherwise ``rms``."""
         return "rms" if self.centre is None else "layer"
 
     def steps(self) -> tuple[Step, ...]:
@@ -78,7 +78,7 @@ class Decomposed:
 
 
 def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]:
-    """The written-out normalizations of a graph."""
+    """Find the written-out normalizations of a graph."""
     for variance in graph.by_op(*_MEANS):
         squared = variance.input(0)
         square = _square(squared, constants) if squared is not None else None
@@ -113,7 +113,7 @@ def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]
 
 
 def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
-    """The node that squares, and what it squares: ``Pow(x, 2)``, ``Mul(x, x)``."""
+    """Return the node that squares and its operand: ``Pow(x, 2)``, ``Mul(x, x)``."""
     node = behind(value, CAST).producer
     if node is None or node.domain or len(node.inputs) != 2:
         return None
@@ -128,13 +128,13 @@ def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
 
 
 def _same_difference(first: Value, second: Value) -> bool:
-    """TorchScript does not merge common subexpressions: ``x - mean`` may be computed twice."""
+    """Return whether both values are the same ``x - mean``; TorchScript may compute it twice."""
     a, b = first.producer, second.producer
     return a is not None and b is not None and a.op == b.op == "Sub" and a.inputs[0] is b.inputs[0]
 
 
 def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
-    """The mean and the subtraction where a value is ``x - mean(x)``, and x."""
+    """Return the mean, the subtraction and x, if a value is ``x - mean(x)``."""
     node = value.producer
     if node is None or node.op != "Sub" or node.domain or None in node.inputs[:2]:
         return None, None, value
@@ -148,7 +148,7 @@ def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
 
 
 def _centre_of_numerator(numerator: Value, tensor: Value) -> tuple[Node | None, Node | None, Value]:
-    """The same for E[x²] - E[x]² forms, where only what is divided is centred."""
+    """Return the same for E[x²] - E[x]² forms, where only the numerator is centred."""
     mean, centre, x = _centre(numerator)
     return (mean, centre, x) if centre is not None else (None, None, tensor)
 
@@ -174,7 +174,7 @@ class _State:
 
 
 def _tail(variance: Node, constants: Constants) -> _Tail | None:
-    """From the mean of squares to the division by its root."""
+    """Follow the path from the mean of squares to the division by its root."""
     pending, seen = deque([_State(variance.output)]), {variance.output}
     while pending and len(seen) < MAX_STEPS:
         state = pending.popleft()
@@ -193,7 +193,7 @@ def _tail(variance: Node, constants: Constants) -> _Tail | None:
 
 
 def _advance(state: _State, node: Node, port: int, constants: Constants) -> _State | _Tail | None:
-    """One operator on: where the walk is after it, the end of the walk, or None off the path."""
+    """Advance by one operator: return the next position, the end of the path, or None."""
     kept = replace(state, value=node.output)
     if node.op in CAST or (node.op in MOVING and port == 0):
         return kept
@@ -230,7 +230,7 @@ def _with_epsilon(state: _State, node: Node, port: int, constants: Constants) ->
 
 
 def _axes(reduce: Node, constants: Constants) -> tuple[int, ...] | None:
-    """The axes of a reduction, counted from the end; None where they are not known."""
+    """Return the axes of a reduction, counted from the end; None if unknown."""
     tensor = reduce.input(0)
     rank = tensor.rank if tensor is not None else None
     if reduce.op == "GlobalAveragePool":

@@ -1,8 +1,8 @@
-"""Lines of a log that repeat a failure whose reason stands above them.
+"""Lines of a log that repeat an earlier failure.
 
-A framework reports that a part of its model has no engine, after TensorRT itself has reported why.  The
-library repeats a plugin that it did not find as an engine that it cannot read, and the parser quotes the
-library's error about shapes.  One failure is one finding: its reason leads, and these lines are its evidence.
+A framework reports that a part of its model has no engine, after TensorRT has reported the cause.  The
+library reports a missing plugin again as an unreadable engine, and the parser quotes the
+library's error about shapes.  One failure is one finding: its cause leads, and these lines are evidence.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from trtlint.buildfiles.records import Record
 from trtlint.facts.blocks.lognames import reason
 
 _FRAMEWORK = "provider_failed"
-"""The entry with which a framework reports that a part has no engine."""
+"""The pattern for a framework's report that a part has no engine."""
 _NAMES = ("model", "served", "kernel", "node", "op", "engine", "segment")
-"""The groups of it that name the part."""
+"""The groups of the pattern that name the part."""
 _NEAR = 40
-"""Lines below a reason in which a framework repeats it: a stack trace may stand between them."""
+"""Largest distance in lines between a failure and its repetition: a stack trace may be in between."""
 _PLUGIN, _LIBRARY, _PLUGIN_LINES = "plugin_not_found", "plugin_library", 5
 _OF_PLUGIN = ("annot deserialize plugin", "IPluginCreator not found")
 _QUOTED, _PARSER = "shape_mismatch", "parser_error"
-"""The entry whose errors the parser quotes, and that of the parser."""
+"""The pattern of errors that the parser quotes, and that of the parser."""
 _LEAST = 20
-"""Characters of a sentence that is compared."""
+"""Least length of a sentence for the comparison."""
 
 
 def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Return the record that each echo repeats, by the identity of the echo.
+    """Return the original record of each repetition, by the identity of the repetition.
 
     Args:
         records: the records of a log, in the order of their lines.
@@ -54,7 +54,7 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
 
 
 def part_of(record: Record) -> str:
-    """Return the part of a model, or the model, that a framework says has no engine."""
+    """Return the part of a model, or the model, without an engine according to a framework."""
     return next((record.groups[key] for key in _NAMES if record.groups.get(key)), "")
 
 
@@ -70,7 +70,7 @@ def _repeats_plugin(record: Record, plugin: Record) -> bool:
 
 
 def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
-    """Yield the errors about shapes that the parser quotes, with the message of the parser."""
+    """Yield errors about shapes that the parser quotes, with the message of the parser."""
     quoting = [record for record in records if record.pattern == _PARSER]
     for record in records if quoting else ():
         said = reason(record.message) if record.pattern == _QUOTED else ""

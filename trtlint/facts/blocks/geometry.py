@@ -1,4 +1,4 @@
-"""The channels and the kernel of a convolution, read off the shape of its weight."""
+"""Channels and kernel of a convolution, from the shape of its weight."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class Geometry:
     """The size of a convolution.
 
     Attributes:
-        channels: channels that it reads, None where the file does not tell.
-        filters: channels that it computes, None where the file does not tell.
-        groups: into how many groups the channels are cut, 1 for an ordinary convolution.
-        kernel: size of the kernel along each spatial axis, None where the file does not tell.
+        channels: input channels; None if unknown.
+        filters: output channels; None if unknown.
+        groups: number of groups of channels, 1 for an ordinary convolution.
+        kernel: kernel size along each spatial axis; None if unknown.
     """
 
     channels: int | None
@@ -25,7 +25,7 @@ class Geometry:
 
 
 def geometry(node: Node, weight: tuple[Dimension, ...] | None) -> Geometry:
-    """The size of a ``Conv`` or ``ConvTranspose``, or an integer one, with a weight of this shape.
+    """Return the size of a ``Conv`` or ``ConvTranspose``, or an integer one, from the shape of its weight.
 
     The weight is ``[M, C/group, ...]`` for ``Conv`` and ``[C, M/group, ...]`` for ``ConvTranspose``.
     """

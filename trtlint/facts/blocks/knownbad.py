@@ -1,4 +1,4 @@
-"""The table of releases that are bad at something: trtlint/knowledge/known_bad.yaml."""
+"""Table of releases with known defects: trtlint/knowledge/known_bad.yaml."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ Evidence = Literal["documented", "maintainer-confirmed", "measured", "user-repor
 _SURE = frozenset({"documented", "maintainer-confirmed", "measured"})
 _TYPES = frozenset({"f16", "bf16"})
 _EXAMPLES = re.compile(r"^  bad:", re.MULTILINE)
-"""Where the examples of an entry begin, which are its end; no lint reads them."""
+"""Start of the examples of an entry, which are its last part; no lint reads them."""
 _NEEDED = frozenset({"hurts", "severity", "evidence", "where", "says", "do", "source"})
 _KEYS = _NEEDED | {"op", "kind", "beside", "tensorrt", "rtx", "sms", "types"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BadRelease:
-    """A cause: what some releases do badly.
+    """A defect of some releases.
 
     Attributes:
-        ops: operator types of which one must be there.
-        kind: the kind of facts that ``where`` is about, empty for nodes.
-        beside: operator types that must all be there.
+        ops: operator types, of which the model must have one.
+        kind: the kind of facts that ``where`` is about; empty for nodes.
+        beside: operator types that the model must all have.
         applies: the releases by product.
-        sms: compute capabilities times ten, none for all.
-        types: element types, none for all.
-        hurts: what suffers.
-        severity: how grave it is.
-        evidence: what it rests on.
+        sms: compute capabilities times ten; empty for all.
+        types: element types; empty for all.
+        hurts: accuracy, performance or build.
+        severity: the severity of the finding.
+        evidence: the basis of the entry.
         where: the condition on a node or fact.
-        says: what goes wrong, a sentence without its full stop.
-        way: the way out, a sentence.
+        says: the defect, a sentence without its full stop.
+        way: the remedy, a sentence.
         source: public URL.
     """
 
@@ -69,7 +69,7 @@ class BadRelease:
 
     @property
     def sure(self) -> bool:
-        """Whether more than a report stands behind it."""
+        """Whether the evidence is more than a report."""
         return self.evidence in _SURE
 
 
@@ -78,10 +78,10 @@ class BadReleaseEntry:
     """An entry of the table with its examples.
 
     Attributes:
-        line: line of the table, from 1, where it begins.
-        cause: what it says.
-        bad: models that it is about, and
-        good: near misses, as they are written; not yet seen to be texts.
+        line: first line of the entry in the table, from 1.
+        cause: the defect.
+        bad: models with the defect, as they are written and not validated.
+        good: near misses, as they are written and not validated.
     """
 
     line: int
@@ -91,7 +91,7 @@ class BadReleaseEntry:
 
 
 def causes(count: Callable[[str], int]) -> Iterator[BadRelease]:
-    """The causes for which a model may be a case, given how often it has an operator type.
+    """Return the defects that may affect a model, given the counts of its operator types.
 
     Raises:
         ValueError: an entry of the table is wrong.
@@ -114,7 +114,7 @@ def _without_examples(block: str) -> str:
 
 
 def entries() -> Iterator[BadReleaseEntry]:
-    """The whole table, in its order, every expression checked.
+    """Return the whole table, in order, with every expression checked.
 
     Raises:
         ValueError: an entry is wrong.
@@ -140,7 +140,7 @@ def _entry(entry: TableEntry) -> BadReleaseEntry:
 
 
 def _check(cause: BadRelease) -> None:
-    """Refuse expressions that read what is not there, ranges that are none, and words that nothing knows."""
+    """Check expressions, version ranges and words of an entry."""
     scope: Mapping[str, Any] = SCOPE
     if cause.kind:
         scope = get_type_hints(fact_class(cause.kind), include_extras=True)
@@ -155,7 +155,7 @@ def _check(cause: BadRelease) -> None:
     if not _TYPES.issuperset(cause.types):
         raise ValueError(f"types: {', '.join(cause.types)} are not all of {', '.join(sorted(_TYPES))}")
     if not cause.source.startswith("https://"):
-        raise ValueError(f"{cause.source!r} is no https URL")
+        raise ValueError(f"{cause.source!r} is not an https URL")
 
 
 def _check_range(specifier: object) -> None:
@@ -172,7 +172,7 @@ def _check_range(specifier: object) -> None:
 def _cause(block: str) -> BadRelease:
     (entry,) = parsed(block)
     if wrong := sorted(entry.keys() - _KEYS):
-        raise ValueError(f"there is no key {wrong[0]!r}")
+        raise ValueError(f"unknown key {wrong[0]!r}")
     if missing := sorted(_NEEDED - entry.keys()):
         raise ValueError(f"the key {missing[0]!r} is missing")
     for key, words in (("hurts", Hurts), ("severity", Grade), ("evidence", Evidence)):

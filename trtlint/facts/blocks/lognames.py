@@ -1,4 +1,4 @@
-"""The names of nodes, layers and tensors in the messages of a log."""
+"""Names of nodes, layers and tensors in the messages of a log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log, Record
 
 _LAYERS = ("node", "layer")
-"""The groups that hold names as the optimiser joins them, where an entry does not say which do."""
+"""Groups with names that the optimiser joins, for patterns that do not specify their own."""
 _ISLAND = re.compile(r"\{ForeignNode\[.*\]\}")
 _CODE = re.compile(
     r"(?:(?:Error\[\d+\]|\d{1,2}): )?(?:\[[^\]\s]{1,200}::\d+\] )?"
@@ -20,16 +20,16 @@ _KIND = re.compile(r"[A-Z][A-Za-z ]{1,40} \((.*?)\)?", re.DOTALL)
 _IN = r"\bIn [\w:~]{1,80} at /\S{1,200}"
 _TAIL = re.compile(rf"[. ]*{_IN}(?: {_IN}){{0,7}}\)?$|\s+\w{{1,40}}\.(?:cpp|cc|h|py):\d+$")
 _SOURCE = re.compile(r"^\[[\w./-]{1,200}:\d{1,6}: [\w:~<> ]{1,200}\]\s*")
-"""A place in the source in front of a sentence: ``[shape.cpp:175: ~op_constraints_msg_streamer_t]``."""
+"""A source location before a sentence: ``[shape.cpp:175: ~op_constraints_msg_streamer_t]``."""
 _LINES = 8
-"""Lines of a message that its sentence is taken from."""
+"""Largest number of lines of a message that are searched for its sentence."""
 _ERROR_CODE = re.compile(r"Error Code \d+: ([A-Z][\w /-]*?)(?= \(|: |$)")
 _FAR = 2000
-"""Lines above an error in which its cause is looked for: a verbose build prints its search between them."""
+"""Lines above an error that are searched for its cause: a verbose build prints its search in between."""
 
 
 def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
-    """Whether a message names anything itself, and the names: its own, else those announced for it."""
+    """Return whether a message names anything, and its names, perhaps from an earlier announcement."""
     own = _own(record)
     if own:
         return True, own
@@ -46,7 +46,7 @@ def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
 
 
 def island_of(record: Record) -> str | None:
-    """The island of Myelin that a failure is about: the one it names, else the one that was being timed."""
+    """Return the Myelin island of a failure: the named one, or else the one being timed."""
     entry = table().named(record.pattern)
     if entry is None or not entry.island:
         return None
@@ -55,12 +55,12 @@ def island_of(record: Record) -> str | None:
 
 
 def op_of(record: Record, log: Log) -> str | None:
-    """The operator type that a message names or that the parser had stopped at."""
+    """Return the operator type that a message names, or at which the parser stopped."""
     return record.groups.get("op") or _of_failure(record, log, "op")
 
 
 def output_of(record: Record, log: Log) -> str | None:
-    """The first output of the node that a message of the parser is about, by which it names nodes too."""
+    """Return the first output of the node of a parser message; the parser names nodes by it, too."""
     return record.groups.get("output") or _of_failure(record, log, "output")
 
 
@@ -79,7 +79,7 @@ def _within(record: Record, other: Record, far: int) -> bool:
 
 
 def cause_of(record: Record, log: Log) -> Record | None:
-    """What the builder had said last that explains its failure, None where it said nothing."""
+    """Return the builder's message that explains its failure; None for none."""
     entry = table().named(record.pattern)
     if entry is None or not entry.caused:
         return None
@@ -96,7 +96,7 @@ def cause_of(record: Record, log: Log) -> Record | None:
 
 
 def said(record: Record) -> str:
-    """What a record says, without code, place in the library's source and the call that it ended."""
+    """Return the text of a record without error code, source location and failed call."""
     groups = record.groups
     if record.pattern != "other" and (own := groups.get("why") or groups.get("what")):
         return own.strip()
@@ -104,9 +104,9 @@ def said(record: Record) -> str:
 
 
 def reason(message: str) -> str:
-    """The sentence in a message, without code, place in the library's source and the call that it ended.
+    """Return the sentence in a message without error code, source location and failed call.
 
-    Where the first line says nothing else, the lines after it are the sentence: Myelin writes so.
+    If the first line has no other text, the sentence is on the next lines, as Myelin writes it.
     """
     lines = [line.strip() for line in message.split("\n") if line.strip()]
     text = lines[0] if lines else ""
@@ -117,7 +117,7 @@ def reason(message: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """The text without code, place in the library's source behind it and the call that it ended."""
+    """Return the text without error code, source location and failed call."""
     code = _CODE.match(text)
     text = _TAIL.sub("", text[code.end() :] if code else text).strip()
     inside = _KIND.fullmatch(text) if code and "Error Code" in code[0] else None
@@ -141,13 +141,13 @@ def _own(record: Record) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Names that are joined with commas; the list may end with a full stop."""
+    """Split names joined with commas; the list may end with a full stop."""
     for part in text.strip().removesuffix(".").split(", "):
         if part.strip():
             yield part.strip()
 
 
 def error_code(message: str) -> str:
-    """The kind of an error of the library: ``API Usage Error`` of ``Error Code 4: API Usage Error (...``."""
+    """Return the kind of a library error: ``API Usage Error`` for ``Error Code 4: API Usage Error (...``."""
     found = _ERROR_CODE.search(message)
     return "" if found is None else found[1].strip()

@@ -21,9 +21,9 @@ class Mask:
     """How scores are masked before the softmax.
 
     Attributes:
-        kind: ``none``; ``additive`` (``Add``: masks and position biases alike); ``where`` (``Where``
+        kind: ``none``; ``additive`` (``Add``: masks and position biases); ``where`` (``Where``
             replaces masked scores); ``attribute`` (an input or flag of a fused operator).
-        fill: the value given to masked scores, None where there is none or it is not known.
+        fill: the value of masked scores; None if there is none or it is unknown.
     """
 
     kind: MaskKind = "none"
@@ -31,10 +31,10 @@ class Mask:
 
 
 def fill_of(value: Value | None, constants: Constants) -> float | None:
-    """The most negative number among the constants that a mask tensor is built from.
+    """Return the most negative of the constants that a mask tensor is built from.
 
-    The mask is followed upwards through the operators that build masks: a choice between two fills
-    (``Where``), a 0/1 mask times a large number (``Mul``), a constant spread out (``Expand``,
+    The search goes upstream through the operators that build masks: a choice between two fills
+    (``Where``), a 0/1 mask times a large number (``Mul``), an expanded constant (``Expand``,
     ``ConstantOfShape``, ``Trilu``), or a stored triangle.
     """
     lowest: float | None = None

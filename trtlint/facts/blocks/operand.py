@@ -1,4 +1,4 @@
-"""An operand of attention, from the score product back to where it was computed."""
+"""Operand of an attention product, traced back to its root."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from trtlint.model.walks import MAX_STEPS, cut_short
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What lies between a product of attention and the tensor that the operand comes from.
+    """The path between a product of attention and the tensor that the operand comes from.
 
     Attributes:
-        value: what enters the product.
-        root: where the walk ends: the first value that is not a view, a cast or a scaling.
-        scales: scalings other than by exactly 1, nearest to the product first.
-        sequence_last: whether the sequence is the last axis at the root (channels-first),
-            None where the axes cannot be followed.
-        scaled_sequence_last: the same at the scaling nearest to the product, None without one.
+        value: the operand of the product.
+        root: the end of the path: the first value that is not a view, a cast or a scaling.
+        scales: scalings by factors other than exactly 1, nearest to the product first.
+        sequence_last: whether the sequence is the last axis at the root (channels-first);
+            None if the axes cannot be tracked.
+        scaled_sequence_last: the same at the scaling nearest to the product; None without one.
     """
 
     value: Value
@@ -40,7 +40,7 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
 
     Args:
         value: the operand.
-        last: which of its axes is last in the product, None where that is not known.
+        last: which of its axes is last in the product; None if unknown.
         constants: the model's constants.
     """
     start, axes = value, _Axes(last)
@@ -70,11 +70,11 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
 
 
 class _Axes:
-    """Which of sequence and feature axis is last, followed backwards through views.
+    """Tracks backwards through views which of sequence and feature axis is last.
 
-    Only transposes move an axis.  A ``Reshape`` splits or merges, but exporters never carry the
-    last axis elsewhere with it: ``[B,L,H*D]`` becomes ``[B,L,H,D]``, ``[B,C,H,W]`` becomes
-    ``[B,C,H*W]``, and what was last stays last.
+    Only transposes move an axis.  A ``Reshape`` splits or merges axes, but exporters never move the
+    last axis with it: ``[B,L,H*D]`` becomes ``[B,L,H,D]``, ``[B,C,H,W]`` becomes
+    ``[B,C,H*W]``, and the last axis stays last.
     """
 
     def __init__(self, last: Axis | None) -> None:

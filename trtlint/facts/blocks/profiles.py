@@ -1,4 +1,4 @@
-"""The optimization profile that a model with dynamic inputs lacks."""
+"""Missing optimization profile of a model with dynamic inputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trtlint.model.graph import Value
 
 _INTEGERS = frozenset({"i8", "u8", "i32", "i64", "bool"})
 _MOST = 8
-"""Inputs that a profile is written out for; a message with more of them is not read."""
+"""Largest number of inputs in a suggested profile; a longer one is not readable in a message."""
 
 
 def dynamic_inputs(inputs: Sequence[Value]) -> tuple[Value, ...]:
@@ -22,15 +22,15 @@ def dynamic_inputs(inputs: Sequence[Value]) -> tuple[Value, ...]:
 
 
 def in_brackets(value: Value) -> str:
-    """Return an input with its shape: ``x[b,3,8,8]``."""
+    """Format an input with its shape: ``x[b,3,8,8]``."""
     dims = ",".join("?" if dim is None else str(dim) for dim in value.shape or ())
     return f"{value.name}[{dims}]"
 
 
 def likely_shapes(inputs: Sequence[Value]) -> str:
-    """Return likely shapes of dynamic inputs as trtexec takes them: ``x:1x3x8x8,ids:1x128``.
+    """Return likely shapes of dynamic inputs in trtexec's format: ``x:1x3x8x8,ids:1x128``.
 
-    Empty where there are none, or too many to write down.
+    Empty if there are none, or too many.
     """
     dynamic = dynamic_inputs(inputs)
     if not dynamic or len(dynamic) > _MOST:
@@ -52,5 +52,5 @@ def _input(value: Value) -> Input:
 
 
 def _quoted(name: str) -> str:
-    """A name as trtexec reads it: one with a colon or a comma is put in quotation marks."""
+    """Quote a name with a colon or a comma, as trtexec requires."""
     return f"'{name}'" if any(mark in name for mark in ":, ") else name

@@ -1,7 +1,7 @@
-"""Quantizers around an operator: what it reads through ``DequantizeLinear``, and what quantizes its result.
+"""Quantizers around an operator: those of its operands, and the one of its result.
 
-A quantized operand is ``QuantizeLinear`` and ``DequantizeLinear`` in a row, or a ``DequantizeLinear`` of
-stored integers; casts and views may stand between it and the operator.
+A quantized operand is ``QuantizeLinear`` followed by ``DequantizeLinear``, or a ``DequantizeLinear`` of
+stored integers.  Casts and views may be between it and the operator.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/quantized-types-explicit-quantization.html
 """
 
@@ -22,10 +22,10 @@ Granularity = Literal["tensor", "axis", "block"]
 QUANTIZERS = frozenset({"QuantizeLinear", "TRT_FP8QuantizeLinear", "TRT_INT4QuantizeLinear"})
 DEQUANTIZERS = frozenset({"DequantizeLinear", "TRT_FP8DequantizeLinear", "TRT_INT4DequantizeLinear"})
 _EPILOGUE = frozenset({"Relu", "Clip", "BatchNormalization", "LeakyRelu", "Sigmoid", "HardSwish"})
-"""What a kernel takes in behind a product; the data is the first input."""
+"""Operators that a kernel fuses after a product; the data is the first input."""
 _MOST_EPILOGUE = 4
 _DEFAULT_AXIS = 1
-"""Of QuantizeLinear and DequantizeLinear since opset 13."""
+"""Default axis of QuantizeLinear and DequantizeLinear since opset 13."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,15 @@ class Quantizer:
     """How a tensor is quantized.
 
     Attributes:
-        dtype: type of the quantized numbers (``i8``, ``f8e4m3fn``), None where unknown.
+        dtype: type of the quantized numbers (``i8``, ``f8e4m3fn``); None if unknown.
         granularity: one scale for the ``tensor``, for each index of one ``axis``, or for each ``block`` of
-            elements; None where the file does not tell.
-        axis: the axis that has a scale for each index, as the operator beside it sees the tensor, counted
-            from 0; None for another granularity, and where a view has moved it out of sight.
-        scales: how many scales there are, None where the file does not tell.
-        scale: the scale, None where there are several or it is not known.
-        symmetric: whether the zero point is 0 or left out, None where it is not known.
-        stored: whether the file holds the quantized numbers; False where the graph quantizes.
+            elements; None if unknown.
+        axis: the axis with a scale for each index, from the view of the operator, counted
+            from 0; None for another granularity, and if it cannot be tracked through a view.
+        scales: number of scales; None if unknown.
+        scale: the scale; None if there are several or it is unknown.
+        symmetric: whether the zero point is 0 or missing; None if unknown.
+        stored: whether the file holds the quantized numbers; False if the graph quantizes them.
     """
 
     dtype: ElementType | None
@@ -53,7 +53,7 @@ class Quantizer:
     stored: bool
 
     def __str__(self) -> str:
-        """The type, and how many scales there are, in a few words."""
+        """Format the type and the number of scales."""
         scale = "" if self.scale is None else f" × {self.scale:.4g}"
         axis = "" if self.axis is None else f" {self.axis}"
         return f"{self.dtype or '?'} by {self.granularity or '?'}{axis}{scale}"
@@ -61,13 +61,13 @@ class Quantizer:
 
 @dataclass(frozen=True, slots=True)
 class QuantizedOperand:
-    """What an operator reads at one input.
+    """An input of an operator.
 
     Attributes:
-        quantizer: how it is quantized, None where it is not.
-        constant: whether it comes of stored tensors alone.
-        op: the operator that computes it, behind quantizers, casts, views, a bias and what a kernel takes in
-            behind a product; empty where the file or the caller gives it.
+        quantizer: how it is quantized; None if it is not.
+        constant: whether it is computed from stored tensors alone.
+        op: the operator that computes it, upstream of quantizers, casts, views, a bias and operators that
+            a kernel fuses; empty for a stored tensor and an input of the model.
         fed_quantized: whether that operator reads quantized data itself.
         nodes: the quantizers between the two, in data-flow order.
     """
@@ -79,13 +79,13 @@ class QuantizedOperand:
     nodes: tuple[Node, ...] = ()
 
     def __str__(self) -> str:
-        """Where it comes from and how it is quantized, in a few words."""
+        """Describe its origin and how it is quantized."""
         source = self.op or ("a stored tensor" if self.constant else "an input")
         return f"{source}: {self.quantizer or 'not quantized'}"
 
 
 def operand(value: Value, constants: Constants) -> QuantizedOperand:
-    """What is known of an operand."""
+    """Describe an operand."""
     found, node = _dequantizer(value)
     base = value if node is None else _before(node)
     quantize = None if base is None or base.producer is None or node is None else base.producer
@@ -105,7 +105,7 @@ def operand(value: Value, constants: Constants) -> QuantizedOperand:
 
 
 def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Node] | None:
-    """What quantizes a result, directly or behind what a kernel takes in; None where nothing does."""
+    """Return how a result is quantized, directly or after operators that a kernel fuses; else None."""
     for _ in range(_MOST_EPILOGUE):
         following = None
         for reader, port in value.uses:
@@ -120,14 +120,14 @@ def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Nod
 
 
 def quantized_type(value: Value) -> ElementType | None:
-    """The type that a value is quantized to where it is read, None where it is not."""
+    """Return the type to which a value is quantized where it is read; None if it is not."""
     node = _dequantizer(value)[1]
     stored = None if node is None else node.input(0)
     return None if stored is None else stored.dtype
 
 
 def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
-    """The ``DequantizeLinear`` that a value comes from, and the casts and views behind it, in their order."""
+    """Return the ``DequantizeLinear`` upstream of a value, and the casts and views after it, in order."""
     passed: list[Node] = []
     for _ in range(MAX_STEPS):
         node = value.producer
@@ -146,13 +146,13 @@ def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
 
 
 def _before(node: Node) -> Value | None:
-    """What a quantizer or dequantizer reads, behind casts and views."""
+    """Return the input of a quantizer or dequantizer, upstream of casts and views."""
     value = node.input(0)
     return None if value is None else behind(value, MOVING | CAST)
 
 
 def _source(value: Value, constants: Constants) -> Node | None:
-    """The operator that computes a value, behind what a kernel takes in."""
+    """Return the operator that computes a value, upstream of operators that a kernel fuses."""
     for _ in range(_MOST_EPILOGUE):
         value = behind(value, TRANSPARENT)
         node = value.producer
@@ -173,7 +173,7 @@ def _source(value: Value, constants: Constants) -> Node | None:
 
 
 def _quantizer(node: Node, passed: tuple[Node, ...], constants: Constants) -> Quantizer:
-    """How a node quantizes, seen from behind the views ``passed``."""
+    """Return how a node quantizes, seen from downstream of the views ``passed``."""
     data, scale, point = node.input(0), node.input(1), node.input(2)
     numbers = data if node.op in DEQUANTIZERS else node.output
     granularity, axis = _granularity(node, data, scale)
@@ -210,7 +210,7 @@ def _granularity(
 
 
 def _moved(axis: int | None, passed: tuple[Node, ...]) -> int | None:
-    """Where an axis lies behind some views."""
+    """Return the position of an axis after some views."""
     for node in passed:
         if axis is None:
             return None

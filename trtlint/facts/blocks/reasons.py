@@ -1,4 +1,4 @@
-"""Why a parser or builder refuses something, in classes that have a way out in common."""
+"""Reasons of refusals by a parser or builder, in classes with a common remedy."""
 
 from __future__ import annotations
 
@@ -23,20 +23,33 @@ Reason = Literal[
     "control",
     "gpu",
 ]
-"""``operator``: no importer; ``contrib``: no importer, and written by ONNX Runtime; ``plugin``: no
-importer, and of a domain that nobody defines; ``library``: imported as a plugin that the product comes
-without; ``constant``: an input must be known when the network is built; ``type``: the type of an operand;
-``interface``: the type of an input of the model or of a stored tensor; ``attribute``: its value;
-``arity``: an output or input too many; ``shape``: a rank or size; ``opset``: too old a form of the
-operator; ``quantization``: scales and zero points, or quantized types outside of quantization;
-``dynamic``: something computed at run time; ``attention``: no kernel for an Attention operator; ``limit``:
-a limit of the builder; ``control``: the form of an ``If`` or a ``Loop``; ``gpu``: a type that the GPU
-lacks."""
+"""Classes of reasons.
+
+* ``operator``: no importer.
+* ``contrib``: no importer, and the operator was written by ONNX Runtime.
+* ``plugin``: no importer, and the domain is unknown.
+* ``library``: imported as a plugin that the product does not include.
+* ``constant``: an input must be known when the network is built.
+* ``type``: the type of an operand.
+* ``interface``: the type of an input of the model or of a stored tensor.
+* ``attribute``: the value of an attribute.
+* ``arity``: an extra output or input.
+* ``shape``: a rank or size.
+* ``opset``: an old form of the operator.
+* ``quantization``: scales and zero points, or quantized types outside of quantization.
+* ``dynamic``: a value computed at run time.
+* ``attention``: no kernel for an Attention operator.
+* ``limit``: a limit of the builder.
+* ``control``: the form of an ``If`` or a ``Loop``.
+* ``gpu``: a type that the GPU does not support.
+"""
 
 Stage = Literal["parse", "build"]
-"""Whether the ONNX parser refuses it, or the builder a network that was parsed."""
+"""Whether the ONNX parser refuses it, or the builder after a successful parse."""
 
 Known = Literal["measured", "source", "documented"]
-"""What a refusal's range of releases rests on.  ``measured``: the parsers of TensorRT 8.6 and 10.0 to 10.10
-ran on models that tell the edges apart; ``source``: the source code of a parser; ``documented``: other
-documents of NVIDIA or of the parser."""
+"""Basis of the range of releases of a refusal.
+
+``measured``: the parsers of TensorRT 8.6 and 10.0 to 10.10 ran on models that test the edges.  ``source``:
+the source code of a parser.  ``documented``: other documents of NVIDIA or of the parser.
+"""

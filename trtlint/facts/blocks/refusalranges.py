@@ -1,4 +1,4 @@
-"""The releases that refuse a node, as sets of release lines by product."""
+"""Releases that refuse a node, as sets of release lines by product."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trtlint.knowledge.releases import PRODUCTS, Product
 def joined(
     lines: Mapping[Product, frozenset[str]], versions: Mapping[Product, str]
 ) -> Mapping[Product, frozenset[str]]:
-    """Return the releases and those of ranges together."""
+    """Return the union of releases and ranges."""
     more = {product: lines_of(product, text) for product, text in versions.items()}
     return {product: lines.get(product, frozenset()) | more.get(product, frozenset()) for product in PRODUCTS}
 
@@ -19,7 +19,7 @@ def joined(
 def without(
     versions: Mapping[Product, str], lines: Mapping[Product, frozenset[str]]
 ) -> Mapping[Product, str]:
-    """Return the ranges without these releases; a product that has none left is not in the result."""
+    """Return the ranges without these releases; products without a release are left out."""
     if not lines:
         return versions
     left = {

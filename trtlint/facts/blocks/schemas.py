@@ -1,4 +1,4 @@
-"""Which inputs of an operator must have the same element type."""
+"""Inputs of an operator that must have the same element type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trtlint.model.schemas import schema_at
 _FLOATS = frozenset({"tensor(float)", "tensor(float16)", "tensor(bfloat16)", "tensor(double)"})
 
 TENSORRT_GROUPS: Mapping[str, tuple[int, ...]] = {"GridSample": (0, 1), "Attention": (0, 1, 2, 3)}
-"""Inputs that ONNX lets differ and TensorRT does not.
+"""Inputs whose types may differ in ONNX but not in TensorRT.
 
 Measured on TensorRT-RTX 1.7.1: the parser refuses a GridSample whose grid has another type
 (``IGridSampleLayer `input` and `grid` must be of same type``), and the builder an Attention whose
@@ -25,16 +25,18 @@ _CAST_BY_PARSER: Mapping[str, tuple[int, ...]] = {
     "Clip": (1, 2),
     "Pad": (2,),
 }
-"""Inputs that the parser reads as numbers of the layer where they are constants, whatever their type.
-Measured on TensorRT-RTX 1.7.1; all other operators that were tried were refused."""
+"""Constant inputs that the parser converts to the type of the layer.
+
+Measured on TensorRT-RTX 1.7.1; it refused all other operators in the test.
+"""
 
 
 @cache
 def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
-    """Groups of input ports that must agree; the last port of a variadic group is repeated as -1.
+    """Return groups of input ports with the same type; -1 repeats the last port of a variadic group.
 
-    From the type constraints of the operator's schema: formal inputs that share a type variable
-    which stands for more than one float type.
+    The groups come from the operator's schema: formal inputs that share a type variable
+    with more than one float type.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     try:
@@ -53,5 +55,5 @@ def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
 
 
 def cast_by_parser(op: str, port: int) -> bool:
-    """Whether the parser casts a constant at this input to the type of the data."""
+    """Return whether the parser casts a constant at this input to the type of the data."""
     return port in _CAST_BY_PARSER.get(op, ())

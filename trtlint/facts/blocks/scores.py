@@ -1,4 +1,4 @@
-"""From a softmax back to the product of Q and K, and on to the product with V."""
+"""Attention around a softmax: the product of Q and K before it, and the product with V after it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Product:
 
     Attributes:
         query, key: its operands.
-        query_last, key_last: which axis of each is last, None where the axes are neither.
-        heads, head_size: as far as the types tell.
+        query_last, key_last: which axis of each is last; None for any other axis.
+        heads, head_size: from the types; None if unknown.
     """
 
     node: Node
@@ -52,13 +52,13 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class ScorePath:
-    """What lies between the product of Q and K and the softmax, in data-flow order.
+    """Path from the product of Q and K to the softmax, in data-flow order.
 
     Attributes:
         product: the product of Q and K.
         nodes: the operators in between.
-        scales: those of them that scale the scores, other than by exactly 1.
-        shared: whether the scores are read elsewhere too, or are an output of the graph.
+        scales: the nodes that scale the scores by other factors than exactly 1.
+        shared: whether other operators also read the scores, or they are an output of the graph.
     """
 
     product: Product
@@ -68,7 +68,7 @@ class ScorePath:
 
     @property
     def casts(self) -> tuple[Node, ...]:
-        """The changes of type among the nodes."""
+        """Yield the changes of type among the nodes."""
         return tuple(node for node in self.nodes if node.op in CAST)
 
 
@@ -78,10 +78,10 @@ class Weighting:
 
     Attributes:
         node: the product.
-        value: V as it enters the product.
-        value_last: which axis of V is last, None where it is neither.
-        guard: the operator that replaces NaN probabilities, None where there is none.
-        shared: whether the probabilities are read elsewhere too, or are an output of the graph.
+        value: the operand V.
+        value_last: which axis of V is last; None for any other axis.
+        guard: the operator that replaces NaN probabilities; None for none.
+        shared: whether other operators also read the probabilities, or they are an output of the graph.
     """
 
     node: Node
@@ -92,7 +92,7 @@ class Weighting:
 
 
 def score_path(softmax: Node, constants: Constants) -> ScorePath | None:
-    """The nearest product of two computed tensors upstream of a softmax over the last axis."""
+    """Return the nearest product of two computed tensors upstream of a softmax over the last axis."""
     start = softmax.input(0)
     if start is None or softmax.domain or not _over_last_axis(softmax, start):
         return None
@@ -133,7 +133,7 @@ def _path(
 
 
 def _shared(values: Iterable[Value], block: list[Node]) -> bool:
-    """Whether something outside the block reads one of its inner values (shapes do not count)."""
+    """Return whether operators outside the block read one of its inner values, except through its shape."""
     return any(
         value.is_output or any(node not in block and node.op not in _METADATA for node, _ in value.uses)
         for value in values
@@ -212,7 +212,7 @@ def _letter_size(shape: Dimensions | None, term: str, letter: str) -> Dimension:
 
 
 def weighting(softmax: Node) -> Weighting | None:
-    """The nearest product downstream of a softmax that its probabilities enter."""
+    """Return the nearest product downstream of a softmax that reads its probabilities."""
     reached = {softmax.output: None}
     guard: Node | None = None
     block: list[Node] = []

@@ -1,4 +1,4 @@
-"""Elements and bytes of tensors, at the sizes of the file or at the largest that the profile allows."""
+"""Elements and bytes of tensors, at the sizes in the file or the largest sizes in the profiles."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ _BITS: Mapping[ElementType, int] = {
     "f8e4m3fnuz": 8, "f8e5m2": 8, "f8e5m2fnuz": 8, "u4": 4, "i4": 4, "f4e2m1": 4,
 }  # fmt: skip
 _LONGEST = 200
-"""Characters of a dynamic dimension's name that are read as arithmetic on other names."""
+"""Longest name of a dynamic dimension that is parsed as arithmetic on other names."""
 
 
 def bits_of(dtype: ElementType | None) -> int | None:
-    """Bits that an element takes, None for text and an unknown type."""
+    """Return the bits of an element; None for text and an unknown type."""
     return None if dtype is None else _BITS.get(dtype)
 
 
 def elements_of(value: Value) -> int | None:
-    """How many elements a tensor has, None where the file does not tell."""
+    """Return the number of elements of a tensor; None if unknown."""
     return _count(value.shape)
 
 
 def bytes_of(value: Value) -> int | None:
-    """How many bytes the elements of a tensor take, None where the file does not tell."""
+    """Return the bytes of a tensor; None if unknown."""
     return _in_bytes(elements_of(value), value.dtype)
 
 
 class Sizes:
-    """Sizes of a model's tensors where every dynamic dimension is as large as the profiles allow.
+    """Sizes of a model's tensors, with every dynamic dimension at its maximum in the profiles.
 
-    Without a build command, and where it does not give a shape, only sizes of the file are known.
+    Without a build command, and for inputs without a shape in it, only sizes in the file are known.
     """
 
     def __init__(self, model: Model, command: BuildCommand | None) -> None:
@@ -50,7 +50,7 @@ class Sizes:
 
     @cached_property
     def _largest(self) -> tuple[Mapping[str, int], Mapping[Value, tuple[Dimension, ...]]]:
-        """The largest size by the name of a dimension, and the largest shape of each input."""
+        """Return the largest size by the name of a dimension, and the largest shape of each input."""
         names: dict[str, int] = {}
         shapes: dict[Value, tuple[Dimension, ...]] = {}
         command = self._command
@@ -75,17 +75,17 @@ class Sizes:
         return names, shapes
 
     def shape(self, value: Value) -> tuple[int | None, ...] | None:
-        """The largest shape of a value, None where it has no rank; a size is None where it is not known."""
+        """Return the largest shape of a value; None for an unknown rank, with None for unknown sizes."""
         names, shapes = self._largest
         dims = shapes.get(value) or self._model.constants.dimensions(value)
         return None if dims is None else tuple(_size(dim, names) for dim in dims)
 
     def elements(self, value: Value) -> int | None:
-        """How many elements a value has at most, None where that is not known."""
+        """Return the largest number of elements of a value; None if unknown."""
         return _count(self.shape(value))
 
     def bytes(self, value: Value) -> int | None:
-        """How many bytes the elements of a value take at most, None where that is not known."""
+        """Return the largest number of bytes of a value; None if unknown."""
         return _in_bytes(self.elements(value), value.dtype)
 
 
@@ -96,7 +96,7 @@ def _larger(declared: Dimension, before: Dimension, size: int) -> Dimension:
 
 
 def _size(dim: Dimension, names: Mapping[str, int]) -> int | None:
-    """The largest size of a dimension; its name may be a sum or product of others, ``N+N`` or ``2*N``."""
+    """Return the largest size of a dimension; its name may be arithmetic on others, ``N+N`` or ``2*N``."""
     if isinstance(dim, int) or dim is None:
         return dim
     if dim in names:

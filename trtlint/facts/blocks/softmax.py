@@ -1,4 +1,4 @@
-"""What flows into a Softmax by way of masks."""
+"""Values that reach a Softmax through masks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import MOVING
 
 _SOFTMAX: Mapping[str, int] = {"Softmax": 0, "LogSoftmax": 0, "Attention": 3}
-"""The operators, and the input that a mask reaches."""
+"""The operators, and their input for a mask."""
 _THROUGH: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(MOVING, (0,)),
     **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Min", "Max"), (0, 1)),
@@ -20,17 +20,17 @@ _THROUGH: Mapping[str, tuple[int, ...]] = {
     "ScatterND": (0, 2),
     "Where": (1, 2),
 }
-"""The operators of masks and the inputs that they take values from."""
+"""The operators of masks, and their inputs with the values."""
 _MAX_DISTANCE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class MaskPath:
-    """The way of a value to the nearest Softmax (or mask input of ``Attention``).
+    """Path of a value to the nearest Softmax (or mask input of ``Attention``).
 
     Attributes:
-        softmax: the operator it reaches.
-        nodes: the operators on the way, in data-flow order, ``softmax`` not among them.
+        softmax: the operator at the end of the path.
+        nodes: the operators on the path, in data-flow order, without ``softmax``.
     """
 
     softmax: Node
@@ -38,9 +38,9 @@ class MaskPath:
 
 
 def mask_paths(graph: Graph) -> Mapping[Value, MaskPath]:
-    """For every value that masks or scales the argument of a Softmax, its way there.
+    """Return the path to a Softmax for every value that masks or scales its argument.
 
-    One breadth-first search backwards from all of them, so each value is met once.
+    One breadth-first search backwards from all of them visits each value once.
     """
     paths: dict[Value, MaskPath] = {}
     queue: deque[Value] = deque()

@@ -1,4 +1,4 @@
-"""Walking from value to value through operators that do not change what a tensor means."""
+"""Walks through operators that do not change the meaning of a tensor."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from trtlint.model.values import Constants
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """A multiplication or division of a tensor by one number (or one number a head).
+    """A multiplication or division of a tensor by one number (or one number per head).
 
-    ``factor`` is what the tensor is multiplied by; None where the file does not tell.
-    ``run_time`` is whether the graph computes the number instead of storing it.
+    ``factor`` is the factor of the tensor; None if unknown.
+    ``run_time`` is whether the graph computes the factor instead of storing it.
     """
 
     node: Node
@@ -24,10 +24,10 @@ class Scaled:
 
 
 def scaling(node: Node, constants: Constants) -> Scaled | None:
-    """What a ``Mul`` or ``Div`` by a scalar does, None for any other node.
+    """Return the scaling by a ``Mul`` or ``Div`` with a scalar; None for any other node.
 
-    A scalar here is a value of one element, or one that is the same for all elements, or one
-    number a head (``[H,1,1]``), computed from constants and shapes.
+    A scalar has one element, or equal elements, or one number per head (``[H,1,1]``), and is computed from
+    constants and shapes.
     """
     if node.op not in ("Mul", "Div") or node.domain or len(node.inputs) != 2:
         return None
@@ -47,7 +47,7 @@ def scaling(node: Node, constants: Constants) -> Scaled | None:
 
 
 def is_parameter(value: Value) -> bool:
-    """Whether a value that no input of the model has a part in may stand for one: learned queries."""
+    """Return whether a value may be a parameter, such as learned queries: it depends on no input."""
     return value.rank is not None and value.rank >= 3
 
 
@@ -57,7 +57,7 @@ def _is_scalar_shape(value: Value) -> bool:
 
 
 def product_of(scales: Iterable[Scaled]) -> float | None:
-    """All factors multiplied: 1 where there are none, None where one is not known."""
+    """Return the product of all factors: 1 without factors, None if one is unknown."""
     product = 1.0
     for scale in scales:
         if scale.factor is None:

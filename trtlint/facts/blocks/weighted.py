@@ -1,4 +1,4 @@
-"""The block of an operator that has a weight: what computes the weight, the operator, its activation."""
+"""Block of an operator with a weight: the computation of the weight, the operator, its activation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trtlint.model.graph import Node
 
 
 def weighted(node: Node, role: str, weight: Weight, activation: Activation | None) -> tuple[Step, ...]:
-    """The steps of such a block, in data-flow order; ``role`` is the part that the operator plays."""
+    """Return the steps of such a block in data-flow order; ``role`` is the role of the operator."""
     bounds = _bounds(activation)
     return (
         *(Step(step, "weight", label="computes the weight") for step in weight.nodes),
@@ -22,7 +22,7 @@ def weighted(node: Node, role: str, weight: Weight, activation: Activation | Non
 
 
 def _bounds(activation: Activation | None) -> str:
-    """The bounds of an activation in words, ``0 to 6``; empty where it has none."""
+    """Format the bounds of an activation, ``0 to 6``; empty without bounds."""
     if activation is None or (activation.low is None and activation.high is None):
         return ""
     if activation.low is None:

@@ -1,8 +1,8 @@
-"""Where the weight of a convolution or matrix product comes from.
+"""Origin of the weight of a convolution or matrix product.
 
-TensorRT takes a weight that is a constant of the network into the engine, where it is laid out for
-the chosen kernel and merged with what follows; a weight that a layer computes stays a tensor, with
-``HasDynamicFilter`` set in the layer information (https://github.com/pytorch/TensorRT/issues/3561).
+TensorRT stores a constant weight in the engine, in the layout of the chosen kernel and merged with the
+operators after it.  A weight that a layer computes stays a tensor, with ``HasDynamicFilter`` set in the
+layer information (https://github.com/pytorch/TensorRT/issues/3561).
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ Source = Literal["initializer", "foldable", "quantized", "runtime"]
 _DEQUANTIZE = frozenset({"DequantizeLinear", "TRT_FP8DequantizeLinear", "TRT_INT4DequantizeLinear"})
 _INTEGERS = frozenset({"i8", "u8", "i4", "u4"})
 _MAX_COMPUTATION = 6
-"""How many of the nodes that compute a weight are named; the head of the list explains enough."""
+"""Largest number of named nodes that compute a weight; the first few are enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A weight and where it comes from.
+    """A weight and its origin.
 
     Attributes:
         source: ``initializer``: stored in the file, directly or through ``Identity``;
-            ``quantized``: behind ``DequantizeLinear``, from stored integers or from a float weight
-            through Q and DQ, or the integer operand of an integer operator; ``foldable``: computed,
-            but from constants alone; ``runtime``: depends on an input of the model.
-        dtype: element type as the operator reads it (``f32``), None where unknown.
+            ``quantized``: after ``DequantizeLinear``, from stored integers or from a float weight
+            through Q and DQ, or the integer operand of an integer operator; ``foldable``: computed
+            from constants alone; ``runtime``: depends on an input of the model.
+        dtype: element type for the operator (``f32``); None if unknown.
         shape: dimensions in the operator's layout (``[M, C/group, kH, kW]`` for Conv, ``[C, M/group,
-            kH, kW]`` for ConvTranspose, ``[K, N]`` for MatMul), None where unknown.
-        port: which input of the operator it is.
-        operators: what computes it, in data-flow order, ``Identity`` left out, the last few only;
-            empty for an initializer and for a graph input.
-        origin: name of the initializer or graph input where following the computation ended.
-        how: ``operators`` as text, ``ReduceMean → Sub → Mul``; without any, ``origin``, as
-            ``input w`` where that is a graph input.
-        nodes: the nodes behind ``operators``.
+            kH, kW]`` for ConvTranspose, ``[K, N]`` for MatMul); None if unknown.
+        port: the input of the operator.
+        operators: the last few operators that compute it, in data-flow order, without ``Identity``;
+            empty for an initializer and for an input of the model.
+        origin: name of the initializer or input at the start of the computation.
+        how: ``operators`` as text, ``ReduceMean → Sub → Mul``; without operators, ``origin``, or
+            ``input w`` for an input of the model.
+        nodes: the nodes of ``operators``.
     """
 
     source: Source
@@ -56,7 +56,7 @@ class Weight:
 
 
 def weight_of(node: Node, port: int, constants: Constants) -> Weight | None:
-    """What is known of the weight at an input port, None where the port is empty."""
+    """Describe the weight at an input port; None for an empty port."""
     value = node.input(port)
     if value is None:
         return None
@@ -70,7 +70,7 @@ def weight_of(node: Node, port: int, constants: Constants) -> Weight | None:
 
 
 def source_of(value: Value, constants: Constants) -> Source:
-    """Where a weight comes from."""
+    """Return the origin of a weight."""
     if constants.stored(value) is not None or value.is_sparse:
         return "quantized" if value.dtype in _INTEGERS else "initializer"
     producer = behind(value, MOVING | CAST).producer
@@ -82,10 +82,10 @@ def source_of(value: Value, constants: Constants) -> Source:
 
 
 def _computation(value: Value, constants: Constants) -> tuple[tuple[Node, ...], Value]:
-    """The last nodes that compute a weight, in data-flow order, and the value they start from.
+    """Return the last nodes that compute a weight, in data-flow order, and their first input.
 
-    At each node the input is followed that makes the result what it is: one known only at run time
-    before one that is computed, before one that is stored.
+    At each node the search follows the input that decides the source: a value known only at run time
+    first, then a computed one, then a stored one.
     """
     nodes: list[Node] = []
     while constants.stored(value) is None and (node := value.producer) is not None:

@@ -1,4 +1,4 @@
-"""The windows of pooling and convolutions along the spatial axes, as far as the file tells."""
+"""Windows of pooling and convolutions along the spatial axes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Window:
 
     Attributes:
         size: elements of the input.
-        reach: elements between the first and the last that a window covers, both counted.
+        reach: elements from the first to the last element of a window, including both.
         stride: the step from one window to the next.
         begin: padding before the input.
-        end: padding behind it.
+        end: padding after the input.
     """
 
     size: int
@@ -27,14 +27,14 @@ class Window:
 
 
 def windows(node: Node, kernel: tuple[Dimension, ...] | None = None) -> tuple[Window, ...] | None:
-    """The windows of an operator along its spatial axes.
+    """Return the windows of an operator along its spatial axes.
 
     Args:
         node: the operator; its first input is ``[N, C, ...]``.
-        kernel: the size of the kernel, where it has no ``kernel_shape``.
+        kernel: the size of the kernel, if it has no ``kernel_shape``.
 
     Returns:
-        None where a size is unknown or the attributes contradict each other.
+        None if a size is unknown or the attributes contradict each other.
     """
     data = node.input(0)
     if data is None or data.shape is None or len(data.shape) < 3:
