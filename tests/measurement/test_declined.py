@@ -66,8 +66,8 @@ class Written:
     ],
 )
 def test_a_softmax_is_written_out_where_it_has_one_axis(opset: int, ops: list[tuple[str, int]]) -> None:
-    text = f'< ir_version: 7, opset_import: ["" : {opset}] > g (float[2,4] x) => (float[2,4] y) {{ y = Softmax (x) }}'
-    (node,) = model_of(text).graph.nodes
+    head = f'< ir_version: 7, opset_import: ["" : {opset}] >'
+    (node,) = model_of(f"{head} g (float[2,4] x) => (float[2,4] y) {{ y = Softmax (x) }}").graph.nodes
     write = Written(opset)
     found = formulas._softmax(node, ["x"], cast("formulas.Writer", write))
     assert (found is None) == (opset < 13)

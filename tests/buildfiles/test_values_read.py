@@ -1,0 +1,94 @@
+"""Single values that readers of build files take: shapes, versions, flags, tactics, encodings."""
+
+from __future__ import annotations
+
+import gzip
+import io
+
+import pytest
+
+from trtlint.buildfiles.layers import from_json
+from trtlint.buildfiles.oneline import _engine_tensor
+from trtlint.buildfiles.plan import MAGIC, PlanHeader, plan_header
+from trtlint.buildfiles.settings import Collector, ShapeRange
+from trtlint.buildfiles.stream import decoded
+
+
+def test_a_range_of_shapes_is_of_the_first_profile_unless_said() -> None:
+    collector = Collector()
+    groups = {"name": "x", "min": "1, 3", "opt": "2, 3", "max": "4, 3"}
+    for more in ({}, {"profile": "0"}, {"profile": "2"}):
+        collector._shape({**groups, **more}, 1)
+    expected = [ShapeRange("x", profile, "1x3", "2x3", "4x3") for profile in (0, 0, 2)]
+    assert collector.settings().shapes == tuple(expected)
+
+
+def test_the_flags_of_polygraphy_are_known() -> None:
+    collector = Collector()
+    collector.configuration("Flags | [FP16, TF32]", 3)
+    settings = collector.settings()
+    assert settings.precision == {"fp32", "fp16"}
+    assert settings.tf32 is True
+    assert settings.flags == {"fp16"}
+    assert Collector().settings().flags is None
+
+
+@pytest.mark.parametrize(("missing", "ranges"), [("", 1), ("MinShape", 0), ("OptShape", 0), ("MaxShape", 0)])
+def test_the_ranges_of_an_engine_tensor_are_whole(missing: str, ranges: int) -> None:
+    parts = [
+        f"{key}: [{size},3]"
+        for key, size in (("MinShape", 1), ("OptShape", 2), ("MaxShape", 4))
+        if key != missing
+    ]
+    text = (
+        f"Name: x, IOMode: Input, DataType: Float, Dimensions: [-1,3], ProfileInfo: [{{{', '.join(parts)}}}]"
+    )
+    assert len(_engine_tensor(text).ranges) == ranges
+
+
+@pytest.mark.parametrize(
+    ("magic", "major", "known"),
+    [
+        (b"ftrt", 7, False),
+        (b"ftrt", 8, True),
+        (b"ftrt", 15, True),
+        (b"ftrt", 16, False),
+        (b"vtrt", 0, False),
+        (b"vtrt", 1, True),
+        (b"vtrt", 7, True),
+        (b"vtrt", 8, False),
+    ],
+)
+def test_majors_that_a_header_can_have(magic: bytes, major: int, known: bool) -> None:
+    found = plan_header(magic + bytes(20) + bytes((major, 2, 3, 4)) + bytes(100))
+    product = MAGIC[magic]
+    assert found == (PlanHeader(product, f"{major}.2.3", 4) if known else PlanHeader(product, None, None))
+
+
+def test_tactics_of_layers() -> None:
+    layers = [
+        {"Name": "a", "TacticName": "kernel", "TacticValue": "0x01"},
+        {"Name": "b", "TacticName": "", "TacticValue": ""},
+        {"Name": "c"},
+    ]
+    found = from_json({"Layers": layers})
+    assert found is not None
+    assert [(layer.tactic, layer.tactic_id) for layer in found.layers] == [
+        ("kernel", "0x01"),
+        (None, None),
+        (None, None),
+    ]
+
+
+TEXT = "[I] Größe\n[W] second line\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("zipped", [False, True])
+def test_encodings_of_logs(encoding: str, zipped: bool) -> None:
+    data = TEXT.encode(encoding)
+    stream = decoded(io.BytesIO(gzip.compress(data) if zipped else data))
+    found = b""
+    while chunk := stream.read(5):
+        found += chunk
+    assert found.decode("utf-8") == TEXT
