@@ -102,7 +102,7 @@ class TestTargets:
     def test_ends_that_do_not_exist(self) -> None:
         with pytest.raises(TargetError, match="does not exist"):
             targets(Target(), "10.99", "11.0")
-        with pytest.raises(TargetError, match="backwards"):
+        with pytest.raises(TargetError, match="is reversed"):
             targets(Target(), "11.0", "10.0")
 
 
@@ -269,8 +269,8 @@ class TestCommand:
         ("args", "message"),
         [
             (["--from", "10.99"], "does not exist"),
-            (["--from", "11.0", "--to", "10.0"], "backwards"),
-            (["--from", "10.8", "--to", "10.8"], "are the same release line"),
+            (["--from", "11.0", "--to", "10.0"], "is reversed"),
+            (["--from", "10.8", "--to", "10.8"], "nothing is upgraded"),
             (["--from", "8.6", "--build", "python build.py"], "neither a file nor a trtexec command"),
             ([], "--from"),
         ],

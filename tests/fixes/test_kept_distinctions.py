@@ -14,8 +14,8 @@ from tests.fixes.test_written_parts import QUANTIZED, REALS
 from trtlint.fixes import proof
 from trtlint.fixes.boundary import feeds_of
 from trtlint.fixes.examples import _same
-from trtlint.fixes.patch import Draft, Patch
 from trtlint.fixes.outcome import Proof
+from trtlint.fixes.patch import Draft, Patch
 from trtlint.fixes.region import Region, region_of
 
 

@@ -81,7 +81,7 @@ def test_types_of_constants_come_from_their_tensor() -> None:
 def test_misread_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     made = [object() for _ in range(5)]
     monkeypatch.setattr(misreading, "_MOST_FOUND", 3)
-    monkeypatch.setattr(misreading._Walk, "graph", lambda *_: iter(made))
+    monkeypatch.setattr(misreading._CallWalk, "graph", lambda *_: iter(made))
     assert len(misreading.misreadings(onnx.ModelProto())) == 3
 
 
