@@ -1,1 +1,1 @@
-"""Facts of what a build left behind."""
+"""Facts of the files of a build."""

@@ -1,4 +1,4 @@
-"""What a build says of itself: in its log, its metadata and the header of its engine."""
+"""The build, from its log, its metadata and the header of its engine."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class BuildFact(Fact):
     """One build.  Whatever its files do not say is None.
 
     Attributes:
-        has_log: whether there is a log of it.
+        has_log: whether there is a log.
         has_layers: whether the engine's layers are known.
         has_profile: whether layer times are known.
-        product: what built it.
+        product: the product that built it.
         version: the release, such as ``10.16.1``.
         release: the first two numbers of it, to compare with ``target.release``.
         plan_product: the product in the engine file's header.
         plan_version: the release in the engine file's header.
         plan_release: the first two numbers of it, to compare with ``target.release``.
-        tool: who wrote the log: ``trtexec``, ``polygraphy``, ``torch-tensorrt``, ``onnxruntime`` ...
+        tool: the program behind the log: ``trtexec``, ``polygraphy``, ``torch-tensorrt``, ``onnxruntime`` ...
         verbose: whether the log has messages of TensorRT's verbose level.
-        louder: how the program that wrote the log prints those.
-        plugin_option: how that program loads a library of plugins.
-        memory_option: what bounds the workspace of the builder in that program.
-        rebuild: how that program builds an engine again.
+        louder: how to enable verbose messages in that program.
+        plugin_option: how to load a plugin library in that program.
+        memory_option: how to limit the builder's workspace in that program.
+        rebuild: how to build the engine again with that program.
         tool_version: release of that tool, where it has one of its own.
         gpu: name of the GPU as printed.
         sm: compute capability times ten.
@@ -55,12 +55,12 @@ class BuildFact(Fact):
         optimization_level: the builder's optimisation level.
         command: the command line.
         status: ``passed`` or ``failed``; failed also where the log shows it and the tool does not say so.
-        parsed: whether the parser took the whole network: the builder's own work begins after that.
+        parsed: whether the parser accepted the whole network, so that the builder started.
         torch: settings of Torch-TensorRT as printed, by name.
         options: the option lines of trtexec, by name.
-        counts: how many lines the log has, by the name of what they say (see ``log_message``).
+        counts: number of lines in the log by message name (see ``log_message``).
         seconds: durations: ``parse``, ``graph``, ``engine``, ``build``.
-        memory: bytes, by what the log says they are for, such as ``Total Weights Memory``.
+        memory: bytes by purpose in the log, such as ``Total Weights Memory``.
         workspace_wanted: bytes of the largest tactic that was skipped for lack of memory.
         warnings: how many warnings the log has.
         errors: how many errors the log has, internal and fatal ones included.
@@ -110,12 +110,12 @@ class BuildFact(Fact):
 
     @property
     def place(self) -> str:
-        """The file that says most of the build."""
+        """The file with the most information about the build."""
         return self.file
 
 
 def find(facts: Facts) -> Iterator[BuildFact]:
-    """The one fact about the build; none where nothing of it is known."""
+    """Return the fact about the build; none without any data."""
     record = facts.record
     if record is None:
         return
@@ -167,12 +167,12 @@ def find(facts: Facts) -> Iterator[BuildFact]:
 
 
 def _entries(log: Log) -> Iterator[LogPattern]:
-    """The entries of the pattern table that the log has lines of."""
+    """Return the patterns with matches in the log."""
     return (entry for name in log.counts if (entry := table().named(name)) is not None)
 
 
 def _parsed(log: Log) -> bool | None:
-    """Whether parsing ended well, None where the log does not tell."""
+    """Return whether parsing succeeded; None if unknown."""
     if any(log.telling("unparsed")):
         return False
     return True if any(log.telling("parsed")) else None
@@ -195,7 +195,7 @@ def _numbers(records: Iterable[Record], group: str) -> list[float]:
 
 
 def _memory(record: BuildRecord) -> dict[str, float]:
-    """The largest number of bytes that the log gives for each purpose."""
+    """Return the largest number of bytes in the log for each purpose."""
     found: dict[str, float] = {}
     for message in () if record.log is None else record.log.telling("memory"):
         what = message.groups["what"]

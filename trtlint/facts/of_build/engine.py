@@ -27,7 +27,7 @@ class EngineFact(Fact):
         layers: how many layers it has.
         timed_layers: how many layers of the profile take any time.
         detailed: whether more than the layers' names is known.
-        joined: how many nodes of the model are in a layer.
+        joined: number of nodes of the model in a layer.
         reformat_layers: how many layers only copy a tensor into another layout or type.
         attentions: how many layers are fused attention kernels.
         dynamic_filters: how many layers take their weights as a tensor at run time.
@@ -69,7 +69,7 @@ class EngineFact(Fact):
 
     @property
     def place(self) -> str:
-        """The file that tells of it."""
+        """The file of the engine."""
         return self.file
 
 
@@ -84,7 +84,7 @@ class _Timed:
 
 
 def find(facts: Facts) -> Iterator[EngineFact]:
-    """The one fact about the engine; none where neither its layers nor its times are known."""
+    """Return the fact about the engine; none if neither layers nor times are known."""
     record = facts.record
     if record is None or (record.layers is None and record.profile is None):
         return

@@ -1,4 +1,4 @@
-"""What became of the model's attention in the engine."""
+"""Attention blocks of the model, and their layers in the engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _CORE = frozenset({"scores", "softmax", "product", "operator"})
-"""The parts that a fused kernel computes; scales and masks may stay outside of it."""
+"""Parts that a fused kernel computes; scales and masks may stay outside of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class EngineAttention(Fact):
 
 
 def find(facts: Facts) -> Iterator[EngineAttention]:
-    """The attention blocks of which the engine tells, in graph order."""
+    """Yield the attention blocks whose layers are known, in graph order."""
     if facts.joined is None:
         return
     inside: dict[Node, list[LayerFact]] = {}

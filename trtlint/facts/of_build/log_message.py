@@ -1,4 +1,4 @@
-"""What the log of a build says, message by message."""
+"""Messages in the log of a build."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 LogName = Annotated[str, OneOf(pattern_names)]
-"""What a message says, by the names of trtlint/buildfiles/patterns.yaml, or ``other``."""
+"""Name of a message: a pattern of trtlint/buildfiles/patterns.yaml, or ``other``."""
 
 Severity = Literal["verbose", "info", "warning", "error", "fatal"]
 
@@ -65,13 +65,13 @@ class LogMessage(Fact):
         severity: as printed, None for a line without prefix.
         text: the first line of it, cut at 300 characters.
         message: the whole of it, with its continuation lines.
-        groups: what the entry takes from it, by the names of its groups.
+        groups: the values of the pattern's groups, by name.
         numbers: those of ``groups`` that are numbers.
         line: number of its line, from 1.
         at: file and line, such as ``record.log:1842``.
         named: the nodes, layers or tensors that it names, as printed; where it names none, those that
             messages before it announced it for.
-        alike: what all messages of this name name, without repeats, at most 40.
+        alike: ``named`` of all messages with this name, without repeats, at most 40.
         modules: ``named`` without the last part of each path, without repeats: the modules that the
             nodes are in, where exporters name nodes by path.
         nodes: those of them that the model has.
@@ -83,14 +83,14 @@ class LogMessage(Fact):
         profile: likely shapes for these inputs as trtexec takes them, such as ``x:1x3x8x8``; empty for
             none.
         ops: the operator types of ``nodes``, without repeats.
-        op: the operator type that it names, or that the parser had stopped at.
+        op: the operator type that it names, or at which the parser stopped.
         names_nodes: whether it names anything itself.
         context: the node or layer that the build had last said it was working on, for warnings and
             errors; the message need not be about it.
         reason: the sentence in it, without error code, place in the library's source and call; cut at 700
             characters.
         cause: for an error of the builder, the exception of a tactic or of Myelin above it.
-        cause_at: file and line of that.
+        cause_at: file and line of the cause.
         stops: whether it is what says best why the build, load or run failed, where no message does whose
             name says it.
         leads: whether it is the first message whose name says why.
@@ -98,10 +98,10 @@ class LogMessage(Fact):
             second name, such as ``no_profile``.
         first: whether it is the first message of this name.
         count: how many messages of this name the log has.
-        overcome: whether the log shows an engine after it, in the same run: the build went on or began anew.
-        refuses: whether the builder ended with it: an error of a dry build that failed.
-        echo: whether it repeats a failure whose reason a message shortly above it states.
-        echoes: file, line and text of the messages that repeat this one so.
+        overcome: whether the same run has an engine later in the log: the build continued or restarted.
+        refuses: whether a failed dry build ended with it.
+        echo: whether it repeats a failure whose reason is in a message shortly above.
+        echoes: file, line and text of the messages that repeat this one.
         part: the model or the part of it that these messages name, as the framework calls it.
     """
 
@@ -144,12 +144,12 @@ class LogMessage(Fact):
 
     @property
     def place(self) -> str:
-        """The node that it names, else the line."""
+        """The node that it names, otherwise the line."""
         return self.node.path if self.node else self.at
 
     @property
     def is_reason(self) -> bool:
-        """Whether it is an error that can be the reason why a build failed."""
+        """Return whether it is an error that can be the reason of a failed build."""
         entry = table().named(self.name)
         says = "" if entry is None else entry.says
         if self.severity in ("error", "fatal"):
@@ -158,13 +158,13 @@ class LogMessage(Fact):
 
     @property
     def of_island(self) -> bool:
-        """Whether it is about an island of the builder's, of which it names no single node."""
+        """Return whether it is about an island of the builder and names no single node."""
         named = any("ForeignNode[" in text for text in self.groups.values())
         return len(self.nodes) > 1 and (named or not self.names_nodes)
 
     @property
     def refusal(self) -> Refusal | None:
-        """That the builder refuses the model, where a dry build of it ended with this message."""
+        """The builder's refusal of the model, if a dry build ended with this message."""
         if not self.refuses:
             return None
         op = self.op or (self.ops[0] if len(self.ops) == 1 else "")
@@ -172,7 +172,7 @@ class LogMessage(Fact):
 
 
 def find(facts: Facts) -> Iterator[LogMessage]:
-    """The messages that the log keeps, in its order, those that every node causes apart."""
+    """Yield the messages of the log, in order, without those that every node causes."""
     if facts.record is None or facts.record.log is None:
         return
     log = facts.record.log
@@ -241,26 +241,26 @@ def find(facts: Facts) -> Iterator[LogMessage]:
 
 
 def _inputs(facts: Facts, symbol: str | None) -> tuple[str, ...]:
-    """The inputs of the model that a symbol is a dimension of."""
+    """Return the inputs of the model with a symbol as a dimension."""
     if symbol is None or not facts.has_model:
         return ()
     return tuple(value.name for value in facts.model.graph.inputs if symbol in (value.shape or ()))
 
 
 def _available(record: Record, facts: Facts) -> tuple[str, ...]:
-    """The names of the model's inputs, where a message says that the network has no input of some name."""
+    """Return the names of the model's inputs, if the message is about an unknown input name."""
     if record.pattern != _NO_INPUT or not facts.has_model:
         return ()
     return tuple(value.name for value in facts.model.graph.inputs[:_ALIKE])
 
 
 def _fed(record: Record, facts: Facts) -> Sequence[Value]:
-    """The inputs of the model, where a message says that an input has no profile."""
+    """Return the inputs of the model, if the message is about an input without a profile."""
     return facts.model.graph.inputs if record.pattern == _NO_PROFILE and facts.has_model else ()
 
 
 def _alike(records: Sequence[Record], log: Log) -> tuple[str, ...]:
-    """What records name, without repeats, up to a bound."""
+    """Return the names in some records, without repeats, up to a limit."""
     found = (name for record in records for name in named_in(record, log)[1])
     return tuple(islice(dict.fromkeys(found), _ALIKE))
 
@@ -286,7 +286,7 @@ def _nodes(
 def _of_island(
     record: Record, island: str, facts: Facts, members: Mapping[str, tuple[str, ...]]
 ) -> tuple[Node, ...]:
-    """The nodes of an island: those that the log lists, else those between its ends."""
+    """Return the nodes of an island: those listed in the log, otherwise those between its ends."""
     found = facts.names.all(members.get(island, ()))
     if not found:
         ranges = layer_names(island).ranges
@@ -299,7 +299,7 @@ def _of_island(
 
 
 def _module(name: str) -> str:
-    """The path that a node's name begins with, without the node; the name itself if it is no path."""
+    """Return the module path at the start of a node's name; the name itself if it is not a path."""
     return name.rpartition("/")[0] or name
 
 

@@ -1,4 +1,4 @@
-"""Where each node of the model went in the engine."""
+"""Layers of the engine for each node of the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _SIZES = frozenset({"i32", "i64", "bool"})
-"""The types that sizes are computed in."""
+"""Types of sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Placement(Fact):
         absorbed: whether the node has no layer of its own: these have taken over its change of layout.
         precision: the type that the layers work in, None where it is unknown or they differ.
         format: the layout of what the last of them writes, as printed.
-        others: how many other nodes the layers compute too.
+        others: number of other nodes that the layers also compute.
         ms: milliseconds that the layers take in one run, the other nodes included.
         share: their share of the time of all layers, 0 to 1.
     """

@@ -1,1 +1,1 @@
-"""Facts of what the build command says."""
+"""Facts of the build command."""

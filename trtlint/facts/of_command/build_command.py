@@ -23,11 +23,11 @@ class BuildCommandFact(Fact):
         source: the file and line where it is, ``build.sh:12``; empty for a command given as text.
         text: the command in one line; a value with a variable that is not expanded reads ``...``.
         flags: the names of its options, with their dashes; for Triton the keys of its accelerator.
-        values: what is behind the ``=`` of an option, for those that have it written out.
-        words: what stands among them without dashes.
+        values: the values of options after ``=``, without computed ones.
+        words: the arguments without dashes.
         complete: whether all options are written out; where not, one that is missing may be there.
         shapes: whether it gives a shape to any input.
-        unreadable: shapes that are none, as written.
+        unreadable: invalid shapes, as written.
         profiles: how many optimization profiles it asks for; one where it gives no shapes.
         varying: the inputs, as written, whose least and greatest shape differ.
         dla_core: the DLA core that it builds for; None where it builds for the GPU, or does not say.

@@ -1,4 +1,4 @@
-"""Every option of the build command, and what has become of it in which release."""
+"""Options of the build command, and their state in each release."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Flag(Fact):
     has in some versions of trtexec.
 
     Attributes:
-        name: with its dashes, ``--fp16``.
+        name: the option with its dashes, ``--fp16``.
         text: as written, ``--workspace=4096``.
         state: ``given``; ``misspelt`` where it is no option but near one; ``future`` in versions
             before it came; ``absent`` in versions that dropped it for a while; ``deprecated``;
@@ -53,7 +53,7 @@ class Flag(Fact):
 
     @property
     def place(self) -> str:
-        """Where the command is, and the option."""
+        """The command and the option."""
         return f"{self.source} {self.name}".strip()
 
     @property

@@ -1,4 +1,4 @@
-"""What the build command asks of single layers, and the nodes that it means."""
+"""Settings of single layers in the build command, and the nodes that they match."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class LayerSpecFact(Fact):
     Attributes:
         option: ``--layerPrecisions``, ``--layerOutputTypes`` or ``--layerDeviceTypes``.
         name: the layers, as written, perhaps with a ``*``.
-        value: what is asked of them, ``fp32``.
+        value: the required type or device, ``fp32``.
         wildcard: whether the name holds a ``*``.
         made: whether the name is one that the parser gives to layers of its own making.
         nodes: how many nodes of the model have such a name; the layer of a node without a name is
-            called by its operator and a number, and may be meant. None where it is not known.
+            called by its operator and a number, and may be meant. None if unknown.
     """
 
     kind: ClassVar[str] = "layer_spec"
@@ -81,7 +81,7 @@ class _Names:
         self._left = _MOST_PATTERNS
 
     def count(self, spec: LayerSpec) -> int | None:
-        """How many nodes a name means; None where that is not looked up."""
+        """Return the number of nodes that a name matches; None if unknown."""
         if "*" not in spec.name:
             op, _, number = spec.name.rpartition("_")
             return self._names[spec.name] + (number.isdecimal() and op in self._nameless)

@@ -1,4 +1,4 @@
-"""Every option of a TensorRT provider of ONNX Runtime, and what is wrong with it."""
+"""Options of a TensorRT provider of ONNX Runtime, and their errors."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class ProviderSession(Fact):
 
 
 def find(facts: Facts) -> Iterator[ProviderSession]:
-    """The one session, if there is one; of Triton its own rules tell."""
+    """Return the one session, if there is one; Triton has its own rules."""
     from trtlint.buildcommand.shapes import shapes_of
 
     command = facts.command

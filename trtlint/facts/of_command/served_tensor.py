@@ -1,4 +1,4 @@
-"""The inputs and outputs that a server offers, and whether they are the model's."""
+"""Inputs and outputs in a server's configuration, compared with those of the model."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class ServedTensorFact(Fact):
 
     Attributes:
         name: the tensor.
-        role: what it is served as.
+        role: ``input`` or ``output`` in the configuration.
         source: the configuration; empty for one given as text.
-        backend: what runs the model: ``onnxruntime``, ``tensorrt`` ...
+        backend: the backend that runs the model: ``onnxruntime``, ``tensorrt`` ...
         named: whether the configuration names it.
-        is_there: whether the model has it.
+        is_there: whether the model has this tensor.
         there: the names of the model's inputs or outputs.
         data_type: the type that is served, ``TYPE_FP32``; empty where it is not named.
         expected_type: the type in the model, written likewise; empty where it is not known.

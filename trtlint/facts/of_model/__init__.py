@@ -1,1 +1,1 @@
-"""Facts of what the model is."""
+"""Facts of the model."""

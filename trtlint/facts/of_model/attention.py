@@ -98,7 +98,7 @@ class Attention(Fact):
         probabilities_shared: whether the probabilities are also read elsewhere or are an output.
         scores_bytes: bytes that the scores take where they are written to memory, at the largest shapes
             that are built for; None where a size is not known, and for operators.
-        keys: number of keys at the largest shapes, None where it is not known.
+        keys: number of keys at the largest shapes, None if unknown.
         scores_quantized: the type that both operands of the product of Q and K are quantized to, None where
             one is not.
         values_quantized: likewise of the product of the probabilities and V.

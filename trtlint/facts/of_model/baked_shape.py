@@ -1,4 +1,4 @@
-"""Numbers of the export that stand where a dimension is dynamic: stored targets of Reshape, Expand, Tile."""
+"""Sizes from the export in place of dynamic dimensions: targets of Reshape, Expand and Tile."""
 
 from __future__ import annotations
 

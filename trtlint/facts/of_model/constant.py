@@ -1,4 +1,4 @@
-"""The stored tensors of a model, with what their values would suffer in FP16."""
+"""Stored tensors of a model, and the effect of FP16 on their values."""
 
 from __future__ import annotations
 

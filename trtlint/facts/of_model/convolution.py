@@ -32,9 +32,9 @@ class Convolution(Fact):
         dtype: element type of the data it reads, None where unknown.
         spatial: number of spatial axes (1, 2 or 3), None where unknown.
         groups: the ``group`` attribute, 1 where absent.
-        channels: channels that it reads, None where the file does not tell.
-        filters: channels that it computes, None where the file does not tell.
-        taps: elements of the kernel for one pair of channels, None where the file does not tell.
+        channels: channels that it reads, None if unknown.
+        filters: channels that it computes, None if unknown.
+        taps: elements of the kernel for one pair of channels, None if unknown.
         fed: whether it reads an input of the model, behind casts, views and quantizers.
         weight: its weight and where that comes from.
         activation: the first activation behind it, a few element-wise and layout operators away;

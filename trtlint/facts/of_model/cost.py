@@ -1,4 +1,4 @@
-"""How much the operators compute and move, at the largest shapes that are built for."""
+"""Operations and memory traffic of operators, at the largest shapes of the profiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cumulative sums, and which of them a release confuses."""
+"""Cumulative sums, and those that a release confuses."""
 
 from __future__ import annotations
 

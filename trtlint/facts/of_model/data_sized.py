@@ -1,4 +1,4 @@
-"""Operators whose results have as many elements as the data say, and how far that reaches."""
+"""Operators whose output size depends on the data, and the operators that they affect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values whose declared element type is not the one that the operators give."""
+"""Values whose declared element type differs from the computed one."""
 
 from __future__ import annotations
 

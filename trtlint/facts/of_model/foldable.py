@@ -1,4 +1,4 @@
-"""What a graph computes from stored tensors alone, in every inference or once."""
+"""Computations from stored tensors alone, in every inference or once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Foldable(Fact):
         nodes: how many nodes there are.
         readers: operators that read the result, sorted.
         dtype: element type of the result, None where unknown.
-        size: elements of the result, None where the file does not tell.
+        size: elements of the result, None if unknown.
         bytes: bytes of the result, likewise.
         stored: bytes of the stored tensors that it comes from; None where one is not known.
         growth: bytes of the result through those of the stored tensors, None where one is not known, and

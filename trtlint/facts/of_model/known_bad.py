@@ -1,4 +1,4 @@
-"""What some release is bad at, on some GPU, and is in the model."""
+"""Defects of some releases, on some GPU, that affect the model."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class KnownBad(Fact):
     """A cause for which some releases are bad at this model, told once whatever the number of places.
 
     Attributes:
-        hurts: what suffers: ``accuracy``, ``performance`` or ``build``.
-        severity: how grave it is.
+        hurts: the consequence: ``accuracy``, ``performance`` or ``build``.
+        severity: the severity of the finding.
         sure: whether the maker says so or it was measured; otherwise users have reported it.
         sms: the compute capabilities times ten that it is about, none for all.
         types: the element types that it is about, ``f16`` and ``bf16``, none for all.
         dtype: the float type that is read at the place, None where there is none.
-        says: what goes wrong, a sentence without its full stop.
-        way: the way out, a sentence.
+        says: the defect, a sentence without its full stop.
+        way: the remedy, a sentence.
         source: public URL.
     """
 

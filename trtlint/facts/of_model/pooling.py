@@ -1,4 +1,4 @@
-"""Pooling with ``ceil_mode``: whether the last window begins behind the input."""
+"""Pooling with ``ceil_mode``, and whether the last window begins after the input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Pooling(Fact):
         op: operator type.
         ceil_mode: whether the size of the output is rounded up.
         beyond: whether, rounded up, the last window along some axis begins in the padding at the end; ONNX
-            drops that window.  False without ``ceil_mode``; None where the file does not tell.
+            drops that window.  False without ``ceil_mode``; None if unknown.
         sizes: the sizes of the output along the spatial axes as ONNX defines them, empty where unknown.
         rounded: the same with that window, empty where unknown.
     """

@@ -50,11 +50,11 @@ class Quantized(Fact):
         channel_axis: the axis of the weight along which the results differ: 0 for ``Conv``, 1 for
             ``ConvTranspose``, the last one of a right operand of ``MatMul``; None without a weight, or
             where the file does not tell.
-        channels: channels that a convolution reads, None where the file does not tell, and for others.
+        channels: channels that a convolution reads, None if unknown, and for others.
         filters: channels that a convolution computes, likewise.
         groups: the groups of a convolution, None for others.
         taps: elements of a convolution's kernel for one pair of channels, None likewise.
-        rows: rows of a product's result, None where the file does not tell, and for others.
+        rows: rows of a product's result, None if unknown, and for others.
         depth: terms of each sum of a product, likewise.
         columns: columns of a product's result, likewise.
         fed: whether the data is an input of the model, behind casts, views and quantizers.
@@ -158,7 +158,7 @@ def _channel_axis(node: Node, place: int, weight: Value) -> int | None:
 def _product_sizes(
     node: Node, values: list[Value], constants: Constants
 ) -> tuple[int | None, int | None, int | None]:
-    """Rows, depth and columns of a matrix product, each None where it is not known."""
+    """Rows, depth and columns of a matrix product, each None if unknown."""
     if node.op not in _PRODUCTS:
         return None, None, None
     left, right = (constants.dimensions(value) or () for value in values)

@@ -1,4 +1,4 @@
-"""What a TensorRT parser or builder refuses, node by node, with the versions that do."""
+"""Refusals by a TensorRT parser or builder, for each node, with their versions."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Rejection(Fact):
         stage: whether the parser refuses it, or the builder after a successful parse.
         code: the parser's error code, ``UNSUPPORTED_NODE``; empty where none is known.
         reason: the class of reasons.
-        says: what is wrong, a sentence without its full stop.
-        way: what to do instead, a sentence; empty where the reason says all.
+        says: the problem, a sentence without its full stop.
+        way: the remedy, a sentence; empty if the problem implies it.
         plugin: the plugin that would have to be loaded; empty where none would help.
         typing: ``strong`` where only strongly typed networks are refused.
         min_sm: the least compute capability times ten that takes it, None where it does not matter.
@@ -68,7 +68,7 @@ class Rejection(Fact):
         decided: of a reason of control flow, whether every run takes the same branch of the ``If`` that
             it is, or that it lies in.
         source: where the condition is written.
-        known: what the range of releases rests on: ``measured``, ``source`` or ``documented``.
+        known: the basis of the range of releases: ``measured``, ``source`` or ``documented``.
     """
 
     kind: ClassVar[str] = "rejection"
@@ -102,7 +102,7 @@ class Rejection(Fact):
 
     @property
     def refusal(self) -> Refusal:
-        """Who refuses what, in the parser's words."""
+        """The refusal, with the parser's words."""
         return Refusal(self.stage, self.op, self.code, self.known)
 
 

@@ -1,4 +1,4 @@
-"""Whole numbers that are computed with in a float type, such as lengths and positions."""
+"""Integers that are computed in a float type, such as lengths and positions."""
 
 from __future__ import annotations
 

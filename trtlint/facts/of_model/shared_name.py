@@ -1,4 +1,4 @@
-"""Names that several nodes of one graph have."""
+"""Names shared by several nodes of one graph."""
 
 from __future__ import annotations
 

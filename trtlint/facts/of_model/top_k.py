@@ -1,4 +1,4 @@
-"""How many elements a TopK takes, as far as the file tells."""
+"""Number of elements of a TopK, if known."""
 
 from __future__ import annotations
 

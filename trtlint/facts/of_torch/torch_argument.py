@@ -1,4 +1,4 @@
-"""Every argument of a call of Torch-TensorRT, and what the release does with it."""
+"""Arguments of a call of Torch-TensorRT, and their state in the release."""
 
 from __future__ import annotations
 

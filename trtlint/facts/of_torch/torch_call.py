@@ -149,7 +149,7 @@ class _Settings:
         self._call, self._release = call, release
 
     def switch(self, name: str) -> bool | None:
-        """Return whether a setting is on; None where that is not known."""
+        """Return whether a setting is on; None if unknown."""
         known = argument(name, self._call.route, self._release)
         if not known.read:
             return False

@@ -1,4 +1,4 @@
-"""Every engine of a program whose network cannot be made, or which the builder refuses."""
+"""Engines of a program whose network or build fails."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class TorchOperatorFact(Fact):
         reason: why it falls back, in words.
         reason_kind: ``none`` for no converter, ``validator`` where one refuses it, ``static`` where the
             converter takes static shapes only, ``excluded`` where the options exclude it.
-        measured: whether Torch-TensorRT itself said so; else a table of releases does.
+        measured: whether Torch-TensorRT itself reported it; otherwise it comes from a table of releases.
         release: the release of Torch-TensorRT, ``2.13.0``.
         engines: engines of the whole program; unknown without a dry run.
         converted_from: the first later release line that converts the operator; empty for none.

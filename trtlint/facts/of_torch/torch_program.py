@@ -1,4 +1,4 @@
-"""An exported program as a whole, by what Torch-TensorRT said of it."""
+"""An exported program as a whole, from a dry run of Torch-TensorRT."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TorchProgramFact(Fact):
-    """What Torch-TensorRT made of a program in a dry run; there is none without one.
+    """Results of a dry run of Torch-TensorRT on a program; there is no such fact without one.
 
     Attributes:
         release: the release of Torch-TensorRT, ``2.13.0``.
@@ -29,7 +29,7 @@ class TorchProgramFact(Fact):
         tensor_weights: those of them whose weights are a tensor and no constant.
         layers: layers in all networks.
         half_layers: those of them whose result is in half precision (FP16 or BF16).
-        error: what ended the compilation; empty for none.
+        error: the error that ended the compilation; empty for none.
     """
 
     kind: ClassVar[str] = "torch_program"

@@ -1,4 +1,4 @@
-"""Why the builder did not build what the parser had taken, in a dry build."""
+"""The builder's reason for refusing a parsed network, in a dry build."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class BuilderRefusal(Fact):
         op: the operator that it is about, empty where it does not tell.
         code: the kind of the error as printed, such as ``API Usage Error``; empty where it has none.
         says: the error on one line, cut at 300 characters.
-        shapes: what inputs with a dimension that varies were built for, such as ``x=1x3x224x224``.
-        shapes_chosen: whether nobody had said some of them.
+        shapes: the shapes of dynamic inputs in the build, such as ``x=1x3x224x224``.
+        shapes_chosen: whether trtlint chose some of these shapes.
     """
 
     kind: ClassVar[str] = "builder_refusal"
@@ -47,7 +47,7 @@ class BuilderRefusal(Fact):
 
     @property
     def refusal(self) -> Refusal:
-        """Who refuses what."""
+        """The refusal."""
         return Refusal("build", self.op, self.code)
 
 

@@ -1,4 +1,4 @@
-"""A dry build as a whole: how far it came."""
+"""A dry build as a whole, and the stage that it reached."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class DryBuildFact(Fact):
     """A dry build: NVIDIA's parser and builder, asked about the model without a GPU.
 
     Attributes:
-        label: what it was: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
+        label: the dry build: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
         version: the release of TensorRT-RTX.
         sm: the compute capability times ten that it built for.
-        outcome: what came of it; ``failed`` is an end of the process without an answer.
+        outcome: the result; ``failed`` is an end of the process without an answer.
         stage: the stage that it ended in.
         signal: the signal that ended its process, empty for none.
-        seconds: how long it took.
+        seconds: its duration.
         gigabytes: its largest resident set, None where the system does not tell.
         last_lines: the last lines of its log, where the process did not end by itself.
-        shapes: what inputs with a dimension that varies were built for, such as ``x=1x3x224x224``.
-        shapes_chosen: whether nobody had said some of them.
+        shapes: the shapes of dynamic inputs in the build, such as ``x=1x3x224x224``.
+        shapes_chosen: whether trtlint chose some of these shapes.
     """
 
     kind: ClassVar[str] = "dry_build"

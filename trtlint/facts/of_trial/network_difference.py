@@ -1,4 +1,4 @@
-"""The first tensor that the parsed network computes otherwise than ONNX says."""
+"""The first tensor of the parsed network that differs from ONNX."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NetworkDifference(Fact):
         elements: how many elements there are.
         others: operators in front of the node whose outputs have no name in the network: one of them may be
             the reason.
-        by: what computes ONNX's value.
+        by: the runtime that computes ONNX's value.
         inputs: the inputs that show it.
         more: how many more tensors differ.
         compared: how many tensors were compared.

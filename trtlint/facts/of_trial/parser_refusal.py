@@ -1,4 +1,4 @@
-"""What the parser refused in a dry build, error by error."""
+"""Errors of the parser in a dry build."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ParserRefusal(Fact):
         op: the operator that it refuses, empty for an error that is about no node.
         code: its code, such as ``UNSUPPORTED_NODE``.
         name: the node as the parser names it.
-        says: its sentence, without the node and on one line, cut at 300 characters.
+        says: the message, without the node and on one line, cut at 300 characters.
         function: where in the parser it comes from, such as ``checkResize``.
     """
 
@@ -57,7 +57,7 @@ class ParserRefusal(Fact):
 
     @property
     def refusal(self) -> Refusal:
-        """Who refuses what."""
+        """The refusal."""
         return Refusal("parse", self.op, self.code)
 
 

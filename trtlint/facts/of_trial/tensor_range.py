@@ -1,4 +1,4 @@
-"""The ranges of tensors that were measured on the user's inputs."""
+"""Ranges of tensors, measured on the user's inputs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class TensorRange(Fact):
         low: its least number.
         high: its greatest number.
         greatest: the greatest magnitude of the tensor and of what its operator squares or sums inside.
-        words: that magnitude as texts have it, ``97,344``.
+        words: that magnitude as text, ``97,344``.
         inside: what has that magnitude: ``square``, ``sum`` ..., empty for the tensor itself.
         fits: ``overflow``, ``underflow`` or ``ok`` in the narrow type.
         origin: whether it leaves the range while no input of its operator does.
         type: the narrow type, ``FP16``, ``BF16`` or ``TF32``.
         largest: the largest number of that type.
-        largest_words: the same as texts have it.
+        largest_words: the same as text.
         operands: the greatest magnitude among those inputs of its operator that were measured, None where
             none was, or one is infinite.
         reader: the operator that reads it first, empty where none does.
@@ -49,8 +49,8 @@ class TensorRange(Fact):
         misfit: whether so many operators would have to stay in FP32 that the narrow type does not fit the
             model.
         origins: at how many places of the model the range is left.
-        on: what it was measured on, ``3 batches of calib.npz``.
-        made_up: whether that are random numbers.
+        on: the inputs of the measurement, ``3 batches of calib.npz``.
+        made_up: whether the inputs are random numbers.
     """
 
     kind: ClassVar[str] = "tensor_range"

@@ -1,1 +1,1 @@
-"""What is found in the elements of a model's weights; all of them are read once."""
+"""Facts of the elements of a model's weights, which are all read once."""
