@@ -35,9 +35,9 @@ class Convolution(Fact):
         channels: channels that it reads, None if unknown.
         filters: channels that it computes, None if unknown.
         taps: elements of the kernel for one pair of channels, None if unknown.
-        fed: whether it reads an input of the model, behind casts, views and quantizers.
+        fed: whether it reads an input of the model, through casts, views and quantizers.
         weight: its weight and where that comes from.
-        activation: the first activation behind it, a few element-wise and layout operators away;
+        activation: the first activation after it, a few element-wise and layout operators away;
             None where there is none.
         to_output: number of nodes between it and the nearest output of the model, None where it
             reaches none.

@@ -35,7 +35,7 @@ class Gemm(Fact):
         op: ``MatMul``, ``Gemm``, ``MatMulInteger`` or ``QLinearMatMul``.
         dtype: element type of the data it reads, None where unknown.
         weight: its weight and where that comes from.
-        activation: the first activation behind it, a few element-wise and layout operators away;
+        activation: the first activation after it, a few element-wise and layout operators away;
             None where there is none.
         to_output: number of nodes between it and the nearest output of the model, None where it
             reaches none.

@@ -44,7 +44,7 @@ class Quantized(Fact):
         weight: its weight; None for a sum, a concatenation and a product of two activations.
         operands: all that it reads, a bias left out.
         quantized: how many of them are quantized.
-        result: how its result is quantized, directly or behind an activation; None where it is not.
+        result: how its result is quantized, directly or after an activation; None where it is not.
         one_scale: whether all operands and the result are quantized with one and the same scale; None
             where one is not quantized, has several scales, or has one that is not known.
         channel_axis: the axis of the weight along which the results differ: 0 for ``Conv``, 1 for
@@ -57,7 +57,7 @@ class Quantized(Fact):
         rows: rows of a product's result, None if unknown, and for others.
         depth: terms of each sum of a product, likewise.
         columns: columns of a product's result, likewise.
-        fed: whether the data is an input of the model, behind casts, views and quantizers.
+        fed: whether the data is an input of the model, through casts, views and quantizers.
     """
 
     kind: ClassVar[str] = "quantized"
