@@ -83,7 +83,7 @@ def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> N
         ({"unfixable": "[{where: op == domain}]"}, "unfixable", "the key 'because' is missing"),
         ({"severity_when": "[{severity: note}]"}, "severity_when", "the key 'where' is missing"),
         ({"advice": "[{fix: merge-scale}]"}, "advice", "the key 'do' is missing"),
-        ({"advice": "[{do: x, tensorrt: newest}]"}, "advice", "no PEP 440 version specifier"),
+        ({"advice": "[{do: x, tensorrt: newest}]"}, "advice", "not a PEP 440 version specifier"),
         ({"advice": "[{do: x, where: opp == op}]"}, "advice", "unknown name 'opp'"),
         ({"advice": "[{do: x, fix: Fix_It}]"}, "advice", "'Fix_It' is not words joined"),
         ({"advice": "do it"}, "advice", "advice must be a list"),
