@@ -332,9 +332,9 @@ class TestWithoutBuilding:
     @pytest.mark.parametrize(
         ("words", "says"),
         [
-            ("--dry-build=abc", "no release of TensorRT-RTX"),
+            ("--dry-build=abc", "is not a TensorRT-RTX version"),
             ("--dry-parse --no-dry-build", "cannot be used with"),
-            ("--dry-build-memory 4X", "no size such as 4G"),
+            ("--dry-build-memory 4X", "is not a size; write it like 4G"),
             ("--dry-build-seconds 0", "0"),
         ],
     )
@@ -345,7 +345,7 @@ class TestWithoutBuilding:
     @NEEDS_WHEELS
     def test_a_shape_that_cannot_be_read_is_named(self, model: Path, lints: Lints) -> None:
         assert lints.code(model, "--dry-build", "--shapes", "x:1by3", "--isolated") == 2
-        assert "--shapes: 'x:1by3' is no shape" in lints.err
+        assert "--shapes: 'x:1by3' is not a shape" in lints.err
 
     def test_a_release_that_is_none_is_a_mistake_in_the_configuration(
         self, model: Path, lints: Lints, tmp_path: Path

@@ -90,7 +90,7 @@ def test_the_page_shows_types_and_ranges() -> None:
     assert run(["convert", *arguments, "--html", "page.html", "--dry-run"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert "Operators in FP32" in page
-    assert "the line is the end of FP16" in page
+    assert "the line marks the largest value of FP16" in page
     assert "<script" not in page
 
 

@@ -131,7 +131,7 @@ def test_advice_is_for_the_version(folder: Path, capsys: pytest.CaptureFixture[s
 
 def test_made_up_inputs_are_warned_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["measure", "norm.onnx"]) == 0
-    assert "warning: the inputs were made up and prove little" in capsys.readouterr().out
+    assert "warning: the inputs are generated and prove little" in capsys.readouterr().out
 
 
 def test_without_onnx_runtime_it_says_how_to_get_it(

@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_text_says_what_the_verdict_depends_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["measure", "norm.onnx", "--inputs", "norm.npz"]) == 1
     said = capsys.readouterr().out
-    assert "FP16: depends on the build: it is good where the builder fuses" in said
+    assert "FP16: depends on the build: within tolerance only if the builder fuses" in said
     assert "on both sides of the bound of 0.01" in said
     assert "  only products and outputs round  0.000" in said
     assert run(["measure", "attention.onnx", "--inputs", "attention.npz"]) == 0
@@ -51,7 +51,7 @@ def test_all_types_are_in_one_table(folder: Path, capsys: pytest.CaptureFixture[
     assert [
         line.split()[0] for line in said.splitlines() if line.startswith(("  FP16", "  BF16", "  TF32"))
     ] == [*("FP16", "BF16", "TF32")]
-    assert "the model bears FP16, BF16, TF32" in said or "the model bears FP16, TF32" in said
+    assert "types within tolerance: FP16, BF16, TF32" in said or "types within tolerance: FP16, TF32" in said
     data = json.loads(Path("ranges.json").read_text(encoding="ascii"))
     assert [each["type"] for each in data["types"]] == ["bf16", "tf32"]
     assert run(["attention.onnx", "--ranges", "ranges.json"]) == 0

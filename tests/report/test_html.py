@@ -251,7 +251,7 @@ def test_measured_times_are_shown(work: Workspace) -> None:
     parsed = Parsed((work.path / "report.html").read_text(encoding="utf-8"))
     assert "3 layers take 10 ms" in parsed.texts
     assert "6 ms" in parsed.texts  # in the box of the node
-    assert any("bars are milliseconds" in text for text in parsed.texts)
+    assert any("bars show milliseconds" in text for text in parsed.texts)
 
 
 def test_measured_ranges_are_shown(tmp_path: Path) -> None:

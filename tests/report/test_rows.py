@@ -76,7 +76,7 @@ def test_parquet_needs_a_file_and_its_package(
     work: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert work.run("models", *HOUSE, "--format", "parquet") == 2
-    assert "parquet is no text: give it a file, parquet:FILE" in capsys.readouterr().err
+    assert "parquet is binary; write it to a file: parquet:FILE" in capsys.readouterr().err
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert work.run("models", *HOUSE, "--output", "parquet:x") == 2
     assert "pip install 'trtlint[parquet]'" in capsys.readouterr().err
@@ -131,11 +131,11 @@ def test_what_is_accepted_is_gone() -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"x", "no JSON Lines of a scan"),
-        (b"[1]", "no row of a scan"),
-        (b'{"model": 1}', "no row of a scan"),
-        (b"[" * 100_000, "no JSON Lines of a scan"),
-        (b"\xff", "no JSON Lines of a scan"),
+        (b"x", "not JSON Lines of a scan"),
+        (b"[1]", "not a row of a scan"),
+        (b'{"model": 1}', "not a row of a scan"),
+        (b"[" * 100_000, "not JSON Lines of a scan"),
+        (b"\xff", "not JSON Lines of a scan"),
         (b"PAR1 and no more", "Parquet"),
     ],
 )
@@ -152,7 +152,7 @@ def test_files_that_hold_no_rows(
 def test_a_row_with_a_field_of_another_type(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text(json.dumps({**as_dict(ROW), "places": "1"}), encoding="utf-8")
-    with pytest.raises(RowsError, match="no row of a scan"):
+    with pytest.raises(RowsError, match="not a row of a scan"):
         read_rows(file)
 
 

@@ -83,7 +83,7 @@ def test_a_line_that_stands_for_one_rule_is_that_rule() -> None:
     assert (rules(fit), any("rarer" in line for line in fit)) == (5, False)
     more = write([model(0, 6)], height=12)
     assert rules(more) == 4
-    assert any("2 milder or rarer rules at 6 places" in line for line in more)
+    assert any("2 less severe or rarer rules at 6 places" in line for line in more)
 
 
 def test_files_that_are_not_named_take_no_room_from_rules() -> None:

@@ -247,7 +247,7 @@ def test_lines_of_a_log_are_named_once() -> None:
 def test_what_is_refuted_says_so() -> None:
     finding = replace(handmade.SCALE, standing="refuted", confidence="low", said=("layer attn: fused",))
     shown = text(Report((ModelReport("m.onnx", "", findings=(finding,)),)))
-    assert "= confidence: low, maintainer-confirmed; refuted by what is seen\n" in shown
+    assert "= confidence: low, maintainer-confirmed; refuted by the evidence\n" in shown
 
 
 def test_clean() -> None:

@@ -54,7 +54,7 @@ def test_equal_texts_are_kept_once(tmp_path: Path) -> None:
 def test_rows_beyond_the_limit(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trend, "MOST_ROWS", 3)
     file = table(tmp_path, 4) if kind == "parquet" else written(tmp_path, ROW, ROW, ROW, ROW)
-    with pytest.raises(RowsError, match=r"^more than 3 rows: scan fewer models at a time$"):
+    with pytest.raises(RowsError, match=r"^more than 3 rows; scan fewer models at a time$"):
         read_rows(file)
 
 
@@ -69,13 +69,13 @@ def test_a_line_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_texts_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trend, "_MOST_TEXT", 20)
-    with pytest.raises(RowsError, match=r"^its texts take more than"):
+    with pytest.raises(RowsError, match=r"^its texts exceed"):
         read_rows(written(tmp_path, ROW))
 
 
 def test_bytes_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trend, "MOST_BYTES", 300)
-    with pytest.raises(RowsError, match=r"^longer than .* the most that is read of a scan$"):
+    with pytest.raises(RowsError, match=r"^exceeds the limit of .* MiB; scan fewer models at a time$"):
         read_rows(written(tmp_path, ROW, ROW))
 
 
@@ -87,7 +87,7 @@ def test_a_long_text_in_every_row_of_a_table(
     file = table(tmp_path, 100_000, message="x" * 200_000)
     assert file.stat().st_size < 20_000
     assert run(["trend", str(file), str(file)]) == 3
-    assert f"error: {file}: its rows take more than 16 MiB as text" in capsys.readouterr().err
+    assert f"error: {file}: its rows exceed 16 MiB as text" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
@@ -102,13 +102,13 @@ def test_what_is_no_parquet_behind_its_first_bytes(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     file = tmp_path / "rows.parquet"
     file.write_bytes(b"PAR1" + bytes(100) + b"PAR1")
-    with pytest.raises(RowsError, match=r"^not Parquet that can be read"):
+    with pytest.raises(RowsError, match=r"^not readable Parquet"):
         read_rows(file)
 
 
 def test_a_process_that_dies_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trend, "_LIMITS", Limits(seconds=0.001))
-    with pytest.raises(RowsError, match=r"the process that read it was stopped after"):
+    with pytest.raises(RowsError, match=r"the reading process was stopped after"):
         read_rows(table(tmp_path, 2))
 
 
@@ -124,7 +124,7 @@ def test_real_bombs(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if not (folder / "c.parquet").is_file():
         pytest.skip("no hostile scans")
     assert run(["trend", str(folder / "c.parquet"), str(folder / "b.parquet")]) == 3
-    assert "as text: scan fewer models at a time" in capsys.readouterr().err
+    assert "as text; scan fewer models at a time" in capsys.readouterr().err
 
 
 def test_limits_are_met_exactly_and_empty_lines_are_no_rows(

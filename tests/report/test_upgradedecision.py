@@ -34,7 +34,7 @@ def test_the_decision_comes_first(models: Path) -> None:
     lines = [line.strip() for line in _upgrade(models)]
     assert lines[0] == "upgrade: 3 models from TensorRT 10.9 to 11.4"
     assert lines[1].startswith("version: TensorRT 11.4 (the newest)")
-    assert "as they are: 1 of 3 models" in lines
+    assert "no change needed: 1 of 3 models" in lines
     assert "after trtlint fix: 2 of 3 models (gelu.onnx)" in lines
     assert lines.index("Rules and models") < lines.index("Exceptions") < lines.index("In short")
     assert "draw.onnx: error[BLD201]" in lines
@@ -43,7 +43,7 @@ def test_the_decision_comes_first(models: Path) -> None:
 def test_what_a_flag_causes_is_said_once_and_colours_no_model(models: Path) -> None:
     out = _upgrade(models, "--fp16")
     assert sum("PORT101" in line for line in out) == 1
-    assert "as they are: 1 of 3 models" in [line.strip() for line in out]
+    assert "no change needed: 1 of 3 models" in [line.strip() for line in out]
 
 
 def test_one_model_keeps_its_own_report(models: Path) -> None:
@@ -57,7 +57,7 @@ def test_one_model_keeps_its_own_report(models: Path) -> None:
 @pytest.mark.parametrize("format_", ["markdown", "html"])
 def test_pages_have_the_decision(models: Path, format_: str) -> None:
     out = "\n".join(_upgrade(models, "--format", format_))
-    assert out.index("as they are") < out.index("Rules and models") < out.rindex("Exceptions")
+    assert out.index("no change needed") < out.index("Rules and models") < out.rindex("Exceptions")
     assert "1 of 3 models" in out
 
 

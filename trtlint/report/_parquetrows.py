@@ -1,4 +1,4 @@
-"""Turns a scan in Parquet into JSON Lines, in a process of :mod:`trtlint.process.spawn`."""
+"""Conversion of a Parquet scan to JSON Lines, in a process of :mod:`trtlint.process.spawn`."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any, BinaryIO
 from trtlint.errors import TrtlintError
 
 _AT_ONCE = 5_000
-"""Rows that are decoded at a time."""
+"""Rows to decode at a time."""
 
 
 class _TooMuchError(TrtlintError):
-    """The file is beyond a limit."""
+    """The file exceeds a limit."""
 
 
 def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
-    """Write the rows of a file to another; say why where that is not possible.
+    """Write the rows of a file to another file, or report why not.
 
     Args:
         request: ``path`` and ``lines``, the files; ``names``, the columns; ``rows``, ``bytes`` and
-            ``longest``, the most rows, bytes in all and bytes of a line.
-        say: takes the reason.
+            ``longest``, the limits of rows, of all bytes and of bytes in a line.
+        say: receives the reason.
     """
     import pyarrow
 
@@ -33,16 +33,16 @@ def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
     except _TooMuchError as error:
         say(str(error))
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        say(f"not Parquet that can be read: {' '.join(str(error).split())[:200]}")
+        say(f"not readable Parquet: {' '.join(str(error).split())[:200]}")
 
 
 def _write(request: dict[str, Any], lines: BinaryIO) -> None:
     from pyarrow import parquet
 
-    # Texts stay in their dictionaries: a row that repeats a long one takes a number, not a copy.
+    # Texts stay in their dictionaries: a row refers to a long text by number, without a copy.
     file = parquet.ParquetFile(request["path"], read_dictionary=request["names"])
     if file.metadata.num_rows > request["rows"]:
-        raise _TooMuchError(f"more than {request['rows']:,} rows: scan fewer models at a time")
+        raise _TooMuchError(f"more than {request['rows']:,} rows; scan fewer models at a time")
     columns = [name for name in request["names"] if name in file.schema_arrow.names]
     count = size = 0
     for batch in file.iter_batches(_AT_ONCE, columns=columns, use_threads=False):
@@ -50,15 +50,15 @@ def _write(request: dict[str, Any], lines: BinaryIO) -> None:
             line = json.dumps(dict(zip(batch.schema.names, row, strict=True))).encode("ascii") + b"\n"
             count, size = count + 1, size + len(line)
             if count > request["rows"]:
-                raise _TooMuchError(f"more than {request['rows']:,} rows: scan fewer models at a time")
+                raise _TooMuchError(f"more than {request['rows']:,} rows; scan fewer models at a time")
             if size > request["bytes"]:
                 limit = f"{request['bytes'] >> 20} MiB"
-                raise _TooMuchError(f"its rows take more than {limit} as text: scan fewer models at a time")
+                raise _TooMuchError(f"its rows exceed {limit} as text; scan fewer models at a time")
             lines.write(line)
 
 
 def _values(column: Any, longest: int) -> Iterator[Any]:
-    """The values of a column; those of a dictionary are made once."""
+    """Yield the values of a column; dictionary values are decoded once."""
     import pyarrow
 
     if not pyarrow.types.is_dictionary(column.type):
@@ -67,7 +67,7 @@ def _values(column: Any, longest: int) -> Iterator[Any]:
         yield from column.to_pylist()
         return
     if column.dictionary.nbytes > longest * 64:
-        raise _TooMuchError(f"its texts take more than {longest * 64 >> 20} MiB")
+        raise _TooMuchError(f"its texts exceed {longest * 64 >> 20} MiB")
     texts = column.dictionary.to_pylist()
     for index in column.indices.to_pylist():
         yield None if index is None else texts[index]

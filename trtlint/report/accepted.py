@@ -1,4 +1,4 @@
-"""What was found and is not shown: suppressed, known from a baseline, or not sure enough."""
+"""Counts of hidden findings: suppressed, in a baseline, or below the confidence limit."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from trtlint.lean import dataclass
 from trtlint.report.counts import plural
 
 _GONE = 5
-"""Entries of a baseline named at most for a model."""
+"""Largest number of named baseline entries for a model."""
 
 
 @dataclass(slots=True)
 class Accepted:
-    """Counts over the files of a run."""
+    """Counts of hidden findings in a run."""
 
     suppressed: int = 0
     own: int = 0
-    """How many of the suppressed ones the models themselves suppress."""
+    """Findings that the metadata of models suppresses."""
     known: int = 0
     withheld: int = 0
     gone: int = 0
 
     def add(self, models: Sequence[ModelReport]) -> None:
-        """Count the findings of one file, given for each target that it was linted for."""
+        """Count the hidden findings of one file, from its reports for all targets."""
         found = {_key(finding) for model in models for finding in model.suppressed}
         known = sum(kind == "baseline" for _, _, kind in found)
         self.known += known
@@ -36,28 +36,28 @@ class Accepted:
 
     @property
     def line(self) -> str:
-        """The closing line: ``2 findings suppressed, 3 known from the baseline``; empty for nothing."""
+        """The closing line: ``2 findings suppressed, 3 findings in the baseline``; empty for none."""
         parts = []
         if self.suppressed:
             own = f" ({self.own:,} by the model itself)" if self.own else ""
             parts.append(f"{plural(self.suppressed, 'finding')} suppressed{own}")
         if self.known:
-            parts.append(f"{plural(self.known, 'finding')} known from the baseline")
+            parts.append(f"{plural(self.known, 'finding')} in the baseline")
         if self.withheld:
             parts.append(f"{plural(self.withheld, 'finding')} below --min-confidence")
         if self.gone:
-            parts.append(f"{plural(self.gone, 'place')} gone from the models (see --update-baseline)")
+            parts.append(f"{plural(self.gone, 'place')} no longer found (see --update-baseline)")
         return ", ".join(parts)
 
 
 def gone_notes(models: Sequence[ModelReport]) -> Iterator[str]:
-    """What the baseline holds and the model no longer has, each as a note about the file."""
+    """Yield a note for each baseline entry that the model no longer has."""
     gone = list(dict.fromkeys(gone for model in models for gone in model.gone))
     for entry in gone[:_GONE]:
         place = f" at {entry.place}" if entry.place else ""
-        yield f"{entry.rule}{place} is gone, and still in the baseline"
+        yield f"{entry.rule}{place} is no longer found but still in the baseline"
     if len(gone) > _GONE:
-        yield f"{len(gone) - _GONE} more are gone, and still in the baseline"
+        yield f"{len(gone) - _GONE} more are no longer found but still in the baseline"
 
 
 def _key(finding: Finding) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""The report in one line a finding, for editors and ``grep``."""
+"""Report with one line for each finding, for editors and ``grep``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def lines(report: Report, *, show_conditional: bool = False) -> Iterator[str]:
-    """Return a line for each finding, and a closing line for what is hidden."""
+    """Yield one line for each finding, and a closing line about hidden findings."""
     unseen: list[Finding] = []
     accepted = Accepted()
     for _, group in groupby(report.models, key=lambda model: model.path):
@@ -37,7 +37,7 @@ def lines(report: Report, *, show_conditional: bool = False) -> Iterator[str]:
 
 
 def writer(file: TextIO, style: Style) -> Writer:
-    """What writes this format."""
+    """Return the writer of this format."""
     return _ConciseWriter(file, style)
 
 
@@ -70,9 +70,9 @@ def file_lines(
     quiet: bool = False,
     root: Path | None = None,
 ) -> Iterator[str]:
-    """The lines of one file, given for each target that it was linted for; without notes if ``quiet``.
+    """Yield the lines of one file from its reports for all targets.
 
-    Caveats are no notes: they are there in any case.
+    ``quiet`` omits notes, but not caveats.
     """
     names = labels([model.target for model in models])
     for problem in dict.fromkeys(problem for model in models for problem in model.errors):
@@ -89,24 +89,24 @@ def file_lines(
 
 
 def conditional(models: Sequence[ModelReport]) -> list[Finding]:
-    """The conditional findings of one file, each once."""
+    """Return the conditional findings of one file, each once."""
     return [item.finding for item in merge([model.conditional for model in models])]
 
 
 def closing(unseen: Iterable[Finding], accepted: Accepted) -> Iterator[str]:
-    """The lines about what was found and not shown, if there is any."""
+    """Yield the lines about hidden findings."""
     yield from filter(None, (accepted.line, hidden(unseen)))
 
 
 def run_notes(notes: Iterable[str]) -> Iterator[str]:
-    """The lines of what concerns the run and no single model."""
+    """Yield the notes about the whole run."""
     yield from (clean(f"note: {note}") for note in notes)
 
 
 def _line(path: str, finding: Finding, root: Path | None) -> str:
-    """``net.py:17: warning[ACC101] ... (vit.onnx, blocks.0)`` where the line of code is known.
+    """Format a finding: ``net.py:17: warning[ACC101] ... (vit.onnx, blocks.0)``.
 
-    Else the model, and in it the module or the node.
+    Without a source line, the line starts with the model and the module or node.
     """
     site = finding.sites[0] if finding.sites else None
     where = (site.module or site.node) if site is not None else ""

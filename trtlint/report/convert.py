@@ -1,4 +1,4 @@
-"""The report on a conversion in a terminal."""
+"""Report of a conversion on a terminal."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from trtlint.report.layout import hang
 from trtlint.report.terminal import console
 
 _LISTED = 8
-"""Operators, Casts and tensors that are listed for each reason."""
+"""Largest number of listed nodes, Casts and tensors for each reason."""
 _STYLES = {"proven": "green", "unproven": "yellow", "failed": "red"}
 _PLACES = {"clamped": "clamped", "vanishing": "few digits", "kept": "FP32"}
 
 
 class ConvertReport:
-    """Writes the report of a conversion.
+    """Text report of a conversion.
 
     Args:
-        file: where to write.
-        width: cells of a line; the terminal's if not given, endless lines where there is none.
+        file: the stream to write to.
+        width: cells of a line; by default the width of the terminal, or unlimited without one.
     """
 
     def __init__(self, file: TextIO, *, width: int | None = None) -> None:
@@ -96,7 +96,7 @@ class ConvertReport:
 
     def _casts(self, casts: tuple[CastAdded, ...]) -> Iterator[Text]:
         inside = [cast for cast in casts if cast.inside]
-        yield Text(f"Casts: {len(casts)}, of them {len(inside)} inside the model")
+        yield Text(f"Casts: {len(casts)} ({len(inside)} inside the model)")
         for cast in inside[:_LISTED]:
             yield from self._hung("  ", f"{cast.tensor} to {cast.to.upper()}: {cast.reason}")
         if len(inside) > _LISTED:

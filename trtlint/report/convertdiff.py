@@ -1,4 +1,4 @@
-"""The difference of a converted model to its source, in ONNX's own notation."""
+"""Diff of a converted model and its source in the ONNX text format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CONTEXT = 2
 
 
 def difference(draft: Draft) -> Iterator[str]:
-    """Yield the lines of the unified difference, each with its end."""
+    """Yield the lines of the unified diff, with line ends."""
     if draft.converted is None:
         return
     name = draft.source.path.name

@@ -1,4 +1,4 @@
-"""A conversion as one HTML page: types, ranges, islands, Casts and proofs."""
+"""Report of a conversion as one HTML page: types, ranges, islands, Casts and proofs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trtlint.report.page.markup import Content, Markup, tag
 from trtlint.report.page.shell import shell
 
 _ROWS = 400
-"""Rows of a table at most."""
+"""Largest number of table rows."""
 _WIDE, _HIGH, _LEFT = 640, 18, 260
 """Pixels of the chart, of a row of it, and of the names at its left."""
 _DECADES = 12
@@ -35,7 +35,7 @@ def page(found: Conversion) -> str:
         _table("Proofs", ["Proof", "Verdict", ""], [[p.name, p.verdict, p.text] for p in found.proofs]),
         _chart(found),
         _table(
-            "Islands, which get one type",
+            "Islands (one type each)",
             ["Island", "First operator", "Operators", "Type"],
             [[each.kind, _code(each.first), each.operators, each.type] for each in found.islands],
         ),
@@ -107,7 +107,7 @@ def _chart(found: Conversion) -> Markup | None:
     end = _place(FORMATS[found.type].largest)
     height = len(found.ranges) * _HIGH
     rows.append(tag("line", x1=round(end, 1), x2=round(end, 1), y1=0, y2=height, stroke="currentColor"))
-    label = f"Largest magnitudes in FP32; the line is the end of {found.type.upper()}"
+    label = f"Largest magnitudes in FP32; the line marks the largest value of {found.type.upper()}"
     picture = tag(
         "svg", rows, viewBox=f"0 0 {_WIDE} {height}", role="img", aria_label=label, fill="currentColor"
     )

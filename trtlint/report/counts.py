@@ -1,4 +1,4 @@
-"""Closing lines of a report: how many findings, what is hidden, which options would settle it."""
+"""Counts of findings, and the options that decide conditional ones."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ _WITH_VALUE = frozenset({"--trt", "--rtx", "--gpu"})
 
 
 def plural(number: int, word: str) -> str:
-    """``1 error``, ``2 errors``."""
+    """Format a count: ``1 error``, ``2 errors``."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
 def by_severity(severities: Counter[str]) -> str:
-    """``2 errors, 1 note``; ``no findings`` if there are none."""
+    """Format counts by severity: ``2 errors, 1 note``, or ``no findings``."""
     parts = [plural(severities[severity], severity) for severity in SEVERITIES if severities[severity]]
     return ", ".join(parts) or "no findings"
 
 
 def either(option: str) -> str:
-    """An option as a user would give it to settle a condition: a switch in both its forms."""
+    """Return an option as the user sets it, and a switch in both forms."""
     if option in _WITH_VALUE or option.startswith("--no-"):
         return option
     return f"{option} or --no-{option.removeprefix('--')}"
 
 
 def settling(depends: Iterable[tuple[str, ...]]) -> str:
-    """``--fp16 or --no-fp16 (4), --gpu (3)``: the options that conditional findings depend on.
+    """List the options that conditional findings depend on: ``--fp16 or --no-fp16 (4), --gpu (3)``.
 
     Args:
         depends: the options of each finding.
@@ -40,7 +40,7 @@ def settling(depends: Iterable[tuple[str, ...]]) -> str:
 
 
 def hidden(conditional: Iterable[Finding]) -> str:
-    """The one line that stands for the conditional findings, empty if there are none."""
+    """Return one line about hidden conditional findings; empty without any."""
     depends = [finding.depends for finding in conditional]
     if not depends:
         return ""

@@ -1,4 +1,4 @@
-"""The drawing of a site: a chain of nodes as compilers show code, culprits marked with carets."""
+"""Text drawing of a site: a chain of nodes, with carets under the marked ones."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from trtlint.report.names import last_component
 from trtlint.report.sizes import shortened
 
 _ROWS = 8
-"""Rows drawn at most, labelled ones apart, which are always drawn."""
+"""Largest number of rows without labels; labelled rows are always drawn."""
 _GUTTER = "   |"
 _GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What one finding marks in a drawing.
+    """Marks of one finding in a drawing.
 
     Attributes:
-        rows: its rows: the same nodes as those of the others in the drawing, with labels of its own.
-        style: of its carets and labels.
-        name: what its labels begin with, empty where no other finding marks anything.
+        rows: its rows: the nodes of the drawing, with the labels of the finding.
+        style: style of carets and labels.
+        name: prefix of the labels; empty if no other finding has marks.
     """
 
     rows: Sequence[Row]
@@ -36,12 +36,11 @@ class Marks:
 
 
 def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
-    """The lines of a block's drawing, an empty one above and below; none if it has no rows.
+    """Draw a block, with an empty line above and below; no lines without rows.
 
     Args:
-        marks: the findings at the block, one at least; the rows of all are the same nodes in data-flow
-            order.
-        width: cells of a line, None for endless lines and names in full.
+        marks: the findings at the block, at least one; all have the same nodes, in data-flow order.
+        width: cells of a line, None for unlimited lines and full names.
     """
     rows = marks[0].rows
     if not rows:
@@ -77,7 +76,7 @@ def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
 
 
 def _labels(marks: Sequence[Marks], index: int) -> Iterator[tuple[str, str]]:
-    """The labels of a row, each with its style; one that several findings have in common, once."""
+    """Yield the labels of a row with their styles; findings with equal labels share one."""
     alike: dict[str, list[Marks]] = {}
     for each in marks:
         if each.rows[index].label:
@@ -88,11 +87,11 @@ def _labels(marks: Sequence[Marks], index: int) -> Iterator[tuple[str, str]]:
 
 
 def kept(marked: Sequence[bool], most: int) -> list[int]:
-    """The indexes of the rows to draw: the labelled ones, then the nearest to them, then the ends.
+    """Return the indexes of the rows to draw: labelled rows and their nearest rows.
 
     Args:
         marked: whether each row is labelled.
-        most: rows at most, labelled ones apart.
+        most: largest number of rows, unless more are labelled.
     """
     labelled = [i for i, mark in enumerate(marked) if mark]
     if len(marked) <= most:
@@ -125,7 +124,7 @@ def _row(cells: Sequence[str], widths: Sequence[int], detail: str, width: int | 
 
 
 def _carets(name: str, label: str, width: int | None, style: str) -> list[Text]:
-    """The line below a row: carets under the last part of the name, and the label."""
+    """Return the lines below a row: carets under the last part of the name, and the label."""
     last = cell_len(last_component(name))
     before = cell_len(name) - last
     first = Text.assemble(_gutter(), " " * (len(_GAP) + before), (f"{'^' * last} ", style))

@@ -1,7 +1,7 @@
-r"""Text from a model file, made safe to print.
+r"""Escaping of text from model files for terminals and logs.
 
-Names in an ONNX file are arbitrary bytes of UTF-8: a node may be called ``\\x1b[2J`` or hold a
-right-to-left override.  What goes to a terminal or a log passes through :func:`clean` first.
+Names in an ONNX file are arbitrary UTF-8: a node name may be ``\\x1b[2J`` or contain a right-to-left
+override. All printed text passes through :func:`clean`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _HIDDEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Letters and marks that show nothing, by which two names look alike: Default_Ignorable_Code_Point in
+"""Invisible letters and marks, which make two names look alike: Default_Ignorable_Code_Point in
 https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt, the categories above apart."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def clean(text: str) -> str:
-    r"""The text with control, format, bidirectional and unassigned characters as escapes.
+    r"""Escape control, format, bidirectional and unassigned characters.
 
     >>> clean("a\\x1b[31mb")
     'a\\\\x1b[31mb'

@@ -1,4 +1,4 @@
-"""Facts for people who write rules: every field, nested ones with their path."""
+"""Report of facts for authors of rules: all fields, nested fields with their path."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from trtlint.report.escape import clean
 from trtlint.report.names import last_component
 
 _OWN = ("node", "chain")
-"""Fields of every fact, which are written in their own way."""
+"""Fields of every fact that have their own format."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactEntry:
-    """A fact and where its node came from."""
+    """Fact with the origin of its node."""
 
     fact: Fact
     origin: Origin | None
 
 
 def to_json(entries: Iterable[FactEntry]) -> list[dict[str, Any]]:
-    """Facts as JSON data: kind, place, module, source, fields and chain of each."""
+    """Convert facts to JSON data: kind, place, module, source, fields and chain."""
     return [_entry(entry) for entry in entries]
 
 
 def dumps(entries: Iterable[FactEntry]) -> str:
-    """Facts as a JSON document in ASCII."""
+    """Convert facts to a JSON document in ASCII."""
     return json.dumps(to_json(entries), indent=2)
 
 
 def lines(entries: Iterable[FactEntry]) -> Iterator[str]:
-    """Facts as text, one block a fact, grouped by kind."""
+    """Yield facts as text, grouped by kind, one block for each fact."""
     for number, (kind, group) in enumerate(groupby(entries, key=lambda entry: entry.fact.kind)):
         listed = list(group)
         if number:
@@ -52,7 +52,7 @@ def lines(entries: Iterable[FactEntry]) -> Iterator[str]:
 
 
 def summary(counts: Mapping[str, int]) -> Iterator[str]:
-    """How many facts there are of each kind."""
+    """Yield the number of facts of each kind."""
     widest = max(map(len, counts), default=0)
     for kind, count in Counter(counts).items():
         yield f"{kind.ljust(widest)}  {count:>7,}"
@@ -130,7 +130,7 @@ def _entry(entry: FactEntry) -> dict[str, Any]:
 
 
 def _data(value: object) -> Any:
-    """A field as JSON data; numbers that JSON does not have are text."""
+    """Convert a field to JSON data; non-finite numbers become text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""The parts of a finding in the text report: its place, its drawing and the lines below."""
+"""Parts of a finding in the text report: place, drawing and the lines below."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from trtlint.report.wording import fix_command, fixable, included, sureness, wit
 
 SEVERITY_STYLES: Mapping[str, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 _WITNESSES = 4
-"""Witnesses listed at most."""
+"""Largest number of listed evidence lines."""
 _PLACES = 3
-"""Patterns of places listed at most in the line below the header."""
+"""Largest number of place patterns in the line below the header."""
 
 
 def block(finding: Finding) -> object:
-    """What findings at the same block have in common: the nodes of the first place.
+    """Return a key for findings at the same block: the nodes of the first place.
 
-    Something of its own for a finding without nodes.
+    A finding without nodes gets a unique key.
     """
     nodes = tuple(row.index for row in finding.sites[0].rows) if finding.sites else ()
     return nodes if nodes and None not in nodes else id(finding)
 
 
 def marks(findings: Sequence[Finding]) -> list[Marks]:
-    """What each of some findings marks in the drawing of their block."""
+    """Return the marks of each finding in the drawing of their block."""
     marking = sum(any(row.label for row in finding.sites[0].rows) for finding in findings)
     return [
         Marks(
@@ -42,9 +42,10 @@ def marks(findings: Sequence[Finding]) -> list[Marks]:
 
 
 def where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
-    """The first site, and the others as patterns: ``  blocks.0.attn``, ``  (+11 more: blocks.*.attn)``.
+    """Format the first site and patterns of the other sites.
 
-    Where the sites are lines of the file itself, a log: ``:3116``, ``  (+1 more: 3125)``.
+    Examples: ``  blocks.0.attn`` and ``  (+11 more: blocks.*.attn)``; for lines of a log ``:3116`` and
+    ``  (+1 more: 3125)``.
     """
     if not sites:
         return "", ""
@@ -65,7 +66,7 @@ def where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
 
 
 def details(finding: Finding, target: str, *, several: bool = False) -> Iterable[tuple[str, str]]:
-    """The lines below the drawing, as key and value."""
+    """Yield the lines below the drawing, as key and value."""
     if finding.depends:
         yield "depends on", f"{', '.join(map(either, finding.depends))} (not given)"
     if finding.applies:

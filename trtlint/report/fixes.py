@@ -1,4 +1,4 @@
-"""The report on what ``trtlint fix`` did: text, JSON, and the difference in ONNX's own notation."""
+"""Report of ``trtlint fix``: text, JSON, and a diff of the ONNX text format."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from trtlint.report.fixpage import FixPage
 
 SCHEMA = "trtlint.fix/1"
-"""Name and version of the format; the number grows when a reader of the old one would break."""
+"""Name and version of the format; incompatible changes raise the version."""
 _PLACES = 3
-"""Patterns of places listed at most in one line."""
+"""Largest number of place patterns in one line."""
 _SHOWN = 8
-"""Elements of a tensor up to which a difference shows them."""
+"""Largest number of tensor elements that a diff shows."""
 _CONTEXT = 2
-"""Unchanged lines around a change in a difference."""
+"""Unchanged lines around a change in a diff."""
 
 
 class FixReport:
-    """Says of model after model what was done.
+    """Report of the fixes of all models.
 
     Args:
-        file: where to write.
-        as_json: one JSON document at the end instead of text.
-        diff: whether the difference is shown.
-        page: what is told of everything as well, None for nothing.
+        file: the stream to write to.
+        as_json: whether to write one JSON document at the end instead of text.
+        diff: whether to show the diff.
+        page: an HTML page that receives the same results, None without one.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class FixReport:
         self._problems: list[Problem] = []
 
     def problem(self, problem: Problem) -> None:
-        """Say that a file could not be read or written."""
+        """Report a file that could not be read or written."""
         self._problems.append(problem)
         if self._page is not None:
             self._page.problem(problem)
@@ -76,7 +76,7 @@ class FixReport:
         verdicts: Sequence[Verdict] = (),
         costs: Costs | None = None,
     ) -> None:
-        """Say what was done to a model, what it costs, and where it was written; None for nowhere."""
+        """Report the fixes of a model, their costs and the written file, if any."""
         costs = costs or Costs()
         if self._page is not None:
             self._page.add(fixed, written, verdicts, costs)
@@ -90,7 +90,7 @@ class FixReport:
             self._print(line)
 
     def close(self) -> None:
-        """Write what is written at the end."""
+        """Write the JSON document."""
         if self._as_json:
             problems = [problem_data(problem) for problem in self._problems]
             document = {"schema": SCHEMA, "models": self._models, "errors": problems}
@@ -118,9 +118,9 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], costs
         name = f"{_finding(severity, rule)}{tried or ''}".rstrip()
         yield f"  refused  {name}: {reason}{_at(each.place for each in refused_places)}"
     before, after = outcome.before.findings, outcome.after.findings
-    told = {refused.rule for refused in outcome.refused}
+    reported = {refused.rule for refused in outcome.refused}
     for finding in after:
-        if finding.rule not in told:
+        if finding.rule not in reported:
             places = _at(site.module or site.node for site in finding.sites)
             yield f"  left     {finding.severity}[{finding.rule}] {finding.name}: {finding.message}{places}"
     for caveat in caveats(outcome.after.reports):
@@ -135,14 +135,14 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], costs
         for line in headlines(reports):
             yield f"  {when + ':':<8} {line}"
     if fixed.fault:
-        yield f"  nothing rewritten, as the model cannot be written: {first} as before"
+        yield f"  nothing written, because the fixed model is invalid; {first} as before"
         return
     done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
     yield f"  {done}; {first} before, {last} after"
 
 
 def _finding(severity: str, rule: str) -> str:
-    """What a rewrite is for; empty for one that a measurement or the checker asks for."""
+    """Format the rule of a rewrite; empty if a measurement or the checker requires the rewrite."""
     return f"{severity}[{rule}] " if rule else ""
 
 
@@ -155,7 +155,7 @@ def _at(places: Iterable[str]) -> str:
 
 
 def difference(fixed: Fixed) -> Iterator[str]:
-    """The unified difference of the model's text before and after, in ONNX's notation.
+    """Yield the unified diff of the model in the ONNX text format.
 
     https://github.com/onnx/onnx/blob/main/docs/Syntax.md
     """
@@ -167,7 +167,7 @@ def difference(fixed: Fixed) -> Iterator[str]:
 
 
 def model_lines(proto: onnx.ModelProto) -> Sequence[str]:
-    """The opsets, stored tensors and nodes of a model, a line each; small tensors with their values."""
+    """Return one line for each opset, stored tensor and node; small tensors with their values."""
     lines = [f"opset {opset.domain or 'ai.onnx'} {opset.version}" for opset in proto.opset_import]
     lines += [_tensor(tensor) for tensor in proto.graph.initializer]
     for node in proto.graph.node:
@@ -232,7 +232,7 @@ def _data(
 
 
 def _partitions(outcome: Outcome) -> dict[str, Any]:
-    """Return the parts before and after, one a target; nothing where no provider was named."""
+    """Return the partitions before and after, one for each target; empty without a provider."""
     states = {"before": outcome.before.reports, "after": outcome.after.reports}
     found = {when: [*map(partition_in, reports)] for when, reports in states.items()}
     return {"partitions": found} if any(each is not None for each in found["before"]) else {}

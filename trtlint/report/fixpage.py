@@ -1,4 +1,4 @@
-"""What ``trtlint fix`` did, as one HTML page: each rewrite with its block before and after."""
+"""Report of ``trtlint fix`` as one HTML page: each rewrite with its block before and after."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from trtlint.report.page.picture import Colour, picture
 from trtlint.report.page.shell import shell
 
 _REWRITES = 60
-"""Kinds of rewrites that are shown of one model, at most."""
+"""Largest number of shown kinds of rewrites for one model."""
 _LISTED = 60
-"""Places that were refused, and findings that are left, listed at most."""
+"""Largest number of listed refused places, and of listed remaining findings."""
 _PLACES = 12
-"""Patterns of places listed at most."""
+"""Largest number of listed place patterns."""
 _MOST_GONE = 200
-"""Nodes that go with those of a patch."""
+"""Largest number of nodes that become unused with a patch."""
 _ROOM = 800_000
-"""Characters that pictures may take."""
+"""Character limit of all pictures."""
 _LARGEST = 60_000
-"""Characters of one picture."""
+"""Character limit of one picture."""
 
 
 class FixPage:
-    """Takes what was done to model after model, and gives the page."""
+    """HTML page of the fixes of all models."""
 
     def __init__(self) -> None:
         self._sections: list[Markup] = []
@@ -51,11 +51,11 @@ class FixPage:
         self._room = _ROOM
 
     def problem(self, problem: Problem) -> None:
-        """Take that a file could not be read or written."""
+        """Add a file that could not be read or written."""
         self._problems.append(problem)
 
     def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], costs: Costs) -> None:
-        """Take what was done to a model, what it costs, and where it was written; None for nowhere."""
+        """Add the fixes of a model, their costs and the written file, if any."""
         outcome = fixed.outcome
         before, after = outcome.before.findings, outcome.after.findings
         self._before.update(finding.severity for finding in before)
@@ -65,8 +65,8 @@ class FixPage:
         number = len(self._paths)
         where = "not written" if written is None else ["written to ", tag("code", clipped(str(written), 300))]
         counts = [by_severity(Counter(finding.severity for finding in found)) for found in (before, after)]
-        told = {refused.rule for refused in outcome.refused}
-        left = [finding for finding in after if finding.rule not in told]
+        reported = {refused.rule for refused in outcome.refused}
+        left = [finding for finding in after if finding.rule not in reported]
         checks = [f"{verdict.check}: {verdict.judgement}: {verdict.words}" for verdict in verdicts]
         checks += [f"costs: {words}" for words in costs.words]
         body: list[Content] = [
@@ -80,7 +80,7 @@ class FixPage:
             list(self._rewrites(outcome, number)),
             _refused(outcome.refused),
             _list(
-                "Left as it is",
+                "Remaining findings",
                 [[badge(f.severity), " ", tag("code", f.rule), " ", ticked(f.message)] for f in left],
             ),
         ]
@@ -89,7 +89,7 @@ class FixPage:
         )
 
     def text(self) -> str:
-        """The page."""
+        """Return the page."""
         what = clipped(self._paths[0], 300) if len(self._paths) == 1 else plural(len(self._paths), "model")
         tallies = [
             tag("li", tag("strong", f"{self._before[each]} → {self._after[each]}"), f" {each}s", class_=each)
@@ -134,7 +134,7 @@ class FixPage:
     def _pair(
         self, before: Linted, patch: Patch, after: Linted, severity: Severity, number: str
     ) -> Markup | None:
-        """The block that a patch changes, before and after it."""
+        """Draw the block that a patch changes, before and after."""
         known = {node.path: node for node in after.model.graph.nodes}
         new = [known[node.name] for node in patch.insert if node.name in known]
         rewired = [node for node, _, _ in patch.rewire if node not in patch.remove]
@@ -162,14 +162,14 @@ class FixPage:
 
 
 def _steps(outcome: Outcome) -> Iterator[tuple[Linted, Patch, Linted]]:
-    """Each patch that was made, with the model that it was made for and the one that came of it."""
+    """Yield each applied patch with the model before and after it."""
     states = [state for state, _ in outcome.rounds] + [outcome.after]
     for (before, patches), after in zip(outcome.rounds, states[1:], strict=True):
         yield from ((before, patch, after) for patch in patches)
 
 
 def _gone(before: Linted, removed: Sequence[Node], known: Collection[str]) -> list[Node]:
-    """The nodes that go with those of a patch, as nothing reads what they compute any longer."""
+    """Return the nodes that a patch removes or leaves unused."""
     graph = before.model.graph
     found = dict.fromkeys(removed)
     waiting = list(removed)
@@ -182,13 +182,13 @@ def _gone(before: Linted, removed: Sequence[Node], known: Collection[str]) -> li
 
 
 def _constant(row: Row, behind: Behind) -> bool:
-    """Whether a node computes the same whatever goes into the model."""
+    """Check whether a node computes the same for all inputs of the model."""
     node = behind.node(row)
     return node is not None and all(map(behind.computes_sizes, node.outputs))
 
 
 def _rows(changed: Sequence[Node], label: str, rewired: Sequence[Node]) -> list[Row]:
-    """The nodes of a picture, in the order of the graph."""
+    """Return the nodes of a picture in graph order."""
     labels = {**dict.fromkeys(rewired, ""), **dict.fromkeys(changed, label)}
     return [
         Row(node.path, node.op, node.output.type_text, "", labels[node], "", node.index)
@@ -214,7 +214,7 @@ def _refused(refused: Sequence[Refused]) -> Markup | None:
 
 
 def _rule(severity: str, rule: str) -> Content:
-    """What a rewrite is for; nothing where it is a measurement that asks for it."""
+    """Format the rule of a rewrite; None if a measurement requires the rewrite."""
     return [badge(severity), " ", tag("code", rule), " "] if rule else None
 
 

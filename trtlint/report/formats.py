@@ -1,9 +1,9 @@
-"""The formats that findings are written in: the table of them, and what a module of one offers.
+"""Table of report formats, and the interface of their modules.
 
-A format is one module of this package and one line below.  A module in :data:`STREAMED` has a function
-``writer(file, style)`` that gives a :class:`Writer`; one in :data:`DOCUMENTS` has a function
-``document(run)`` that gives the lines of the whole, of a :class:`Run`; one in :data:`BINARY` a function
-``content(run)`` that gives its bytes.
+To add a format, add a module to this package and a line below. A module in :data:`STREAMED` has
+``writer(file, style)``, which returns a :class:`Writer`. A module in :data:`DOCUMENTS` has
+``document(run)``, which returns the lines of a :class:`Run`. A module in :data:`BINARY` has
+``content(run)``, which returns bytes.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from trtlint.report.locations import Overview
 
     Fails = Callable[[Finding], bool]
-    """Whether a finding gives exit code 1."""
+    """Check whether a finding gives exit code 1."""
 
 STREAMED: Mapping[str, str] = {
     "full": "text",
     "concise": "concise",
     "summary": "summary",
 }
-"""Formats for people, in which no other text on standard output does harm, with their modules."""
+"""Formats for people, with their modules; they allow other text on standard output."""
 DOCUMENTS: Mapping[str, str] = {
     "json": "json",
     "sarif": "sarif",
@@ -48,35 +48,34 @@ DOCUMENTS: Mapping[str, str] = {
     "model-explorer": "modelexplorer",
     "jsonl": "rows",
 }
-"""Formats that are written at the end, most of them for machines, with their modules."""
+"""Formats written at the end of the run, mostly for machines, with their modules."""
 OVERLAYS = frozenset({"netron", "model-explorer"})
-"""Formats that a viewer lays over one model; it opens files whose name ends in ``.json``."""
+"""Formats that a viewer overlays on one model; the file name must end in ``.json``."""
 BINARY: Mapping[str, str] = {"parquet": "parquet"}
-"""Formats that are no text, with their modules, which have ``content(run)`` and ``require()``."""
+"""Binary formats with their modules, which have ``content(run)`` and ``require()``."""
 ROWS = frozenset({"jsonl", "parquet"})
-"""Formats that tell revisions of models apart."""
+"""Formats with the revisions of models."""
 TEXTS = (*STREAMED, *DOCUMENTS)
 FORMATS = (*TEXTS, *BINARY)
 
 
 class FormatError(SettingError):
-    """There is no such format; the text names the nearest."""
+    """Unknown format; the message suggests the nearest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What holds for all outputs of a run.
+    """Settings of all outputs of a run.
 
     Attributes:
-        files: how many files will be linted.
-        rules: the rules that are wanted, read where a format lists them.
-        root: the repository, which paths in formats for machines are relative to.
-        show_conditional: also the findings that depend on something not known about the target.
-        statistics: counts for each rule after the findings.
-        quiet: findings and errors, and nothing else.
-        protected: files that the run reads, which no output replaces.
-        look: by the path of a model, what is known of it, for formats that draw it; None where it cannot be
-            read.  It is read once more for that.
+        files: the number of files.
+        rules: the selected rules, for formats that list them.
+        root: the repository, for relative paths in formats for machines.
+        show_conditional: whether to show findings that depend on unset options.
+        statistics: whether to write counts for each rule after the findings.
+        quiet: whether to write only findings and errors.
+        protected: files of the run that no output may replace.
+        look: reads a model again and returns its facts, for formats that draw it; None if it cannot be read.
     """
 
     files: int
@@ -90,23 +89,28 @@ class Style:
 
 
 class Writer(Protocol):
-    """Writes the reports of a run, file by file or at its end."""
+    """Writer of the reports of a run, file by file or at its end."""
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
-        """Take the reports of one file, one for each target, and which of their findings fail the run."""
+        """Add the reports of one file, one for each target.
+
+        Args:
+            models: the reports.
+            fails: checks whether a finding fails the run.
+        """
 
     def close(self, notes: Sequence[str]) -> None:
-        """Write what is left, and notes that concern the run and no single model."""
+        """Write the rest, and notes about the whole run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A whole run, as formats that are written at its end see it.
+    """Complete run, for formats written at its end.
 
     Attributes:
         report: the reports of all models.
-        style: what holds for all outputs.
-        fails: by the path of a model, which of its findings give exit code 1.
+        style: settings of all outputs.
+        fails: by model path, the check whether a finding gives exit code 1.
     """
 
     report: Report
@@ -114,29 +118,29 @@ class Run:
     fails: Mapping[str, Fails]
 
     def overview(self) -> Overview:
-        """The findings at their places, with paths relative to the repository."""
+        """Return the findings by place, with paths relative to the repository."""
         from trtlint.report.locations import overview
 
         return overview(self.report, self.style.root, show_conditional=self.style.show_conditional)
 
 
 def known(name: str) -> str:
-    """The name of a format, if it is one.
+    """Return the name of a format.
 
     Raises:
-        FormatError: it is none.
+        FormatError: the format is unknown.
     """
     if name not in FORMATS:
-        hint = did_you_mean(name, FORMATS, otherwise=f"; there are {', '.join(FORMATS)}")
-        raise FormatError(f"no format {name!r}{hint}")
+        hint = did_you_mean(name, FORMATS, otherwise=f"; the formats are {', '.join(FORMATS)}")
+        raise FormatError(f"unknown format {name!r}{hint}")
     return name
 
 
 def writer_of(name: str, file: TextIO, style: Style) -> Writer:
-    """What writes a format to a file.
+    """Return the writer of a format.
 
     Raises:
-        FormatError: there is no such format.
+        FormatError: the format is unknown.
     """
     if known(name) in STREAMED:
         writer: Callable[[TextIO, Style], Writer] = import_module(f"trtlint.report.{STREAMED[name]}").writer
@@ -146,11 +150,11 @@ def writer_of(name: str, file: TextIO, style: Style) -> Writer:
 
 
 COMMANDS = frozenset({"github"})
-"""Formats whose lines are meant as commands to a CI system; they take them out of names themselves."""
+"""Formats whose lines are commands to a CI system; they escape commands in names themselves."""
 
 
 class _AtTheEnd:
-    """Writes a format when everything is known."""
+    """Writer of a format at the end of the run."""
 
     def __init__(self, document: Callable[[Run], Iterable[str]], file: TextIO, style: Style) -> None:
         self._document = document
@@ -174,7 +178,7 @@ class _AtTheEnd:
 
 
 class _Bytes(_AtTheEnd):
-    """Writes a format that is no text."""
+    """Writer of a binary format."""
 
     def __init__(self, content: Callable[[Run], bytes], file: BinaryIO, style: Style) -> None:
         super().__init__(lambda _: (), io.StringIO(), style)
@@ -186,10 +190,10 @@ class _Bytes(_AtTheEnd):
 
 
 def bytes_writer_of(name: str, file: BinaryIO, style: Style) -> Writer:
-    """What writes a format that is no text to a file.
+    """Return the writer of a binary format.
 
     Raises:
-        FormatError: what it needs is not installed.
+        FormatError: a required package is not installed.
     """
     module = import_module(f"trtlint.report.{BINARY[name]}")
     module.require()

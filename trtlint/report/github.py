@@ -1,4 +1,4 @@
-"""The report as annotations of GitHub Actions.
+"""Report as annotations of GitHub Actions.
 
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 """
@@ -17,14 +17,14 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def document(run: Run) -> Iterable[str]:
-    """The lines of this format."""
+    """Return the lines of this format."""
     return lines(run.overview())
 
 
 def lines(overview: Overview) -> Iterator[str]:
-    """One workflow command for each unreadable file, each caveat, and each finding and place.
+    """Yield a workflow command for each unreadable file, caveat, and finding at a place.
 
-    The gravest come first: GitHub shows ten errors, ten warnings and ten notices of a step.
+    The most severe come first: GitHub shows ten errors, ten warnings and ten notices of a step.
     """
     for problem in overview.problems:
         yield _command("error", problem.path, None, "trtlint", clean(str(problem)))

@@ -1,4 +1,4 @@
-"""The report for GitLab's code quality widget.
+"""Report for the code quality widget of GitLab.
 
 https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 """
@@ -21,17 +21,17 @@ _SEVERITIES = {"error": "critical", "warning": "major", "note": "info"}
 
 
 def document(run: Run) -> Iterable[str]:
-    """The lines of this format."""
+    """Return the lines of this format."""
     return [dumps(run.overview())]
 
 
 def dumps(overview: Overview) -> str:
-    """The findings as a JSON array in ASCII."""
+    """Convert the findings to a JSON array in ASCII."""
     return json.dumps(to_gitlab(overview), indent=2)
 
 
 def to_gitlab(overview: Overview) -> list[dict[str, Any]]:
-    """One entry for each unreadable file, each caveat, and each finding and place."""
+    """Return an entry for each unreadable file, caveat, and finding at a place."""
     caveats = (_caveat(model, caveat) for model, caveat in overview.caveats)
     return [*map(_problem, overview.problems), *caveats, *map(_entry, overview.spots)]
 
@@ -41,7 +41,7 @@ def _entry(spot: Spot) -> dict[str, Any]:
     return {
         "description": full(spot),
         "check_name": finding.rule,
-        # Two exports of one network share fingerprints; GitLab wants every entry to have its own.
+        # Two exports of one network share fingerprints, but GitLab requires unique ones.
         "fingerprint": _digest(spot.model, finding.rule, spot.fingerprint),
         "severity": "info" if spot.conditional else _SEVERITIES[finding.severity],
         "location": {"path": clean(spot.place.path), "lines": {"begin": spot.place.line or 1}},

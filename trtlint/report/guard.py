@@ -1,10 +1,10 @@
-"""What is printed holds no commands to the CI system that reads it.
+"""Removal of CI commands from printed text.
 
-Names in a model, and of files, are a stranger's text, and runners take commands from standard output:
-GitHub where a line begins with ``::`` after blanks, and at ``##[`` anywhere in a line; Azure Pipelines at
-``##vso[``, TeamCity at ``##teamcity[``.  The runners of GitHub and Azure look for these as text of a culture,
-in which characters that show nothing count for nothing: which ones they are differs from system to system,
-so that here all count for nothing that are not ASCII.
+Names of nodes and files are untrusted text, and CI runners read commands from standard output. GitHub
+accepts ``::`` at the start of a line after blanks, and ``##[`` anywhere in a line. Azure Pipelines accepts
+``##vso[``, and TeamCity ``##teamcity[``. The runners of GitHub and Azure search with culture rules, which
+ignore invisible characters. These characters depend on the system, so the guard ignores all non-ASCII
+characters.
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
 https://learn.microsoft.com/en-us/azure/devops/pipelines/scripts/logging-commands
@@ -27,7 +27,7 @@ _AT_START = re.compile(rf"(?:^|(?<=\r))((?:\x1b\[[0-9;]*m|[^\x21-\x7e\r\n])*):(?
 
 
 def harmless(text: str) -> str:
-    r"""Whole lines with the first character of what would be a command as an escape, which JSON reads too.
+    r"""Escape the first character of each CI command in whole lines, also valid in JSON.
 
     >>> harmless("##[stop-commands]x")
     '\\u0023#[stop-commands]x'
@@ -36,12 +36,12 @@ def harmless(text: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """The text without what is a command anywhere in a line."""
+    """Escape the commands that CI runners accept anywhere in a line."""
     return _ANYWHERE.sub(r"\\u0023", text) if "#" in text else text
 
 
 class _Guarded:
-    """A text stream that writes whole lines, none of which is a command."""
+    """Text stream that writes whole lines without CI commands."""
 
     def __init__(self, file: TextIO) -> None:
         self.unguarded = file
@@ -70,18 +70,18 @@ class _Guarded:
 
 
 def unguarded(file: TextIO) -> TextIO:
-    """The stream behind a guarded one, for what is meant as a command."""
+    """Return the stream inside a guarded one, for intended commands."""
     return cast("TextIO", getattr(file, "unguarded", file))
 
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Guard standard output and standard error while a command runs, where they are not closed."""
+    """Guard standard output and standard error while a command runs."""
     out, err = (file and cast("TextIO", _Guarded(file)) for file in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         try:
             yield
         finally:
             for file in filter(None, (err, out)):
-                with suppress(ValueError, OSError):  # closed; whoever reads it has gone
+                with suppress(ValueError, OSError):  # the reader closed the pipe
                     file.flush()

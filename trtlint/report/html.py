@@ -1,7 +1,7 @@
-"""The report as one HTML page, to look at and to send: nothing is fetched, nothing runs.
+"""Report as one HTML page without scripts and external resources.
 
-The gravest findings come first, each with the picture of its block.  The page is bounded whatever was found:
-of findings beyond a number there are lines in the table only, and beyond another their count.
+The most severe findings come first, each with a picture of its block. The size of the page is bounded:
+further findings appear only in the table, and beyond its limit only as a count.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from trtlint.report.page.strip import Marked, strip
 from trtlint.report.page.tables import of_changes, of_findings, of_models
 
 _CARDS = 150
-"""Findings shown in full at most."""
+"""Largest number of findings shown in full."""
 _SECTIONS = 200
-"""Models that are shown with more than a line in the table, at most."""
+"""Largest number of models with a section."""
 _ROOM = 600_000
-"""Characters that pictures may take; findings without room have their block as text, or none."""
+"""Character limit of all pictures; further findings show their block as text, or not at all."""
 _LARGEST = 60_000
-"""Characters of one picture."""
+"""Character limit of one picture."""
 _NOTES = 20
-"""Notes on one model at most."""
+"""Largest number of notes on one model."""
 _ANY_VERSION = "(any version)"
 
 
 def document(run: Run) -> Iterable[str]:
-    """The lines of this format."""
+    """Return the lines of this format."""
     found = sections(run)
     chosen, style = filters(ranked(found))
     main = _Page(run, found, chosen).main()
@@ -72,7 +72,7 @@ def _noun(count: int, severity: str) -> str:
 
 
 class _Page:
-    """Writes the main part."""
+    """Main part of the page."""
 
     def __init__(self, run: Run, found: Sequence[Section], chosen: Markup | None = None) -> None:
         self._run = run
@@ -86,7 +86,7 @@ class _Page:
             self._cards.setdefault(section.id, []).append(entry)
 
     def main(self) -> Iterator[Markup]:
-        """The tables, and a section for each model that there is something to say of."""
+        """Yield the tables, and a section for each model with content."""
         notes = list(self._notes())
         if notes:
             yield tag("ul", [tag("li", clipped(note)) for note in notes], class_="notes")
@@ -98,12 +98,12 @@ class _Page:
         if len(self._ranked) > 1:
             linked = {entry.id for entries in self._cards.values() for entry in entries}
             yield of_findings(self._ranked, linked, several)
-        told = [one for one in self._sections if one.id in self._cards or one.problems or not several]
-        for section in told[:_SECTIONS]:
+        shown = [one for one in self._sections if one.id in self._cards or one.problems or not several]
+        for section in shown[:_SECTIONS]:
             yield self._section(section)
 
     def _notes(self) -> Iterator[str]:
-        """What concerns the run, and what was found and is not shown."""
+        """Yield notes about the run and about hidden findings."""
         yield from self._run.report.notes[:_NOTES]
         accepted = Accepted()
         for section in self._sections:
@@ -159,9 +159,9 @@ class _Page:
         drawn = strip(behind, marked, "The whole model", f"s{number}")
         if drawn is None:
             return None
-        words = f"{plural(len(behind.nodes), 'node')} in topological order, coloured where findings are"
+        words = f"{plural(len(behind.nodes), 'node')} in topological order, with findings in colour"
         if behind.times:
-            words += "; bars are milliseconds, those of a layer shared evenly among its nodes"
+            words += "; bars show milliseconds, divided evenly among the nodes of a layer"
         return tag("figure", drawn, tag("figcaption", words), class_="strip-box")
 
     def _card(self, section: Section, entry: Entry, behind: Behind | None, number: str) -> Markup:

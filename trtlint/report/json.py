@@ -1,4 +1,4 @@
-"""The report as JSON, in a versioned schema that ships with the package."""
+"""Report as JSON, with a versioned schema in the package."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from trtlint.report.manual import rule_page
 from trtlint.report.wording import witnesses
 
 SCHEMA = "trtlint.report/1"
-"""Name and version of the format; the number grows when a reader of the old one would break."""
+"""Name and version of the format; incompatible changes raise the version."""
 _MOST_SITES = 50_000
-"""Places of a model that are listed, over all targets: each takes half a kilobyte, and nobody reads more."""
+"""Largest number of listed sites of a model over all targets; each takes half a kilobyte."""
 
 
 def to_json(report: Report) -> dict[str, Any]:
-    """A report as JSON data: models in the order linted, findings by severity, rule and place."""
+    """Convert a report to JSON data; findings are sorted by severity, rule and fingerprint."""
     listed = _listed(report.models)
     return {
         "schema": SCHEMA,
@@ -31,17 +31,17 @@ def to_json(report: Report) -> dict[str, Any]:
 
 
 def document(run: Run) -> Iterable[str]:
-    """The lines of this format."""
+    """Return the lines of this format."""
     return [dumps(run.report)]
 
 
 def dumps(report: Report) -> str:
-    """A report as a JSON document in ASCII, the same for the same report."""
+    """Convert a report to a deterministic JSON document in ASCII."""
     return json.dumps(to_json(report), indent=2)
 
 
 def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
-    """How many places each finding of a model may list, for models that have too many in all."""
+    """Return the site limit for each finding, for models with too many sites."""
     places: dict[str, list[int]] = defaultdict(list)
     for model in models:
         places[model.path] += [len(finding.sites) for finding in _all(model)]
@@ -49,7 +49,7 @@ def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
 
 
 def _share(counts: Iterable[int]) -> int:
-    """How many of each may be listed, so that all together are not too many; at least one.
+    """Return the largest number of sites per finding that keeps the total below the limit.
 
     >>> _share([10, 10, 200_000])
     49980
@@ -90,7 +90,7 @@ def _model(model: ModelReport, listed: int | None) -> dict[str, Any]:
 
 
 def _further(model: ModelReport) -> dict[str, Any]:
-    """What else to give; nothing where everything was given."""
+    """Return further evidence that the user can give; empty without any."""
     found = [{"give": more.what, "command": more.command, "settles": more.settles} for more in model.further]
     return {"further": found} if found else {}
 
@@ -101,7 +101,7 @@ def _findings(findings: Iterable[Finding], listed: int | None) -> list[dict[str,
 
 
 def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
-    """A finding as JSON data, with so many of its places; None for all."""
+    """Convert a finding to JSON data, with ``listed`` of its sites or all for None."""
     more = 0 if listed is None else max(0, len(finding.sites) - listed)
     refusal: dict[str, Any] = {}
     if finding.refusal is not None:
@@ -138,12 +138,12 @@ def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
 
 
 def _included(finding: Finding, listed: int | None) -> dict[str, Any]:
-    """Return the findings that follow from one, as JSON data."""
+    """Convert the included findings of a finding to JSON data."""
     return {"includes": [finding_data(each, listed) for each in finding.includes]} if finding.includes else {}
 
 
 def _measured(finding: Finding) -> dict[str, Any]:
-    """What a build that was read says of a finding; nothing where it says nothing."""
+    """Return the evidence of a build for a finding; empty without any."""
     found: dict[str, Any] = {} if finding.standing == "open" else {"standing": finding.standing}
     if finding.ms is not None and finding.share is not None:
         found["time"] = {"ms": finding.ms, "share": finding.share}
@@ -178,7 +178,7 @@ def _row(row: Row) -> dict[str, str]:
 
 
 def problem_data(problem: Problem) -> dict[str, Any]:
-    """What kept a file from being linted, as JSON data."""
+    """Convert a problem of a file to JSON data."""
     return {
         "path": problem.path,
         "message": problem.message,

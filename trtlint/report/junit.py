@@ -1,8 +1,8 @@
-"""The report as JUnit's XML, which every build server reads.
+"""Report as JUnit XML, which most build servers read.
 
-A model is a test suite, a finding at a place a test case.  A finding that gives exit code 1 is a
-failure, a milder one a passed test with its text as output, an accepted one a skipped test, and a
-file that cannot be read an error.  A caveat is a test of its own.
+A model is a test suite, and a finding at a place is a test case. A finding that gives exit code 1 is a
+failure. A less severe one is a passed test with output, and a suppressed one is a skipped test. An
+unreadable file is an error. A caveat is a separate test.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import full, heading, within
 
 Fails = Callable[[str, Finding], bool]
-"""Whether a finding of a model, named as in :class:`Overview`, gives exit code 1."""
+"""Check whether a finding of a model, named as in :class:`Overview`, gives exit code 1."""
 
 
 def document(run: Run) -> Iterable[str]:
-    """The lines of this format."""
+    """Return the lines of this format."""
     from trtlint.report.locations import relative
 
     fails = {relative(path, run.style.root): fails for path, fails in run.fails.items()}
@@ -32,11 +32,11 @@ def document(run: Run) -> Iterable[str]:
 
 
 def dumps(overview: Overview, fails: Fails) -> str:
-    """The findings as an XML document in ASCII.
+    """Convert the findings to an XML document in ASCII.
 
     Args:
-        overview: what was found.
-        fails: whether a finding of a model gives exit code 1.
+        overview: the findings.
+        fails: checks whether a finding of a model gives exit code 1.
     """
     suites = ElementTree.Element("testsuites", name="trtlint")
     totals: Counter[str] = Counter()
@@ -59,7 +59,7 @@ def dumps(overview: Overview, fails: Fails) -> str:
         totals += counts
         _count(suite, clean(model), counts)
     _count(suites, "trtlint", totals)
-    del suites.attrib["skipped"]  # which the schema knows of a suite only
+    del suites.attrib["skipped"]  # the schema allows it for a suite only
     ElementTree.indent(suites)
     document: bytes = ElementTree.tostring(suites, encoding="us-ascii", xml_declaration=True)
     return document.decode("ascii")
@@ -115,7 +115,7 @@ def _finding(case: ElementTree.Element, spot: Spot, *, failure: bool) -> None:
 
 
 def _caveat(suite: ElementTree.Element, model: str, caveat: Caveat, counts: Counter[str]) -> None:
-    """A passed test with the sentence as its output; a skipped one for a warning."""
+    """Add a caveat as a passed test with output, or as a skipped test for a warning."""
     case = ElementTree.SubElement(suite, "testcase", classname=clean(model), name=caveat.kind)
     counts["tests"] += 1
     if caveat.severity == "warning":

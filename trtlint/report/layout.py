@@ -1,7 +1,7 @@
-"""Fitting text into a terminal: shortened names, hanging indents.
+"""Text layout for terminals: shortened names and hanging indents.
 
-A width is a number of terminal cells; None stands for output that is not a terminal and is never
-wrapped or shortened, so that it can be searched.
+A width is a number of terminal cells. None means output without a terminal, which is never wrapped or
+shortened, so users can search it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from trtlint.report.names import last_component
 
 ELLIPSIS = "…"
 _ELIDED = 2
-"""Cells of a folder of which nothing is left."""
+"""Width of a completely elided folder."""
 _NARROWEST = 20
-"""Cells that wrapped text gets at the least; below that it goes to lines of its own."""
+"""Smallest width of wrapped text; narrower text moves to separate lines."""
 _MARGIN = 8
-"""Cells before text that got lines of its own."""
+"""Indent of text on separate lines."""
 
 
 def shorten(names: Sequence[str], width: int | None) -> list[str]:
-    """Node paths that fit into ``width`` cells, elided in the middle, their last parts kept.
+    """Shorten node paths to ``width`` cells in the middle; keep their last parts.
 
-    Paths of one folder are elided in the same way.
+    Paths of one folder are shortened in the same way.
 
     >>> shorten(["/model/encoder/layers.0/attention/MatMul"], 30)
     ['/model/…/attention/MatMul']
@@ -43,13 +43,13 @@ def shorten(names: Sequence[str], width: int | None) -> list[str]:
 
 
 def _folder(path: str, width: int) -> str:
-    """The path of a folder with its slash, its first and as many of its last parts as fit."""
+    """Shorten the path of a folder to its first part and the last parts that fit."""
     if cell_len(path) <= width:
         return path
     parts = path.rstrip("/").split("/")
     first = 2 if path.startswith("/") else 1
     for begin in ("/".join(parts[:first]) + "/", ""):
-        # Every part takes a cell and a slash, so that of a path with very many only the last can stay.
+        # Every part takes at least two cells, so only the last parts of a very long path can fit.
         for kept in range(max(first, len(parts) - width), len(parts)):
             folder = "/".join([begin + ELLIPSIS, *parts[kept + 1 :], ""])
             if cell_len(folder) <= width:
@@ -58,7 +58,7 @@ def _folder(path: str, width: int) -> str:
 
 
 def _middle(text: str, width: int) -> str:
-    """A text whose middle is left out where it is too long."""
+    """Shorten a long text in the middle."""
     if cell_len(text) <= width:
         return text
     room = max(width - cell_len(ELLIPSIS), 2)
@@ -68,15 +68,15 @@ def _middle(text: str, width: int) -> str:
 
 
 def hang(first: Text, body: Text, width: int | None, *, rest: Text | None = None) -> list[Text]:
-    """The lines of ``first`` followed by ``body``, wrapped at ``width`` below its own beginning.
+    """Wrap ``body`` after ``first``, with a hanging indent.
 
-    A word longer than a line, such as a URL, is never broken, so that it can be copied.
+    A word longer than a line, such as a URL, is never broken, so users can copy it.
 
     Args:
-        first: what stands before the body on the first line.
+        first: the text before the body on the first line.
         body: the text to wrap.
-        width: cells of a line, None for one endless line.
-        rest: what stands before the body on the other lines, in as many cells; blanks if not given.
+        width: cells of a line, None for one unlimited line.
+        rest: the text before the body on the other lines, as wide as ``first``; blanks by default.
     """
     indent = cell_len(first.plain)
     if width is None or indent + cell_len(body.plain) <= width:
@@ -90,7 +90,7 @@ def hang(first: Text, body: Text, width: int | None, *, rest: Text | None = None
 
 
 def _wrap(text: Text, width: int) -> list[Text]:
-    """The text broken between words into lines of at most ``width`` cells, where words allow it.
+    """Break a text between words into lines of at most ``width`` cells, unless a word is longer.
 
     :meth:`rich.text.Text.wrap` either breaks long words or does not wrap at all.
     """

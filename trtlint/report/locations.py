@@ -1,8 +1,8 @@
-"""Where a finding is shown: one spot for each line of code, shared by all formats for machines.
+"""Places of findings, for all formats for machines.
 
-The sites of a finding that come from one line of Python are one spot, so that a review shows one
-remark on the line and not one for each of 24 blocks.  Sites whose line is not in the repository are
-shown at the model file.
+The sites of a finding that come from one line of Python form one spot. A review then shows one remark on
+the line, not one for each of 24 blocks. Sites without a line in the repository are shown at the model
+file.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from trtlint.report.accepted import Accepted, gone_notes
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file, and a line of it where there are lines.
+    """File, and line for text files.
 
     Attributes:
-        path: relative to the repository with ``/`` where the file is in it, else as it was given.
-        line: from 1; None for a model file.
-        function: of the Python code, empty if unknown.
+        path: relative to the repository with ``/``, or as given for files outside.
+        line: line number from 1; None for a model file.
+        function: the Python function; empty if unknown.
     """
 
     path: str
@@ -40,15 +40,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A finding at one place.
+    """Finding at one place.
 
     Attributes:
-        place: where to show it.
+        place: the place to show it at.
         model: the model file, as ``Place.path``.
-        finding: with the sites of this place only.
-        targets: in words, the targets it holds for.
-        fingerprint: 16 hex digits, of the finding and these sites; survives a re-export.
-        conditional: whether it depends on something not known about the target.
+        finding: the finding, with the sites of this place only.
+        targets: the targets of the finding.
+        fingerprint: 16 hex digits for the finding and these sites; stable across exports.
+        conditional: whether the finding depends on unset options.
     """
 
     place: Place
@@ -61,18 +61,18 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A report as the formats for machines want it.
+    """Report by place, for formats for machines.
 
     Attributes:
-        root: the repository; None if there is none.
-        models: every linted file once, in the order linted, as ``Place.path``.
-        spots: the gravest first, then by place.
-        suppressed: the same of findings that are accepted.
-        problems: files that could not be linted, each problem once; ``path`` as ``Place.path``.
-        skipped: those of the models that were not linted, although that is no error.
-        accepted: in one line, how much was found and is not shown; empty for nothing.
-        notes: what limited the lint: the model's path, empty for the whole run, and the sentence.
-        caveats: by the model's path, what every format shows of it.
+        root: the repository; None without one.
+        models: the linted files in order, as ``Place.path``.
+        spots: the findings, the most severe first, then by place.
+        suppressed: the suppressed findings, in the same order.
+        problems: files that could not be linted, with ``path`` as ``Place.path``.
+        skipped: models that were skipped without an error.
+        accepted: one line about hidden findings; empty without any.
+        notes: pairs of model path, empty for the whole run, and note.
+        caveats: pairs of model path and caveat.
     """
 
     root: Path | None
@@ -87,12 +87,12 @@ class Overview:
 
 
 def overview(report: Report, root: Path | None, *, show_conditional: bool = False) -> Overview:
-    """What to show of a report.
+    """Arrange a report by place.
 
     Args:
-        report: with sources located.
-        root: the repository that paths are relative to.
-        show_conditional: also the findings that depend on something not known about the target.
+        report: the report, with located sources.
+        root: the repository, for relative paths.
+        show_conditional: whether to include findings that depend on unset options.
     """
     models: dict[str, None] = {}
     spots: list[Spot] = []
@@ -133,7 +133,7 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
 
 
 def _accepted(model: ModelReport) -> list[Finding]:
-    """The suppressed findings; conditional ones would not have been shown anyway."""
+    """Return the suppressed findings without conditional ones."""
     return [finding for finding in model.suppressed if not finding.depends]
 
 
@@ -172,7 +172,7 @@ def _fingerprint(finding: Finding, sites: Iterable[Site]) -> str:
 
 
 def relative(path: str, root: Path | None) -> str:
-    """A path relative to the repository, with ``/``; as it is where it lies elsewhere."""
+    """Return a path relative to the repository, with ``/``; paths outside stay unchanged."""
     if is_address(path):
         return path
     given = Path(path)

@@ -1,10 +1,9 @@
-"""The page of a rule: on the web, where there is an address, and on this machine.
+"""Addresses of the pages of rules.
 
-The manual's address is a setting, ``TRTLINT_MANUAL``, or the ``Documentation`` URL in
-``pyproject.toml``.  Without one, pages are the rule files in the repository, the ``Source`` URL there.
-A repository without an owner has no address, so nothing links to it: ``trtlint rule ID`` explains each
-rule.  Both URLs come with the metadata of the installed package.  Reading them takes longer than many a
-lint, so only what prints an address asks.
+The address of the manual is the setting ``TRTLINT_MANUAL``, or else the ``Documentation`` URL in
+``pyproject.toml``. Without one, the pages are the rule files in the repository, the ``Source`` URL there.
+Without an owner of the repository there is no address, and ``trtlint rule ID`` explains each rule. Both URLs
+are in the metadata of the installed package. Reading them is slow, so they are read only when needed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _NO_OWNER = "/OWNER/"
 
 @cache
 def _url(name: str) -> str:
-    """A URL of the project without a slash at its end; empty where the metadata have none.
+    """Return a URL of the project without a final slash; empty without one.
 
     https://packaging.python.org/en/latest/specifications/core-metadata/#project-url-multiple-use
     """
@@ -38,20 +37,20 @@ def _url(name: str) -> str:
 
 
 def address() -> str:
-    """Address of the manual, with a slash at its end; empty where there is none."""
+    """Return the address of the manual with a final slash; empty without one."""
     base = os.environ.get(SETTING, "") or _url("documentation")
     return f"{base.rstrip('/')}/" if base.startswith("https://") else ""
 
 
 @cache
 def _builtin() -> dict[str, str]:
-    """The file of each rule that comes with trtlint, by its id: ``accuracy/ACC102-....md``."""
+    """Return the files of the built-in rules by id: ``accuracy/ACC102-....md``."""
     files = rule_files(builtin_rules())
     return {file.stem.partition("-")[0]: f"{file.parent.name}/{file.name}" for file in files}
 
 
 def rule_page(rule: str) -> str:
-    """Address of the page of a rule, given its id; empty where there is none, and for a rule of your own."""
+    """Return the address of the page of a built-in rule; empty without one."""
     file = _builtin().get(rule)
     if file is None:
         return ""
@@ -62,5 +61,5 @@ def rule_page(rule: str) -> str:
 
 
 def explanation(rule: str) -> str:
-    """Where a rule is explained: its page, else the command; empty for a rule of your own."""
+    """Return the page of a built-in rule, or the command that explains it; else empty."""
     return rule_page(rule) or (f"trtlint rule {rule}" if rule in _builtin() else "")

@@ -1,7 +1,7 @@
-"""The report as GitHub's Markdown, for a comment on a pull request or the summary of a step.
+"""Report as GitHub Markdown, for pull request comments and step summaries.
 
-Names in a model are arbitrary text.  Here they can neither become markup or HTML, nor mention
-anybody, nor become a link: https://github.github.com/gfm/
+Names in a model are arbitrary text. They are escaped, so they cannot become markup, HTML, mentions or
+links: https://github.github.com/gfm/
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from trtlint.report.manual import rule_page
 from trtlint.report.wording import heading, sentences, within
 
 _ROWS = 40
-"""Rows of the table at most."""
+"""Largest number of table rows."""
 _ROOM = 50_000
-"""Characters of the details; GitHub takes 65,536 in a comment."""
+"""Character limit of the details; GitHub allows 65,536 in a comment."""
 _MARKS = frozenset("\\`*_[]<>#|~@&:$!")
 _WWW = re.compile(r"(?i)(?<=www)\.")
 _URL = re.compile(r"https://[A-Za-z0-9._~/#?=&%+,;-]+")
@@ -30,31 +30,31 @@ _TICKS = re.compile(r"`+")
 
 
 def document(run: Run) -> Iterable[str]:
-    """The lines of this format."""
+    """Return the lines of this format."""
     return [dumps(run.overview())]
 
 
 def dumps(overview: Overview) -> str:
-    """The findings: a heading, a table of what and where, and details that unfold."""
+    """Convert the findings to a heading, a table and folded details."""
     return "\n".join(_lines(overview))
 
 
 def text(plain: str) -> str:
-    """Plain text that Markdown shows as it is."""
+    """Escape plain text for Markdown."""
     escaped = "".join(f"&#{ord(char)};" if char in _MARKS else char for char in clean(plain))
-    # The characters alone would still be read as a mention or a reference after rendering.
+    # Without a zero-width space, GitHub still finds mentions and references after rendering.
     escaped = escaped.replace("&#64;", "&#64;&#8203;").replace("&#35;", "&#35;&#8203;")
     return _WWW.sub("&#46;", escaped)
 
 
 def code(plain: str) -> str:
-    """A name as a code span, which can stand in a cell of a table; empty for an empty name."""
+    """Format a name as a code span for a table cell; empty for an empty name."""
     cleaned = clean(plain)
     if not cleaned.strip():
         return ""
     fence = _fence(cleaned, 1)
     pad = " " if cleaned.startswith("`") or cleaned.endswith("`") else ""
-    # In a table a bar ends the cell even within code, and GitHub takes the backslash away again.
+    # In a table a bar ends the cell even within code; GitHub removes the backslash.
     return f"{fence}{pad}{cleaned}{pad}{fence}".replace("|", "\\|")
 
 
@@ -122,7 +122,7 @@ def _table(spots: tuple[Spot, ...]) -> Iterator[str]:
 
 
 def _named(finding: Finding) -> str:
-    """The rule, with a link to its page if it has one."""
+    """Format the rule, with a link to its page if it has one."""
     page = rule_page(finding.rule)
     return f"[{text(heading(finding))}]({page})" if page else text(heading(finding))
 
@@ -132,7 +132,7 @@ def _severity(spot: Spot) -> str:
 
 
 def _details(spots: Iterable[Spot]) -> Iterator[str]:
-    """Details of each rule's gravest finding, then of the others, as far as they have room."""
+    """Yield details of the first finding of each rule, then of the others, up to the limit."""
     seen: set[str] = set()
     first: list[Spot] = []
     others: list[Spot] = []
@@ -150,7 +150,7 @@ def _details(spots: Iterable[Spot]) -> Iterator[str]:
         yield block
     if left:
         yield ""
-        yield f"Details of {plural(left, 'finding')} had no room here."
+        yield f"Details of {plural(left, 'finding')} are omitted."
 
 
 def _detail(spot: Spot) -> Iterator[str]:
@@ -173,6 +173,6 @@ def _detail(spot: Spot) -> Iterator[str]:
 
 
 def _linked(sentence: str) -> str:
-    """A sentence in which only a rule's own reference is a link."""
+    """Escape a sentence, and keep a reference of the rule as a link."""
     url = sentence.removeprefix("See ")
     return f"See <{url}>" if url != sentence and _URL.fullmatch(url) else text(sentence)

@@ -1,4 +1,4 @@
-"""The report on a measurement in a terminal: the error, the worst tensors, what to keep in FP32, and how."""
+"""Report of a measurement on a terminal: errors, ranges, and nodes to keep in FP32."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _BAR = 16
 _NAME = 48
 """Cells of a node's name."""
 _KEPT = 12
-"""Nodes to keep that are listed."""
+"""Largest number of listed nodes to keep."""
 
 
 class MeasureReport:
-    """Writes the report of a measurement.
+    """Text report of a measurement.
 
     Args:
-        file: where to write.
-        width: cells of a line; the terminal's if not given, endless lines where there is none.
+        file: the stream to write to.
+        width: cells of a line; by default the width of the terminal, or unlimited without one.
     """
 
     def __init__(self, file: TextIO, *, width: int | None = None) -> None:
@@ -50,22 +50,22 @@ class MeasureReport:
         self._width = self._console.width if width is not None or file.isatty() else None
 
     def figures(self, found: Measurement, sources: Mapping[str, str]) -> None:
-        """Write what was measured.
+        """Write the figures.
 
         Args:
             found: the measurement.
-            sources: by node, the line of code that it came from.
+            sources: source lines by node.
         """
         for lines in (self._head(found), self._outputs(found), self._sites(found, sources)):
             self._lines(lines)
 
     def advice(self, found: Measurement, advice: Sequence[Advice], written: str | None) -> None:
-        """Write what to do about it, and what the measurement says nothing of.
+        """Write the advice and the limits of the measurement.
 
         Args:
             found: the measurement.
-            advice: what to do.
-            written: the file that holds the measurement as JSON, None for none.
+            advice: the advice.
+            written: the JSON file of the measurement; None without a file.
         """
         for lines in (self._kept(found), self._advice(advice, written), self._limits(found)):
             self._lines(lines)
@@ -79,12 +79,12 @@ class MeasureReport:
 
     def _head(self, found: Measurement) -> Iterator[Text]:
         label = _format(found).label
-        of = f" of {', '.join(found.files)}" if found.files else ", made up"
+        of = f" of {', '.join(found.files)}" if found.files else ", generated"
         yield Text.assemble(
             (clean(found.path), "bold"), f": {label} on {plural(found.batches, 'batch')}{clean(of)}"
         )
         if not found.files:
-            text = "the inputs were made up and prove little: measure with real ones, --inputs batch.npz"
+            text = "the inputs are generated and prove little; measure with real ones: --inputs batch.npz"
             yield from self._hung("warning: ", text, "yellow")
         yield Text()
 
@@ -93,17 +93,17 @@ class MeasureReport:
             return
         label = _format(found).label
         if found.verdict is not None:
-            words = Text(verdict_words(found), style=f"bold {STYLES[found.verdict]}")
-            yield from hang(Text(f"{label}: ", style="bold"), words, self._width)
+            summary = Text(verdict_words(found), style=f"bold {STYLES[found.verdict]}")
+            yield from hang(Text(f"{label}: ", style="bold"), summary, self._width)
         for output in found.outputs:
-            verdict, said = _verdict(output, found.bound, label)
+            verdict, words = _verdict(output, found.bound, label)
             line = Text.assemble("output ", (clean(output.name), "bold"), ": ")
-            line.append(said, STYLES[verdict])
+            line.append(words, STYLES[verdict])
             yield line
         yield from self._ways(found)
         yield from self._types(found)
         if _harmless(found):
-            text = "what leaves the range does no harm: the outputs are good all the same"
+            text = "values leave the range, but all outputs are within tolerance"
             yield from self._hung("note: ", text)
         yield Text()
 
@@ -156,7 +156,7 @@ class MeasureReport:
             return
         label = _format(found).label
         if kept.error is None or not kept.verified:
-            text = "no set of nodes was found that makes the outputs good with the rest in " + label
+            text = "no set of nodes in FP32 brings the outputs within tolerance with the rest in " + label
             yield from self._hung("keep in FP32: ", text, "red")
             yield Text()
             return
@@ -175,17 +175,17 @@ class MeasureReport:
         if len(kept.nodes) > _KEPT:
             yield Text(f"  and {len(kept.nodes) - _KEPT} more, all of them in the JSON (--output)")
         if margin:
-            text = "without any one of the nodes kept for margin the error is still under the bound"
+            text = "nodes for margin: without any one of them, the error stays under the bound"
             yield from self._hung("note: ", text)
         if not kept.complete:
-            yield from self._hung("note: ", "the search reached its limit; --thorough goes on")
+            yield from self._hung("note: ", "the search reached its limit; use --thorough to continue")
         yield Text()
 
     def _advice(self, advice: Sequence[Advice], written: str | None) -> Iterator[Text]:
         for each in advice:
             yield from self._hung("= help: ", each.text)
             if each.command:
-                # On a line of its own and never broken, so that it can be copied.
+                # A separate unbroken line, to copy.
                 yield Text(f"  {clean(each.command)}", style="cyan")
         if advice:
             yield Text()
@@ -198,7 +198,7 @@ class MeasureReport:
 
 
 def bar(greatest: float, format_: Format) -> str:
-    """How many powers of two are left to the end of the range, as a bar; ``!`` for each beyond.
+    """Return a bar of the powers of two left to the end of the range; ``!`` for each beyond.
 
     >>> from trtlint.measurement.formats import FP16
     >>> bar(65504 / 8, FP16)

@@ -1,4 +1,4 @@
-"""What to do with nodes that must stay in FP32, by version, ready to paste.
+"""Advice on nodes that must stay in FP32, with commands for each version.
 
 https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html (trtexec)
 https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy (--layer-precisions)
@@ -21,11 +21,11 @@ _WEAK = "<11.0"
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do.
+    """Advice on a measurement.
 
     Attributes:
-        text: in words.
-        command: the command line, empty for none.
+        text: the advice.
+        command: the command line; empty without one.
     """
 
     text: str
@@ -35,13 +35,13 @@ class Advice:
 def advice(
     found: Measurement, targets: Sequence[Target], layers: Mapping[str, str], ranges: str | None = None
 ) -> list[Advice]:
-    """What to do about a measurement on these targets.
+    """Return the advice on a measurement for these targets.
 
     Args:
         found: the measurement.
-        targets: what the model is built for.
-        layers: by path of a node, the name of its layer, where that is another.
-        ranges: the file that the measurement is kept in; None for none.
+        targets: the targets of the build.
+        layers: layer names by node path, for nodes with another layer name.
+        ranges: the file of the measurement; None without a file.
     """
     if FORMATS[found.type].operands_only and found.verdict == "broken":
         return [_without_tf32(found)]
@@ -64,7 +64,7 @@ def advice(
 
 
 def misfit(kept: Kept) -> str:
-    """Why a narrow type does not fit a model."""
+    """Return the reason why a narrow type does not fit a model."""
     nodes = f"{len(kept.nodes):,} of its {kept.computing:,} nodes"
     products = f"{kept.kept_products:,} of its {kept.products:,} matrix products and convolutions"
     both = f"{nodes}, and {products}," if kept.products else nodes
@@ -78,7 +78,7 @@ def _without_tf32(found: Measurement) -> Advice:
 
 
 def _without(found: Measurement) -> Iterator[Advice]:
-    """What to do where a narrow type does not fit the model."""
+    """Yield the advice for a narrow type that does not fit the model."""
     label = found.type.upper()
     if found.typed:
         yield Advice(f"export the model in FP32: its own types are {label}")
@@ -94,7 +94,7 @@ def _brain(found: Measurement, what: str) -> Advice:
 
 
 def _may_be(target: Target, *, weak: bool) -> bool:
-    """Whether a target is, or may be, of the versions whose builder chooses the precision itself."""
+    """Check whether the builder of a target chooses, or may choose, the precision itself."""
     if target.product != "tensorrt":
         return not weak
     older = target.matches(_WEAK, target.product)
@@ -121,9 +121,9 @@ def _with_casts(found: Measurement, ranges: str | None) -> Advice:
     if found.typed:
         file = shlex.quote(ranges or "ranges.json")
         first = "" if ranges else f"{_again(found)} -o {file}; "
-        text = "the file's own types count: put Casts to FP32 and back around these nodes with"
+        text = "the model already has 16-bit types; to run these nodes in FP32"
         return Advice(text, f"{first}trtlint fix {shlex.quote(found.path)} --ranges {file}")
-    text = "from TensorRT 11 on the types in the model count: convert it, which finds such nodes by itself"
+    text = "TensorRT 11 uses the types in the model; convert it, which finds these nodes automatically"
     return Advice(text, conversion(found))
 
 
@@ -141,21 +141,25 @@ def _again(found: Measurement) -> str:
 
 
 def to_keep(found: Measurement) -> tuple[str, ...]:
-    """The operators that were measured to need FP32.
+    """Return the nodes that need FP32 by a measurement.
 
     Raises:
-        MeasurementError: it names none that Casts can keep there.
+        MeasurementError: Casts cannot keep the nodes in FP32, or the measurement has none.
     """
     if FORMATS[found.type].operands_only:
-        raise MeasurementError("measured in TF32, which no Casts turn off: build with --noTF32")
+        raise MeasurementError("measured in TF32, which Casts cannot turn off; build with --noTF32")
     if not found.rehearsed:
-        raise MeasurementError("measured with --no-rehearse, which finds nothing to keep in FP32")
+        raise MeasurementError(
+            "measured with --no-rehearse, which finds no nodes to keep; measure again without it"
+        )
     nodes = () if found.kept is None else found.kept.nodes
     if found.kept is not None and found.kept.verified and not found.fits:
         raise MeasurementError(f"{found.type.upper()} does not fit this model: {misfit(found.kept)}")
     if not found.typed:
-        how = f"trtlint convert keeps operators there: {conversion(found)}"
-        raise MeasurementError(f"its floats are FP32 already; {how}")
+        how = f"trtlint convert keeps nodes in FP32: {conversion(found)}"
+        raise MeasurementError(f"the model is already FP32; {how}")
     if found.kept is not None and not found.kept.verified:
-        raise MeasurementError("measured, and no operators were found that are enough to keep in FP32")
+        raise MeasurementError(
+            "the search found no set of nodes to keep in FP32; measure again with --thorough"
+        )
     return nodes

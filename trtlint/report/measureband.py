@@ -1,4 +1,4 @@
-"""The band of a measurement in words: what each way of computing gives, and what follows from it."""
+"""Texts about the error band of a measurement."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _WAYS: dict[Way, str] = {
 
 @dataclass(frozen=True, slots=True)
 class WayLine:
-    """One way of computing.
+    """Error of one rounding model.
 
     Attributes:
-        name: what rounds in it.
-        error: the worst error of an output, ``not finite`` where it has no number.
+        name: the operators that round.
+        error: the worst error of an output, or ``not finite``.
         verdict: ``fine`` or ``broken``.
     """
 
@@ -40,12 +40,12 @@ class WayLine:
 
 @dataclass(frozen=True, slots=True)
 class TypeLine:
-    """One narrow type.
+    """Errors of one narrow type.
 
     Attributes:
         label: its name.
-        errors: the worst error of an output in each way.
-        verdict: what follows from them.
+        errors: the worst error of an output in each rounding model.
+        verdict: the verdict on the errors.
     """
 
     label: str
@@ -54,12 +54,12 @@ class TypeLine:
 
 
 def error_words(error: float | None) -> str:
-    """An error in words."""
+    """Format an error."""
     return "not finite" if error is None else f"{error:.2g}"
 
 
 def band_words(errors: Iterable[float | None]) -> str:
-    """The span of several errors: ``0.00037 to 0.41``."""
+    """Format the span of errors, such as ``0.00037 to 0.41``."""
     found = list(errors)
     finite = [error for error in found if error is not None]
     if not finite:
@@ -69,11 +69,11 @@ def band_words(errors: Iterable[float | None]) -> str:
 
 
 def way_lines(found: Measurement) -> list[WayLine]:
-    """Each way with its error, where they differ; those of a build whose layers are known come last."""
+    """Return the error of each rounding model; those of a known build come last."""
     if found.error is None or FORMATS[found.type].operands_only:
         return []
     pairs = [(name, found.error.of(way)) for way, name in _WAYS.items()]
-    if found.type != "fp16":  # no other type has accumulators of its own
+    if found.type != "fp16":  # only FP16 has narrow accumulators
         pairs.pop()
     if found.build is not None:
         layers = f"{found.build.layers:,} layers of {found.build.source}"
@@ -84,7 +84,7 @@ def way_lines(found: Measurement) -> list[WayLine]:
 
 
 def verdict_words(found: Measurement) -> str:
-    """The verdict with what it depends on."""
+    """Return the verdict and the reason for it."""
     verdict = found.verdict
     if verdict is None:
         return ""
@@ -92,23 +92,23 @@ def verdict_words(found: Measurement) -> str:
         by = f" in {found.build.source}" if found.build is not None else ""
         return WORDS[verdict] + by
     if found.build is not None:
-        return f"{WORDS[verdict]}: {found.build.source} does not say whether products accumulate in FP16"
+        return f"{WORDS[verdict]}: {found.build.source} does not show whether products accumulate in FP16"
     band = found.error
     return f"{WORDS[verdict]}: {_reason(band, found.bound)}" if band is not None else WORDS[verdict]
 
 
 def _reason(band: Band, bound: float) -> str:
-    """What decides."""
+    """Return the property of the build that decides."""
     good = {way for way in _WAYS if verdict_of([band.of(way)], bound) == "fine"}
     if "rounded" in good and "accumulated" not in good:
-        return "kernels that accumulate in FP16 spoil it, others do not"
+        return "kernels that accumulate in FP16 exceed the bound, others do not"
     if "fused" in good:
-        return "it is good where the builder fuses what is between products, else not"
-    return "fused kernels spoil it, others do not"
+        return "within tolerance only if the builder fuses the operators between products"
+    return "fused kernels exceed the bound, others do not"
 
 
 def type_lines(found: Measurement) -> list[TypeLine]:
-    """Each type with its errors, where all were asked for."""
+    """Return the errors of each type; empty unless all types were measured."""
     if not found.types or found.error is None or found.verdict is None:
         return []
     pairs = [(found.type, found.error), *((each.type, each.error) for each in found.types)]
@@ -119,6 +119,6 @@ def type_lines(found: Measurement) -> list[TypeLine]:
 
 
 def bearing(lines: Iterable[TypeLine]) -> str:
-    """Which types the model bears."""
+    """List the types within tolerance."""
     good = [line.label for line in lines if line.verdict == "fine"]
-    return f"the model bears {', '.join(good)}" if good else "the model bears none of these types"
+    return f"types within tolerance: {', '.join(good)}" if good else "none of these types is within tolerance"

@@ -1,4 +1,4 @@
-"""A measurement as one HTML page: the verdict, the band, the ranges as a chart, the nodes to keep."""
+"""Report of a measurement as one HTML page: verdict, errors, ranges, and nodes to keep."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from trtlint.report.page.shell import shell
 from trtlint.report.page.tables import table
 
 _SITES = 24
-"""Tensors of the chart."""
+"""Largest number of tensors in the chart."""
 _OUTPUTS = 50
-"""Outputs that are listed."""
+"""Largest number of listed outputs."""
 _KEPT = 60
-"""Nodes to keep that are listed."""
+"""Largest number of listed nodes to keep."""
 _LONGEST = 160
-"""Characters of a name."""
+"""Character limit of a name."""
 _POWERS = 16
 """Powers of two of the chart on each side of the end of the range."""
 _CELL, _HEIGHT = 7.0, 12.0
@@ -49,12 +49,12 @@ _COLOURS: Mapping[Verdict, Colour] = {"fine": "good", "broken": "error", "depend
 
 
 def page(found: Measurement, model: Model, advice: Sequence[Advice] = ()) -> Iterator[str]:
-    """The lines of the page.
+    """Return the lines of the page.
 
     Args:
         found: the measurement.
-        model: the model that it is of.
-        advice: what to do about it.
+        model: the measured model.
+        advice: advice on the measurement.
     """
     name = clipped(found.path, 300)
     header = [
@@ -66,7 +66,7 @@ def page(found: Measurement, model: Model, advice: Sequence[Advice] = ()) -> Ite
 
 
 def _head(found: Measurement) -> str:
-    return verdict_words(found) if found.verdict is not None else "outputs were not rehearsed"
+    return verdict_words(found) if found.verdict is not None else "outputs were not simulated"
 
 
 def _main(found: Measurement, model: Model, advice: Sequence[Advice]) -> Iterator[Markup]:
@@ -86,13 +86,11 @@ def _section(title: str, content: Iterable[Markup]) -> Iterator[Markup]:
 def _errors(found: Measurement) -> Iterator[Markup]:
     lines = way_lines(found)
     if lines:
-        yield tag(
-            "p", f"The worst error of an output in each way of computing; the bound is {found.bound:g}."
-        )
+        yield tag("p", f"The worst error of an output for each rounding model; the bound is {found.bound:g}.")
         rows: list[list[Content]] = [
             [line.name, _coloured(line.error, line.verdict), WORDS[line.verdict]] for line in lines
         ]
-        yield _table(["Way of computing", "Error", "Verdict"], rows)
+        yield _table(["Rounding", "Error", "Verdict"], rows)
     outputs = found.outputs[:_OUTPUTS]
     if outputs and found.rehearsed:
         listed: list[list[Content]] = [
@@ -134,8 +132,8 @@ def _ranges(found: Measurement) -> Iterator[Markup]:
         return
     yield tag(
         "p",
-        f"The tensors closest to the end of {format_.label}, {figure(format_.largest)}, which is the line in"
-        " the middle. A bar to its left shows the powers of two left, one to its right those beyond.",
+        f"Tensors closest to the largest value of {format_.label}, {figure(format_.largest)} (middle line)."
+        " A bar to the left shows the powers of two left. A bar to the right shows the excess.",
     )
     rows: list[list[Content]] = [
         [
@@ -151,7 +149,7 @@ def _ranges(found: Measurement) -> Iterator[Markup]:
 
 
 def _bar(site: Site, format_: Format) -> Markup:
-    """The powers of two between a tensor and the end of the range, as a picture."""
+    """Draw the powers of two between a tensor and the end of the range."""
     powers = max(-_POWERS, min(_POWERS, math.log2(site.greatest / format_.largest)))
     middle = _POWERS * _CELL
     width = max(1.0, abs(powers) * _CELL)
@@ -181,7 +179,9 @@ def _kept(found: Measurement, model: Model, advice: Sequence[Advice]) -> Iterato
     if kept is None:
         return
     if kept.error is None or not kept.verified:
-        yield tag("p", "No set of nodes was found that makes the outputs good with the rest in this type.")
+        yield tag(
+            "p", "No set of nodes in FP32 brings the outputs within tolerance with the rest in this type."
+        )
         return
     if not kept.fits:
         yield tag("p", f"{FORMATS[found.type].label} does not fit this model: {misfit(kept)}.")
@@ -206,7 +206,7 @@ def _kept(found: Measurement, model: Model, advice: Sequence[Advice]) -> Iterato
 
 
 def _drawn(found: Measurement, kept: Kept, model: Model) -> Iterator[Markup]:
-    """The nodes to keep among their neighbours."""
+    """Draw the nodes to keep among their neighbours."""
     behind = Behind(Facts(model, evidence=(RangeEvidence(found),)))
     wanted, margin = frozenset(kept.nodes), frozenset(kept.margin)
     rows = [
@@ -223,7 +223,7 @@ def _drawn(found: Measurement, kept: Kept, model: Model) -> Iterator[Markup]:
     drawing = block(rows, behind)
     if drawing is None:
         return
-    caption = "The nodes to keep in FP32, and what feeds and reads them"
+    caption = "The nodes to keep in FP32, with their producers and readers"
     left = f"; {plural(drawing.left, 'more node')} are not drawn" if drawing.left else ""
     yield tag(
         "figure",

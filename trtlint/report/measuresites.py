@@ -1,4 +1,4 @@
-"""The tensors of a measurement that matter most, and what is to say of each."""
+"""The most important tensors of a measurement, with a remark on each."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from trtlint.measurement.formats import Format
 from trtlint.measurement.measurement import Measurement, Site
 
 WORST = 5
-"""Tensors that are shown."""
+"""Largest number of shown tensors."""
 
 
 def worst_sites(found: Measurement, most: int = WORST) -> list[Site]:
-    """The tensors that leave the range, or come closest to its end, where that begins first."""
+    """Return the tensors that leave the range or come closest to its end, origins first."""
     computed = [
         site for site in found.sites if site.node and site.narrow and not site.constant and site.greatest > 0
     ]
@@ -21,7 +21,7 @@ def worst_sites(found: Measurement, most: int = WORST) -> list[Site]:
 
 
 def remark(site: Site, format_: Format) -> str:
-    """How far a tensor is from the end of the range, and where that is left."""
+    """Describe the distance of a tensor from the end of the range."""
     parts = []
     inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)
     if inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0):

@@ -1,7 +1,7 @@
-"""Findings as node data for Model Explorer, which colours the nodes that have some.
+"""Findings as node data for Model Explorer, which colours nodes with findings.
 
-The form: https://github.com/google-ai-edge/model-explorer/wiki/2.-User-Guide#custom-node-data
-What graphs and nodes of an ONNX model are called there is the choice of its adapter:
+The format: https://github.com/google-ai-edge/model-explorer/wiki/2.-User-Guide#custom-node-data
+The ONNX adapter chooses the names of graphs and nodes:
 https://github.com/justinchuby/model-explorer-onnx
 """
 
@@ -18,11 +18,11 @@ from trtlint.report.overlay import overlay
 from trtlint.report.page.picture import COLOURS
 
 NAMELESS = "<main>"
-"""What the adapter calls a graph without a name."""
+"""Name of the adapter for a graph without a name."""
 
 
 def document(run: Run) -> Iterable[str]:
-    """The lines of this format."""
+    """Return the lines of this format."""
     found = overlay(run)
     main = (found.behind.facts.model.graph.name if found.behind is not None else "") or NAMELESS
     graphs: dict[str, dict[str, Any]] = {main: {}}
@@ -32,12 +32,12 @@ def document(run: Run) -> Iterable[str]:
             "bgColor": COLOURS[spotted.severity],
             "textColor": "#ffffff",
         }
-        # Nodes of a branch are shown in the graph around it, by their paths; a loop's body is a graph itself.
+        # Nodes of a branch appear in the outer graph, by path. The body of a loop is a separate graph.
         graphs[main][spotted.path] = data
         if spotted.node is not None and spotted.node.scope:
             name = text(spotted.node.proto.name)
             graphs.setdefault(spotted.node.scope, {})[name] = data
-    # Data without a node have no place in this form; the name is what the viewer shows above them.
+    # The format has no place for data without a node, so caveats go into the name, which the viewer shows.
     title = "; ".join(["trtlint", *(clean(caveat.message) for caveat in found.caveats)])
     document = {graph: {"name": title, "results": results} for graph, results in graphs.items()}
     return [json.dumps(document, indent=1)]

@@ -1,4 +1,4 @@
-"""Names of nodes and modules: what tells them apart, and what they have in common."""
+"""Short forms and patterns of node and module names."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import PurePath
 
 
 def last_component(name: str) -> str:
-    """The part of a node path that tells it from its neighbours: ``Mul`` of ``/attn/Mul``."""
+    """Return the last part of a node path: ``Mul`` of ``/attn/Mul``."""
     return name.rstrip("/").rpartition("/")[2] or name
 
 
 def line_of(path: str, name: str) -> str:
-    """The line that a name stands for if it is one of the file itself, a log; else empty.
+    """Return the line number in a name such as ``build.log:3116``; empty for other names.
 
     >>> line_of("logs/build.log", "build.log:3116"), line_of("vit.onnx", "blocks.0")
     ('3116', '')
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def collapse(names: Iterable[str]) -> list[str]:
-    """Names with the numbers in which they differ written as ``*``, in the order of their first.
+    """Merge names that differ only in numbers into patterns with ``*``, in order.
 
     >>> collapse(["blocks.0.attn1", "blocks.1.attn1", "head"])
     ['blocks.*.attn1', 'head']

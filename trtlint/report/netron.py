@@ -1,7 +1,7 @@
-"""Findings as an attachment for Netron, which shows them where a node is looked at.
+"""Findings as an attachment for Netron, which shows them at the selected node.
 
-Netron has no description of this form; its source reads it, and takes files whose name ends in ``.json``
-that are opened while the model is open:
+Netron does not document the format. Its source reads it from a ``.json`` file that the user opens while the
+model is open:
 https://github.com/lutzroeder/netron/blob/main/source/view.js
 """
 
@@ -22,15 +22,15 @@ from trtlint.report.overlay import Overlay, Spotted, overlay
 from trtlint.report.partition import partition_in
 
 SIGNATURE = "netron:attachment"
-"""What a file begins with that Netron takes for an attachment."""
+"""Signature of an attachment file."""
 _WIDTH = 70
-"""Characters of a line, which Netron does not wrap."""
+"""Characters of a line; Netron does not wrap lines."""
 _MOST_METRICS = 50_000
-"""Times and ranges told at most."""
+"""Largest number of times and ranges."""
 
 
 def document(run: Run) -> Iterable[str]:
-    """The lines of this format."""
+    """Return the lines of this format."""
     found = overlay(run)
     attachment = {
         "signature": SIGNATURE,
@@ -54,17 +54,17 @@ def _graph(found: Overlay) -> Iterator[dict[str, Any]]:
 
 def _entries(spotted: Spotted) -> Iterator[dict[str, Any]]:
     kind, target = _target(spotted)
-    said: dict[str, list[str]] = {}
+    remarks: dict[str, list[str]] = {}
     for remark in spotted.remarks:
         finding = remark.finding
-        said.setdefault(f"{finding.severity} {finding.rule}", []).append(remark.text)
-    for name, texts in said.items():
+        remarks.setdefault(f"{finding.severity} {finding.rule}", []).append(remark.text)
+    for name, texts in remarks.items():
         lines = (line for words in dict.fromkeys(texts) for line in words.splitlines())
         yield _entry(kind, target, name, "\n".join(fill(line, _WIDTH) for line in lines))
 
 
 def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
-    """The part of each node in ONNX Runtime, or the reason why the node is in none."""
+    """Yield the part of each node in ONNX Runtime, or the reason why it has none."""
     found = partition_in(report)
     if found is None:
         return
@@ -76,7 +76,7 @@ def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
 
 
 def _target(spotted: Spotted) -> tuple[str, str]:
-    """What Netron knows a node by: its name, or for a nameless one what it computes."""
+    """Return the key of a node in Netron: its name, or its output for a nameless node."""
     node = spotted.node
     if node is None:
         return "node", spotted.path
@@ -85,7 +85,7 @@ def _target(spotted: Spotted) -> tuple[str, str]:
 
 
 def _metrics(found: Overlay) -> Iterator[dict[str, Any]]:
-    """The times of nodes, and the ranges of what they compute, where they were measured."""
+    """Yield the measured times of nodes and ranges of tensors."""
     if found.behind is None:
         return
     for node, ms in found.behind.times.items():

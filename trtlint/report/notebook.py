@@ -1,4 +1,4 @@
-"""The report as a notebook shows it: the HTML page in a frame of its own."""
+"""Report in a notebook: the HTML page in a frame."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from trtlint.report.formats import Run, Style
 from trtlint.target.target import Target
 
 _HEIGHT = 640
-"""Pixels of the frame; what is longer is scrolled."""
+"""Height of the frame in pixels; longer pages scroll."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotebookReport(Report):
-    """A report that a notebook shows as cards."""
+    """Report that a notebook shows as cards."""
 
     def _repr_html_(self) -> str:
-        """The HTML page of the report, in a frame that keeps its style from the notebook's.
+        """Return the HTML page in a frame that isolates its style from the notebook.
 
         https://ipython.readthedocs.io/en/stable/config/integrating.html#custom-methods
         """
@@ -37,7 +37,7 @@ class NotebookReport(Report):
 
 
 def _facts_of(path: str) -> Facts | None:
-    """The facts of a model on this machine, which is read anew; None where it cannot be read."""
+    """Read a local model again and return its facts; None if it cannot be read."""
     if not Path(path).is_file():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Where a run writes its findings, and in which formats: several from one run."""
+"""Outputs of a run: formats and their files."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A format, and the file that it goes to; None is standard output."""
+    """Format and its file; None is standard output."""
 
     format: str
     file: Path | None = None
 
 
 class OutputError(SettingError):
-    """An output that cannot be: an unknown format, a file that must stay, two on one file."""
+    """Invalid output: an unknown format, a protected file, or two outputs to one file."""
 
 
 def parse(words: Iterable[str], format: str | None, *, quiet: bool = False) -> list[Output]:
-    """The outputs of a command line.
+    """Return the outputs of a command line.
 
     Args:
         words: values of ``--output``: ``FORMAT`` or ``FORMAT:FILE``.
         format: the value of ``--format``, None if not given.
-        quiet: write nothing to standard output that was not asked for.
+        quiet: whether to write only requested outputs to standard output.
 
     Returns:
-        At most one of them on standard output: what was asked for there, else the full text.
+        The outputs, at most one on standard output: the requested one, else the full text.
 
     Raises:
         OutputError: a value cannot be used.
@@ -64,7 +64,7 @@ def parse(words: Iterable[str], format: str | None, *, quiet: bool = False) -> l
         raise OutputError("two outputs go to standard output; give all but one a file: FORMAT:FILE")
     for output, file in zip(outputs, files, strict=True):
         if file is not None and files.count(file) > 1:
-            raise OutputError(f"two outputs go to {output.file}")
+            raise OutputError(f"two outputs go to {output.file}; use different files")
     if None not in files and not (outputs and quiet):
         outputs.insert(0, Output("full"))
     return outputs
@@ -90,25 +90,25 @@ def _identity(file: Path | None) -> str | None:
 
 
 def _require_overlay(output: Output, files: int) -> None:
-    """Refuse an overlay that no viewer would open, or that is for several models.
+    """Refuse an overlay for several models, or with a file name that no viewer opens.
 
     Raises:
-        OutputError: why.
+        OutputError: the overlay is refused.
     """
     if files > 1:
-        raise OutputError(f"{output.format} is for one model, and {files} are given")
+        raise OutputError(f"{output.format} is for one model, but {files} are given")
     if output.file is not None and output.file.suffix.lower() != ".json":
-        raise OutputError(f"{output.format} to {output.file}: its viewer opens files that end in .json")
+        raise OutputError(f"{output.file}: {output.format} needs a file name that ends in .json")
 
 
 class Outputs:
-    """Writes the reports of a run to all its outputs.
+    """Writer of the reports of a run to all its outputs.
 
-    Text goes to standard output file by file, as models are linted; everything else is written at
-    the end, so that a run that is stopped leaves no half document.
+    Text goes to standard output file by file. All other outputs are written at the end, so an interrupted
+    run leaves no partial document.
 
     Raises:
-        OutputError: a file cannot be written, or lies where something must stay.
+        OutputError: a file cannot be written, or is protected.
         OSError: from :meth:`close`, for the same reasons.
     """
 
@@ -134,9 +134,9 @@ class Outputs:
                 self._buffers.append((output, buffer))
                 file = buffer
             elif output.format in BINARY:
-                raise OutputError(f"{output.format} is no text: give it a file, {output.format}:FILE")
+                raise OutputError(f"{output.format} is binary; write it to a file: {output.format}:FILE")
             elif style.statistics and output.format != "summary":
-                # The counts must not spoil a document that a program reads from standard output.
+                # The counts must not corrupt a document on standard output.
                 from trtlint.report.summary import SummaryWriter
 
                 counts = stdout if output.format in STREAMED else sys.stderr
@@ -154,11 +154,11 @@ class Outputs:
             raise OutputError(str(error)) from None
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
-        """Take the reports of one file, one for each target.
+        """Add the reports of one file, one for each target.
 
         Args:
-            models: with sources located.
-            fails: which of their findings give exit code 1.
+            models: the reports, with located sources.
+            fails: checks whether a finding gives exit code 1.
         """
         self._protected += [
             Path(model.path).parent / name for model in models[:1] for name in model.data_files
@@ -167,10 +167,10 @@ class Outputs:
             writer.add(models, fails)
 
     def close(self, notes: Sequence[str] = ()) -> None:
-        """Write what is left.
+        """Write the rest.
 
         Args:
-            notes: what concerns the run and no single model.
+            notes: notes about the whole run.
         """
         for writer in self._writers:
             writer.close(notes)

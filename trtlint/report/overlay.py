@@ -1,4 +1,4 @@
-"""Findings by node, as viewers of graphs take them: what lies over the picture of one model."""
+"""Findings by node, for overlays in graph viewers."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
     from trtlint.report.formats import Run
 
 _MOST_NODES = 10_000
-"""Nodes with findings that are told of."""
+"""Largest number of nodes with findings."""
 _MOST_SITES = 50_000
-"""Sites of one finding that are looked at."""
+"""Largest number of sites read from one finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What a finding says of one node."""
+    """Remark of a finding on one node."""
 
     finding: Finding
     label: str
-    """Why the node is marked, empty where the block is meant as a whole."""
+    """Reason for marking the node; empty if the finding is about the whole block."""
 
     @property
     def text(self) -> str:
-        """The sentences for who looks at the node."""
+        """The text at the node: label, message and advice."""
         finding = self.finding
-        said = [self.label, finding.message, *(f"Help: {words}" for words in finding.advice)]
-        return "\n".join(clean(words) for words in said if words)
+        lines = [self.label, finding.message, *(f"Help: {words}" for words in finding.advice)]
+        return "\n".join(clean(line) for line in lines if line)
 
 
 @dataclass(slots=True)
 class Spotted:
-    """A node with findings.
+    """Node with findings.
 
     Attributes:
         path: its path.
-        node: the node; None where the model is not to be had.
-        remarks: what is said of it, the gravest first.
+        node: the node; None without a readable model.
+        remarks: the remarks, the most severe first.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Spotted:
 
     @property
     def severity(self) -> Severity:
-        """The gravest of its findings."""
+        """The highest severity of its findings."""
         return self.remarks[0].finding.severity
 
     @property
@@ -67,14 +67,14 @@ class Spotted:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """What is known of a model by node.
+    """Findings of a model by node.
 
     Attributes:
-        spotted: the nodes with findings, in the order of the gravest.
-        behind: the model; None where it is not to be had.
-        findings: all findings, the gravest first.
-        target: what it was linted for, in words.
-        caveats: what every format shows of the model.
+        spotted: the nodes with findings, the most severe first.
+        behind: the model; None if it cannot be read.
+        findings: all findings, the most severe first.
+        target: the targets, as text.
+        caveats: the caveats about the model.
     """
 
     spotted: tuple[Spotted, ...]
@@ -85,7 +85,7 @@ class Overlay:
 
 
 def overlay(run: Run) -> Overlay:
-    """What lies over the one model of a run."""
+    """Return the overlay of the only model of a run."""
     reports = run.report.models
     found = [item.finding for item in merge([report.findings for report in reports])]
     if run.style.show_conditional:
@@ -108,6 +108,6 @@ def overlay(run: Run) -> Overlay:
 
 
 def _marked(site: Site) -> Iterator[tuple[Row, str]]:
-    """The culprits of a site with their labels; all of its nodes where none is marked."""
+    """Yield the marked nodes of a site with labels, or all nodes if none is marked."""
     marked = [row for row in site.rows if row.label]
     yield from ((row, row.label) for row in marked or site.rows)

@@ -1,4 +1,4 @@
-"""Rows as Parquet, which tables of millions of them are kept in: https://parquet.apache.org."""
+"""Rows as Parquet, for very large tables: https://parquet.apache.org."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from trtlint.report.rows import NAMES, as_dict, rows
 
 
 def require() -> None:
-    """Refuse the format where the package that writes it is not installed.
+    """Refuse the format if pyarrow is not installed.
 
     Raises:
-        FormatError: it is not.
+        FormatError: pyarrow is not installed.
     """
     from importlib.util import find_spec
 
@@ -22,7 +22,7 @@ def require() -> None:
 
 
 def content(run: Run) -> bytes:
-    """The whole file."""
+    """Return the content of the file."""
     import pyarrow  # an extra
     from pyarrow import parquet
 
@@ -37,9 +37,9 @@ def content(run: Run) -> bytes:
 
 
 def _storable(value: Any) -> Any:
-    """A value with each half of a surrogate pair as an escape.
+    """Escape lone surrogates in a value.
 
-    Python keeps the bytes of a file name that are not UTF-8 as such halves. Parquet cannot hold them:
+    Python decodes bytes of a file name that are not UTF-8 to lone surrogates. Parquet cannot store them:
     https://peps.python.org/pep-0383/
     """
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

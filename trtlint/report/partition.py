@@ -1,4 +1,4 @@
-"""The partition of a model in words, for reports that people read."""
+"""Text about the partition of a model."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 
 
 def partition_in(model: ModelReport) -> Mapping[str, Any] | None:
-    """Return the partition of a report, None where it has none."""
+    """Return the partition of a report; None without one."""
     found = next((each for each in model.evidence if each.kind == "partition"), None)
     return None if found is None else found.data
 
 
 def lines_of(model: ModelReport) -> list[str]:
-    """Return the lines about the partition of a model; none where no provider was named."""
+    """Return the lines about the partition of a model; empty without a provider."""
     found = partition_in(model)
     return [] if found is None else [*_lines(found)]
 
 
 def lines_of_targets(models: Sequence[ModelReport]) -> Iterator[str]:
-    """Yield the lines for the targets of one model; targets with the same parts share theirs."""
+    """Yield the lines for the targets of one model; targets with equal parts share lines."""
     blocks: dict[tuple[str, ...], list[str]] = {}
     for model in models:
         blocks.setdefault(tuple(lines_of(model)), []).append(model.target)
@@ -38,7 +38,7 @@ def lines_of_targets(models: Sequence[ModelReport]) -> Iterator[str]:
 
 
 def headlines(models: Sequence[ModelReport]) -> list[str]:
-    """Return the first line for each target, once for those with the same."""
+    """Return the first line for each target, without repeats."""
     return [*dict.fromkeys(lines[0] for model in models if (lines := lines_of(model)))]
 
 
@@ -66,7 +66,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _splits(found)
     yield from _logged(found)
     for text in found["dropped"][:_MOST_PLACES]:
-        yield f"  given up by the provider: {text}"
+        yield f"  dropped by the provider: {text}"
 
 
 def _listed(parts: list[list[str]]) -> Iterator[str]:
@@ -115,19 +115,19 @@ def _logged(found: Mapping[str, Any]) -> Iterator[str]:
     log = found.get("log")
     if log is None or log["standing"] == "open":
         return
-    said = []
+    counts = []
     if log["parts"] is not None:
-        said.append(plural(log["parts"], "part"))
+        counts.append(plural(log["parts"], "part"))
     if log["left"] is not None:
-        said.append(f"{plural(len(log['left']), 'node')} on other providers")
+        counts.append(f"{plural(len(log['left']), 'node')} on other providers")
     if log["copies"]:
-        said.append(f"{log['copies']} added copies")
+        counts.append(f"{log['copies']} added copies")
     verdict = "as predicted" if log["standing"] == "confirmed" else "which refutes the prediction"
-    yield f"  the log of ONNX Runtime shows {', '.join(said)}, {verdict}"
+    yield f"  the log of ONNX Runtime shows {', '.join(counts)}, {verdict}"
 
 
 def size_words(size: int) -> str:
-    """Return a number of bytes in words.
+    """Format a number of bytes.
 
     >>> size_words(3 << 20)
     '3.0 MB'

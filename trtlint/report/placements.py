@@ -1,4 +1,4 @@
-"""Where each node of a model went in the engine, as a table."""
+"""Table of the nodes of a model and their layers in the engine."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from trtlint.report.escape import clean
 _WIDEST = (40, 20, 56, 9, 44, 10)
 _HEAD = ("node", "operator", "layer", "precision", "format", "ms")
 _NOTE = (
-    "a time is that of the whole layer; (in): a layout operator that another layer has absorbed; "
-    "shape: it computes sizes, outside of the layers; -: no layer names it, as when it was folded or merged"
+    "times are for the whole layer; (in): layout operator absorbed by another layer; "
+    "shape: computes sizes outside the layers; -: no layer names the node, for example after folding"
 )
 
 
 def table(placements: Iterable[Placement]) -> Iterator[str]:
-    """A line for each node; nothing where there are none."""
+    """Yield a line for each node; nothing without nodes."""
     rows = [_row(placement) for placement in placements]
     if not rows:
         return
@@ -46,7 +46,7 @@ def _row(placement: Placement) -> tuple[str, ...]:
 
 
 def _cut(text: str, width: int) -> str:
-    """The text, its middle left out where it is too long: names differ at their ends."""
+    """Shorten a text in the middle, since names differ at their ends."""
     if len(text) <= width:
         return text
     half = (width - 1) // 2

@@ -1,4 +1,4 @@
-"""Which repository and revision was linted, as git tells it, without anything secret."""
+"""Repository and revision of the linted files from git, without secrets."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from trtlint.lean import dataclass
 
 _SECONDS = 10
 _SCP_LIKE = re.compile(r"(?:[^@/:]+@)?(?P<host>[^@/:]{2,}):(?!//)(?P<path>[^\s?#]+)")
-"""``git@host:owner/name.git``; a host has two letters at least, so that ``C:`` is none."""
+"""``git@host:owner/name.git``; a host has at least two letters, so ``C:`` does not match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """A state of a repository.
+    """State of a repository.
 
     Attributes:
         repository: URL without user, password, query and fragment.
         revision: commit in 40 (or 64) hex digits.
-        branch: None where no branch is checked out.
+        branch: None for a detached head.
     """
 
     repository: str
@@ -31,7 +31,7 @@ class Provenance:
 
 
 def provenance(root: Path | None) -> Provenance | None:
-    """The state of the repository at ``root``; None without git, a commit or a remote with a URL."""
+    """Return the state of the repository at ``root``; None without git, a commit or a remote URL."""
     if root is None or not (root / ".git").exists():
         return None
     revision = _git(root, "rev-parse", "--verify", "HEAD")
@@ -47,7 +47,7 @@ def provenance(root: Path | None) -> Provenance | None:
 
 
 def public_url(remote: str) -> str | None:
-    """The URL of a remote without anything that could be a secret; None if it names a local folder.
+    """Return the URL of a remote without secrets; None for a local folder.
 
     >>> public_url("https://x-access-token:abc@github.com/owner/name.git")
     'https://github.com/owner/name.git'
@@ -66,7 +66,7 @@ def public_url(remote: str) -> str | None:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """What a git command prints; None if it fails."""
+    """Run a git command and return its output; None if it fails."""
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
     try:
         done = subprocess.run(

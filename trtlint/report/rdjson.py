@@ -1,4 +1,4 @@
-"""The report in reviewdog's diagnostic format.
+"""Report in the diagnostic format of reviewdog.
 
 https://github.com/reviewdog/reviewdog/tree/master/proto/rdf
 """
@@ -21,17 +21,17 @@ _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 
 
 def document(run: Run) -> Iterable[str]:
-    """The lines of this format."""
+    """Return the lines of this format."""
     return [dumps(run.overview())]
 
 
 def dumps(overview: Overview) -> str:
-    """The findings as a JSON document in ASCII."""
+    """Convert the findings to a JSON document in ASCII."""
     return json.dumps(to_rdjson(overview), indent=2)
 
 
 def to_rdjson(overview: Overview) -> dict[str, Any]:
-    """A ``DiagnosticResult``: a diagnostic for each unreadable file, each caveat, each finding and place."""
+    """Return a ``DiagnosticResult`` with unreadable files, caveats, and findings by place."""
     caveats = (_caveat(model, caveat) for model, caveat in overview.caveats)
     diagnostics = [*map(_problem, overview.problems), *caveats, *map(_diagnostic, overview.spots)]
     return {"source": {"name": "trtlint"}, "diagnostics": diagnostics}

@@ -1,4 +1,4 @@
-"""Short lines for many models: findings that were explained before, and whole models."""
+"""Short lines for many models: repeated findings, and whole models."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from trtlint.report.counts import by_severity
 from trtlint.report.escape import clean
 
 MOST_REFERENCES = 2
-"""References of a finding that are shown where there are several models."""
+"""Largest number of references of a finding in a report on several models."""
 _MOST_RULES = 8
-"""Rules that the line of a model names."""
+"""Largest number of rules in the line of a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The parts of a finding that hold for all models with it."""
+    """Parts of a finding that are equal for all models."""
 
     rule: str
     severity: Severity
@@ -28,16 +28,16 @@ class Explanation:
 
 
 class Explained:
-    """The explanations that a report has given, with their messages."""
+    """Explanations that a report already contains, with their messages."""
 
     def __init__(self) -> None:
         self._messages: dict[Explanation, set[str]] = {}
 
     def again(self, finding: Finding) -> str | None:
-        """Return what a short line adds to the name of the rule: the message, if it is a new one.
+        """Return the text of a short line after the rule name: the message, if it is new.
 
-        None for a finding that is explained in full: the first of its rule, and one about which the
-        evidence says something of its own.
+        None for a finding that needs its full explanation: the first of its rule, or one with its own
+        evidence.
         """
         if _is_own(finding):
             return None
@@ -49,7 +49,7 @@ class Explained:
         return finding.message if new else ""
 
     def joined(self, items: Iterable[MergedFinding]) -> list[MergedFinding]:
-        """Return the findings of one model, those that need one explanation as one with all places."""
+        """Merge the findings of one model that need the same explanation."""
         found: dict[object, MergedFinding] = {}
         for item in items:
             each = item.finding
@@ -67,19 +67,19 @@ def _key(finding: Finding) -> Explanation:
 
 
 def _is_own(finding: Finding) -> bool:
-    """Whether a finding says something that is true of its model alone."""
+    """Check whether a finding has evidence about its model only."""
     return bool(finding.said or finding.includes)
 
 
 def references(finding: Finding) -> Sequence[str]:
-    """Return the first references, and where the others are."""
+    """Return the first references, and the command that lists the others."""
     shown = finding.references[:MOST_REFERENCES]
     more = len(finding.references) - len(shown)
     return (*shown, f"{more} more: trtlint rule {finding.rule}") if more > 1 else finding.references
 
 
 def model_line(path: str, findings: Iterable[Finding]) -> str:
-    """Return the line of one model: ``vit.onnx: 1 error, 2 notes: ACC102, PERF103 × 2``."""
+    """Format the line of a model: ``vit.onnx: 1 error, 2 notes: ACC102, PERF103 × 2``."""
     listed = list(findings)
     severities: Counter[str] = Counter(finding.severity for finding in listed if not finding.depends)
     conditional = sum(bool(finding.depends) for finding in listed)

@@ -1,4 +1,4 @@
-"""Findings as rows, one each and one for a model without any: for tables over many models and scans."""
+"""Findings as table rows, for many models and scans."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ Status = Literal["found", "conditional", "suppressed", "caveat", "clean", "skipp
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A finding of a model for a target, or that there is none.
+    """Finding of a model for a target, or the status of a model without findings.
 
     Attributes:
         model: the file, relative to the repository.
-        revision: what its content was known by; empty where nothing is for sure.
-        target: what it was linted for, in words.
-        status: ``found``; ``conditional`` on what was not said of the target; ``suppressed``; ``caveat``
-            for a sentence that every format shows of the model; and of models without a finding ``clean``,
-            ``skipped`` or ``unreadable``.
-        rule: the rule's id, empty without a finding; so for the next three.
-        name: the rule's name.
+        revision: identity of the file content; empty if unknown.
+        target: the target.
+        status: ``found``, ``conditional`` on unset options, ``suppressed`` or ``caveat``. Models without a
+            finding are ``clean``, ``skipped`` or ``unreadable``.
+        rule: id of the rule; empty without a finding, like the next three.
+        name: name of the rule.
         severity: ``error``, ``warning`` or ``note``.
-        confidence: how sure it is.
-        fingerprint: what names the finding in every revision of the model; empty without one.
-        places: at how many places it is.
-        message: what was found, or why the model could not be linted.
+        confidence: confidence of the finding.
+        fingerprint: identity of the finding across revisions of the model; empty without a finding.
+        places: the number of places.
+        message: the message, or the reason why the model could not be linted.
     """
 
     model: str
@@ -50,22 +49,22 @@ class Row:
 
 
 NAMES = tuple(field.name for field in fields(Row))
-"""The fields of a row, in their order."""
+"""The fields of a row, in order."""
 
 
 def rows(run: Run) -> Iterator[Row]:
-    """The rows of a run, in the order of its models."""
+    """Yield the rows of a run, in the order of its models."""
     for report in run.report.models:
         yield from _of(report, relative(report.path, run.style.root))
 
 
 def document(run: Run) -> Iterable[str]:
-    """The lines of JSON Lines, https://jsonlines.org: an object a row."""
+    """Yield the rows as JSON Lines: https://jsonlines.org."""
     return (json.dumps(as_dict(row)) for row in rows(run))
 
 
 def as_dict(row: Row) -> dict[str, str | int]:
-    """The fields of a row by their names."""
+    """Return the fields of a row by name."""
     return {name: getattr(row, name) for name in NAMES}
 
 

@@ -1,4 +1,4 @@
-"""Rules in the terminal: a table of all, and one explained."""
+"""Rules on a terminal: a table of all rules, and the explanation of one."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from trtlint.report.terminal import console
 
 _NARROWEST_TABLE = 130
 _READABLE = 100
-"""Cells of a line of running text at most."""
+"""Largest line width of running text, in cells."""
 _ENDLESS = 10_000
-"""Cells of a line where the output is not a terminal."""
+"""Line width without a terminal, in cells."""
 
 
 def write_table(rules: Iterable[Rule], file: TextIO) -> None:
-    """One line a rule: id, name, severity, versions, evidence, summary.
+    """Write one line for each rule: id, name, severity, versions, evidence and summary.
 
-    On a terminal too narrow for that, a paragraph a rule.
+    A narrow terminal gets one paragraph for each rule.
     """
     out = console(file, None if file.isatty() else _ENDLESS)
     if out.width < _NARROWEST_TABLE:
@@ -60,7 +60,7 @@ def _write_paragraphs(rules: Iterable[Rule], out: Console) -> None:
 
 
 def _standing(rule: Rule) -> str:
-    """What it rests on, and its status where that is not the usual one."""
+    """Return the evidence of a rule, and its status unless it is stable."""
     return rule.evidence if rule.status == "stable" else f"{rule.evidence}, {rule.status}"
 
 

@@ -1,4 +1,4 @@
-"""How many rules there are of each sort, and the rules as data."""
+"""Counts of rules by property, and rules as JSON."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from trtlint.facts.kinds import ground_of
 from trtlint.report.counts import plural
 
 _OTHER = "other"
-"""What a rule outside of the folders of groups is counted as."""
+"""Group of rules outside the folders of groups."""
 
 
 _LOG = frozenset({"build", "log_message"})
-"""Kinds of facts of a build that its log is enough for; the others are about the layers of its engine."""
+"""Kinds of build facts that come from the log; the others come from the engine layers."""
 
 _GROUNDS = ("model", "command", "log", "layers", "trial", "torch")
 
 
 def ground(rule: Rule) -> str:
-    """What a rule looks at, of the files of a build the log apart from the layers and their times."""
+    """Return the source of facts of a rule, with separate sources for the log and the layers."""
     found = ground_of(rule.find)
     if found != "build":
         return found
@@ -37,11 +37,11 @@ _SORTS: Mapping[str, tuple[Callable[[Rule], str], tuple[str, ...]]] = {
     "status": (lambda rule: rule.status, get_args(Status)),
     "severity": (lambda rule: rule.severity, SEVERITIES),
 }
-"""What rules are counted by: how each is sorted, and the sorts in their order."""
+"""Properties to count rules by: a function of the rule, and the values in order."""
 
 
 def counts(rules: Iterable[Rule]) -> dict[str, dict[str, int]]:
-    """How many rules there are of each sort, also where there are none."""
+    """Count the rules by each property, including zero counts."""
     every = list(rules)
     found: dict[str, dict[str, int]] = {}
     for by, (sort, order) in _SORTS.items():
@@ -51,7 +51,7 @@ def counts(rules: Iterable[Rule]) -> dict[str, dict[str, int]]:
 
 
 def write_statistics(rules: Sequence[Rule], file: TextIO) -> None:
-    """One line for all, then one for each sort."""
+    """Write the total, then the counts by each property."""
     print(plural(len(rules), "rule"), file=file)
     for by, counted in counts(rules).items():
         width = max(map(len, counted))
@@ -61,7 +61,7 @@ def write_statistics(rules: Sequence[Rule], file: TextIO) -> None:
 
 
 def write_json(rules: Sequence[Rule], file: TextIO, *, statistics: bool) -> None:
-    """The counts, or the front matter of each rule without its conditions."""
+    """Write the counts, or the front matter of each rule without its conditions."""
     content: object
     if statistics:
         content = {"rules": len(rules), **{f"by_{by}": counted for by, counted in counts(rules).items()}}

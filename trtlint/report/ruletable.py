@@ -1,4 +1,4 @@
-"""The table of rules and models at the end of a report on several models."""
+"""Table of rules at the end of a report on several models."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 
 _ROWS = 40
-"""Rules that are listed, the gravest and most frequent first."""
+"""Largest number of listed rules, the most severe and frequent first."""
 _NAMED = 3
-"""Models that a row names."""
+"""Largest number of models that a row names."""
 _LETTERS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
@@ -27,7 +27,7 @@ class _Row:
 
 
 class RuleTable:
-    """Counts models and places for each rule."""
+    """Table with the counts of models and places for each rule."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[Severity, str], _Row] = {}
@@ -40,10 +40,10 @@ class RuleTable:
             row.places += max(len(finding.sites), 1)
 
     def lines(self, width: int | None) -> Iterator[Text]:
-        """Return the table, the gravest and most frequent rules first; nothing for no findings.
+        """Yield the table, the most severe and frequent rules first; nothing without findings.
 
         Args:
-            width: cells of a line, None for endless lines.
+            width: cells of a line, None for unlimited lines.
         """
         ranked = sorted(
             self._rows.items(),

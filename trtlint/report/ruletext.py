@@ -1,4 +1,4 @@
-"""What a rule says of itself, in plain words."""
+"""Texts from rules: versions and summary."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _SENTENCE = re.compile(r"(.+?[.:;])(\s|$)", re.DOTALL)
 
 
 def applies(rule: Rule) -> str:
-    """The versions that a rule affects, in words."""
+    """Return the versions that a rule affects, as text."""
     ranges = [(product, rule.applies[product]) for product in PRODUCTS if product in rule.applies]
     return ", ".join(in_words(product, specifier) for product, specifier in ranges)
 
 
 def summary(rule: Rule) -> str:
-    """The summary of a rule, or the first sentence of its documentation if it has none."""
+    """Return the summary of a rule, or the first sentence of its documentation."""
     return rule.summary or _first_sentence(rule)
 
 

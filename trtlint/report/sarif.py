@@ -1,4 +1,4 @@
-"""The report as SARIF 2.1.0, which code scanning services read.
+"""Report as SARIF 2.1.0 for code scanning services.
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
@@ -27,28 +27,28 @@ from trtlint.report.wording import fix_command, full, witnesses
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"
-"""Name of the folder that paths are relative to: the repository."""
+"""Name of the base folder of relative paths: the repository."""
 _PROBLEM_SEVERITY = {"error": "error", "warning": "warning", "note": "recommendation"}
 _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 
 
 def document(run: Run) -> Iterable[str]:
-    """The lines of this format."""
+    """Return the lines of this format."""
     return [dumps(run.overview(), [entry.read() for entry in run.style.rules])]
 
 
 def dumps(overview: Overview, rules: Iterable[Rule]) -> str:
-    """The findings as a SARIF document in ASCII.
+    """Convert the findings to a SARIF document in ASCII.
 
     Args:
-        overview: what was found.
-        rules: the rules that were applied, whether they fired or not.
+        overview: the findings.
+        rules: all applied rules.
     """
     return json.dumps(to_sarif(overview, rules), indent=2)
 
 
 def to_sarif(overview: Overview, rules: Iterable[Rule]) -> dict[str, Any]:
-    """The findings as SARIF data, one run, one result for each finding and place."""
+    """Convert the findings to SARIF data: one run, one result for each finding at a place."""
     listed = sorted(rules, key=lambda rule: rule.id)
     indexes = {rule.id: index for index, rule in enumerate(listed)}
     driver: dict[str, Any] = {
@@ -99,7 +99,7 @@ def _result(spot: Spot, indexes: Mapping[str, int]) -> dict[str, Any]:
         location["logicalLocations"] = logical
     result: dict[str, Any] = {
         "ruleId": finding.rule,
-        # A finding that depends on what is not known is one that SARIF calls open.
+        # SARIF calls a conditional finding open.
         "kind": "open" if spot.conditional else "fail",
         "level": "none" if spot.conditional else finding.severity,
         "message": {"text": _text(full(spot))},
@@ -147,7 +147,7 @@ def _suppression(finding: Finding) -> dict[str, Any]:
 
 
 def _location(place: Place) -> dict[str, Any]:
-    # A model has no lines, but GitHub refuses a location without one.
+    # A model has no lines, but GitHub rejects a location without a line.
     # https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
     return {
         "physicalLocation": {
@@ -167,7 +167,7 @@ def _artifact(path: str) -> dict[str, str]:
 
 
 def _logical(sites: Iterable[Site]) -> list[dict[str, str]]:
-    """Module and node of every site; a module that holds several of them once."""
+    """Return the modules and nodes of all sites, each once."""
     entries: dict[tuple[str, str], dict[str, str]] = {}
     for site in sites:
         if site.module:
@@ -203,7 +203,7 @@ def _problem(problem: Problem) -> dict[str, Any]:
 
 
 def _text(text: str) -> str:
-    """Plain text as a SARIF message, in which ``[text](1)`` is a link and ``{0}`` a placeholder."""
+    """Escape text for a SARIF message, where ``[text](1)`` is a link and ``{0}`` a placeholder."""
     if "](" in text:
         text = text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     return _PLACEHOLDER.sub(r"{{\1}}", text)

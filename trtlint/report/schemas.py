@@ -1,4 +1,4 @@
-"""The JSON Schemas of what trtlint writes, which ship with the package."""
+"""JSON Schemas of the documents that trtlint writes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from trtlint.report.json import SCHEMA as REPORT
 
 
 def load(name: str) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a document, with the definitions that it shares with reports.
+    """Load the JSON Schema (draft 2020-12) of a document, with shared definitions.
 
     Args:
-        name: what the document says in its field ``schema``, such as ``trtlint.fix/1``.
+        name: the ``schema`` field of the document, such as ``trtlint.fix/1``.
 
     Raises:
-        FileNotFoundError: there is no document of that name.
+        FileNotFoundError: the name is unknown.
     """
     schema = _read(name)
     shared = {} if name == REPORT else _read(REPORT)["$defs"]

@@ -1,4 +1,4 @@
-"""Sizes in types: long symbolic ones get a short name and a line in a legend."""
+"""Short names for long symbolic sizes in types, with a legend."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 LONGEST = 30
-"""Characters of a size that is shown as it is."""
+"""Largest number of characters of a size without a short name."""
 _LONGEST_LEGEND = 160
-"""Characters of a size in the legend."""
+"""Largest number of characters of a size in the legend."""
 _SYMBOL = re.compile(r"[A-Za-z]")
 
 

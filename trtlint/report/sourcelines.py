@@ -1,4 +1,4 @@
-"""Lines of Python code as a person in the current folder reads them."""
+"""Source lines with paths relative to the current folder."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from trtlint.model.source import Source
 
 
 def shown_path(source: Source, root: Path | None) -> str:
-    """Return the path of a line, relative to the current folder where the file was found.
+    """Return the path of a line, relative to the current folder if the file was found.
 
     Args:
         source: the line; its path is relative to the repository if the file is in it.
-        root: the repository, None if there is none.
+        root: the repository; None without one.
     """
     if not source.found or root is None:
         return source.path
     try:
         return Path(os.path.relpath(root / source.path)).as_posix()
-    except (OSError, ValueError):  # the current folder is gone, or is on another drive
+    except (OSError, ValueError):  # the current folder was deleted or is on another drive
         return source.path
 
 
 def shown_source(source: Source, root: Path | None) -> str:
-    """Return a line with its path for the current folder: ``../net.py:17 in forward``."""
+    """Format a line with its path from the current folder: ``../net.py:17 in forward``."""
     return source.at(shown_path(source, root))

@@ -1,4 +1,4 @@
-"""Many models on one screen: how many findings each rule has, and what could not be read."""
+"""Summary of many models on one screen: counts by rule, and unreadable files."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from trtlint.report.formats import Fails
 
 SCREEN = 24
-"""Lines of a terminal at the least, https://vt100.net/docs/vt100-ug/chapter1.html."""
+"""Lines of the smallest usual terminal: https://vt100.net/docs/vt100-ug/chapter1.html."""
 _FIXED = 8
-"""Lines of a summary that are no rules and no files, and the prompt."""
+"""Other lines of a summary than rules and files, and the prompt."""
 _FILES = 4
-"""Unreadable files that are named where there is little room."""
+"""Largest number of named unreadable files on one screen."""
 
 
 @dataclass(slots=True)
 class _Row:
-    """What one rule found at one severity."""
+    """Counts of one rule at one severity."""
 
     name: str
     models: int = 0
@@ -44,7 +44,7 @@ class _Row:
 
 @dataclass(slots=True)
 class Summary:
-    """Counts findings, file by file."""
+    """Counts of findings over files."""
 
     _rows: dict[tuple[Severity, str], _Row] = field(default_factory=dict)
     _findings: Counter[str] = field(default_factory=Counter)
@@ -57,7 +57,7 @@ class Summary:
     _caveats: list[tuple[str, Caveat]] = field(default_factory=list)
 
     def add(self, models: Sequence[ModelReport]) -> None:
-        """Count the findings of one file, given for each target that it was linted for."""
+        """Count the findings of one file, from its reports for all targets."""
         problems = dict.fromkeys(problem for model in models for problem in model.errors)
         self._problems += problems
         done = [model for model in models if not model.skipped]
@@ -77,12 +77,12 @@ class Summary:
             row.places += sum(max(len(finding.sites), 1) for finding in found)
 
     def write(self, file: TextIO, *, height: int | None = None) -> None:
-        """Write the counts, the gravest first.
+        """Write the counts, the most severe first.
 
         Args:
-            file: where to.
-            height: lines of the screen that it must fit on; the mildest and rarest rules beyond that
-                share a line.  None lists every rule and every unreadable file.
+            file: the stream to write to.
+            height: lines of the screen; the least severe and rarest rules share one line if they do not
+                fit. None lists all rules and unreadable files.
         """
         out = console(file)
         width = out.width if file.isatty() else None
@@ -133,7 +133,7 @@ class Summary:
             )
         if rest := [self._rows[key] for key in keys[room:]]:
             places = sum(row.places for row in rest)
-            more = f"{plural(len(rest), 'milder or rarer rule')} at {plural(places, 'place')}"
+            more = f"{plural(len(rest), 'less severe or rarer rule')} at {plural(places, 'place')}"
             yield Text(f"{more}: see them with --statistics", style="dim")
 
     def _unreadable(self, height: int | None) -> Iterator[Text]:
@@ -148,17 +148,17 @@ class Summary:
 
 
 def writer(file: TextIO, style: Style) -> Writer:
-    """What writes this format."""
+    """Return the writer of this format."""
     return SummaryWriter(file, all_rules=style.statistics)
 
 
 class SummaryWriter:
-    """Writes the summary at the end of a run.
+    """Writer of the summary at the end of a run.
 
     Args:
-        file: where to.
-        apart: behind an empty line, for counts below another format.
-        all_rules: however many there are; else as many as a screen has room for.
+        file: the stream to write to.
+        apart: whether to write an empty line first, after another format.
+        all_rules: whether to list all rules, or only as many as fit on a screen.
     """
 
     def __init__(self, file: TextIO, *, apart: bool = False, all_rules: bool = True) -> None:

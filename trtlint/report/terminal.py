@@ -1,4 +1,4 @@
-"""The console that reports are written to."""
+"""Console for reports."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from rich.console import Console
 
 
 class _Console(Console):
-    """A console that leaves a closed pipe to its caller, who knows the exit code."""
+    """Console that raises an error for a closed pipe; the caller sets the exit code."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
 def console(file: TextIO, width: int | None = None) -> Console:
-    """A console for reports: colours if ``file`` is a terminal and the user has not refused them."""
+    """Return a console, with colours if ``file`` is a terminal and the user allows them."""
     return _Console(file=file, width=width, highlight=False, markup=False, emoji=False)

@@ -1,7 +1,7 @@
-"""The report in a terminal: findings drawn as compilers draw theirs.
+"""Report on a terminal, with findings drawn like compiler messages.
 
-Colours only where the console shows them, wrapping only where the output is a terminal.  A file's
-findings are printed as soon as it is linted.
+Colours need a console that shows them, and wrapping needs a terminal. The findings of a file are printed
+as soon as the file is linted.
 """
 
 from __future__ import annotations
@@ -43,26 +43,23 @@ if TYPE_CHECKING:
 
 _FRAME = "bold blue"
 ANY_VERSION = "(any version)"
-"""How a target in words says that no version was given."""
-_UNSOURCED = (
-    "lines of your own Python code are shown where a model was exported with "
-    "torch.onnx.export(..., dynamo=True)"
-)
-"""How to have a model with the metadata that source lines come from.
+"""Text in a target without a version."""
+_UNSOURCED = "to see lines of your Python code, export the model with torch.onnx.export(..., dynamo=True)"
+"""Hint for models without the metadata of source lines.
 https://docs.pytorch.org/docs/stable/onnx_export.html
 """
 _CLEAN = 10
-"""Files up to which each clean one gets a line of its own."""
+"""Largest number of files for which each clean file gets a line."""
 
 
 def render(report: Report, file: TextIO, *, width: int | None = None, show_conditional: bool = False) -> None:
     """Write a whole report.
 
     Args:
-        report: what to write.
-        file: where to.
-        width: cells of a line; the terminal's if not given, endless lines where there is none.
-        show_conditional: also the findings that depend on something not known about the target.
+        report: the report.
+        file: the stream to write to.
+        width: cells of a line; by default the width of the terminal, or unlimited without one.
+        show_conditional: whether to show findings that depend on unset options.
     """
     groups = [list(group) for _, group in groupby(report.models, key=lambda model: model.path)]
     text = TextReport(
@@ -74,7 +71,7 @@ def render(report: Report, file: TextIO, *, width: int | None = None, show_condi
 
 
 def writer(file: TextIO, style: Style) -> Writer:
-    """What writes this format."""
+    """Return the writer of this format."""
     return _TextWriter(file, style)
 
 
@@ -97,16 +94,16 @@ class _TextWriter:
 
 
 class TextReport:
-    """Writes the findings file by file, and a closing line.
+    """Text report: the findings file by file, and closing lines.
 
     Args:
-        file: where to write.
-        files: how many files there will be.
-        width: cells of a line; the terminal's if not given, endless lines where there is none.
-        show_conditional: also the findings that depend on something not known about the target.
-        quiet: findings and errors, and nothing else; of several models, a line for each.
-        table: end with the numbers of models and places for each rule, where there are several models.
-        root: the repository, which lines of code are relative to.
+        file: the stream to write to.
+        files: the number of files.
+        width: cells of a line; by default the width of the terminal, or unlimited without one.
+        show_conditional: whether to show findings that depend on unset options.
+        quiet: write only findings and errors; for several models, one line each.
+        table: for several models, end with a table of models and places for each rule.
+        root: the repository, for relative paths of source lines.
     """
 
     def __init__(
@@ -148,14 +145,18 @@ class TextReport:
 
     def _print(self, *lines: Text) -> None:
         if self._console is None or not self._console.is_terminal:
-            # Without styles and wrapping the console would print just that, at many times the cost.
+            # Without styles and wrapping, the console prints the same text much more slowly.
             self._file.write("".join(f"{line.plain}\n" for line in lines))
             return
         for line in lines:
             self._console.print(line, soft_wrap=True)
 
     def add(self, models: Sequence[ModelReport]) -> None:
-        """Write the findings of one file, given for each target that it was linted for."""
+        """Write the findings of one file.
+
+        Args:
+            models: its reports, one for each target.
+        """
         problems = list(dict.fromkeys(problem for model in models for problem in model.errors))
         for problem in problems:
             self._problem(problem)
@@ -201,10 +202,10 @@ class TextReport:
             self._print(*hang(Text(), Text(clean(line)), self._width))
 
     def close(self, notes: Iterable[str] = ()) -> None:
-        """Write the closing lines: counts, and what the conditional findings depend on.
+        """Write the closing lines: counts, and the options that conditional findings depend on.
 
         Args:
-            notes: what concerns the run and no single model.
+            notes: notes about the whole run.
         """
         if self._quiet:
             return
@@ -234,7 +235,7 @@ class TextReport:
         for more in self._further if self._files == 1 else ():
             self._print(*hang(Text("next: ", style="bold"), Text(more), self._width))
         if self._rule:
-            self._print(Text(f"a rule explains itself with: trtlint rule {self._rule}", style="dim"))
+            self._print(Text(f"to explain a rule: trtlint rule {self._rule}", style="dim"))
             if self._unsourced and not self._sourced:
                 self._print(*hang(Text(), Text(_UNSOURCED, style="dim"), self._width))
 
@@ -249,14 +250,14 @@ class TextReport:
 
     def _findings(self, shown: Iterable[MergedFinding], models: Sequence[ModelReport]) -> None:
         names = labels([model.target for model in models])
-        said: dict[str, set[str]] = {}
+        printed: dict[str, set[str]] = {}
         blocks: dict[object, list[MergedFinding]] = {}
         for item in shown:
             blocks.setdefault(block(item.finding), []).append(item)
         for items in blocks.values():
             for item in items:
                 drawn = items if item is items[0] else []
-                self._finding(item, drawn, models, names, said.setdefault(item.finding.rule, set()))
+                self._finding(item, drawn, models, names, printed.setdefault(item.finding.rule, set()))
 
     def _finding(
         self,
@@ -264,16 +265,16 @@ class TextReport:
         drawn: Sequence[MergedFinding],
         models: Sequence[ModelReport],
         names: Sequence[str],
-        said: set[str],
+        printed: set[str],
     ) -> None:
         """Write a finding.
 
         Args:
             item: the finding.
-            drawn: the findings at its block, itself the first; none where the block has been drawn.
+            drawn: the findings at its block, this one first; empty if the block is drawn already.
             models: the reports of the file.
-            names: the targets in few words.
-            said: what has been said of the rule in this file.
+            names: short names of the targets.
+            printed: the lines that the report of this file already has for the rule.
         """
         finding = item.finding
         self._rule = self._rule or finding.rule
@@ -285,7 +286,7 @@ class TextReport:
             self._print(Text())
             self._after_line = False
         style = SEVERITY_STYLES[finding.severity]
-        # A link that a terminal follows at a click; what a file or a pipe takes stays plain.
+        # Terminals get a link to click; files and pipes get plain text.
         page = rule_page(finding.rule) if self._file.isatty() else ""
         named = (f"{finding.severity}[{finding.rule}]", f"{style} link {page}" if page else style)
         title = Text.assemble(named, " ", (finding.name, "bold"), ": ")
@@ -308,15 +309,13 @@ class TextReport:
         self._print(*lines)
         several = len(models) > 1
         target = "" if several or ANY_VERSION in models[0].target else models[0].target
-        self._facts(details(finding, target, several=self._files > 1), said)
+        self._facts(details(finding, target, several=self._files > 1), printed)
         if several:
             self._fact("seen for", seen_for(item.targets, names))
         self._print(Text())
 
-    def _short(
-        self, item: MergedFinding, message: str, models: Sequence[ModelReport], names: Sequence[str]
-    ) -> None:
-        """Write the line of a finding that was explained before."""
+    def _short(self, item: MergedFinding, message: str, models: Sequence[ModelReport], names: Sequence[str]) -> None:
+        """Write one line for a finding whose rule is already explained."""
         finding = item.finding
         title = Text.assemble(
             (f"{finding.severity}[{finding.rule}]", SEVERITY_STYLES[finding.severity]), f" {finding.name}: "
@@ -328,15 +327,15 @@ class TextReport:
         self._print(*hang(title, Text(rest), self._width))
         self._after_line = True
 
-    def _facts(self, lines: Iterable[tuple[str, str]], said: set[str]) -> None:
-        """The lines below a drawing; what was said of this rule in this file is not said again."""
+    def _facts(self, lines: Iterable[tuple[str, str]], printed: set[str]) -> None:
+        """Write the lines below a drawing, without lines that this file already has for the rule."""
         repeated = []
         for key, group in groupby(lines, key=lambda line: line[0]):
             values = [value for _, value in group]
-            if said.issuperset(values):
+            if printed.issuperset(values):
                 repeated.append(key)
                 continue
-            said.update(values)
+            printed.update(values)
             for value in values:
                 self._fact(key, value)
         if repeated:
@@ -347,7 +346,7 @@ class TextReport:
         self._print(*hang(first, Text(clean(value)), self._width))
 
     def _changes(self, models: Sequence[ModelReport]) -> None:
-        """What appears and disappears between consecutive targets."""
+        """Write the new and removed findings between consecutive targets."""
         steps = changes(models)
         if not steps:
             return
@@ -364,13 +363,13 @@ class TextReport:
 
 
 def _lacks_lines(model: ModelReport) -> bool:
-    """Whether the exporter wrote no lines of code, so that another one would."""
+    """Check whether another exporter would record source lines."""
     found = (*model.findings, *model.conditional)
     return model.exporter == "torchscript" and not any(s.source for finding in found for s in finding.sites)
 
 
 def _console(file: TextIO, width: int | None) -> Console | None:
-    """The console to write to; None where it could only be plain text, which needs none.
+    """Return the console to write to; None for plain text, which needs no console.
 
     Variables that make rich take a file for a terminal:
     https://rich.readthedocs.io/en/stable/console.html#environment-variables

@@ -1,4 +1,4 @@
-"""What has become of findings between two scans of many models, by the rows of both."""
+"""Differences between two scans of many models, from their rows."""
 
 from __future__ import annotations
 
@@ -20,39 +20,38 @@ from trtlint.report.escape import clean
 from trtlint.report.rows import NAMES, Row, as_dict
 
 SCHEMA = "trtlint.trend/1"
-"""Name and version of the format; the number grows when a reader of the old one would break."""
+"""Name and version of the format; incompatible changes raise the version."""
 MOST_BYTES = 512 << 20
-"""Bytes of a scan as JSON Lines; Parquet is turned into these."""
+"""Largest size of a scan as JSON Lines, in bytes; Parquet is converted to JSON Lines."""
 MOST_ROWS = 1_000_000
-"""Rows of a scan: a hundred for each of 10,000 models.  Each takes half a kilobyte of memory."""
+"""Largest number of rows: a hundred for each of 10,000 models. Each takes half a kilobyte of memory."""
 LONGEST_LINE = 1 << 20
-"""Bytes of one row as JSON."""
+"""Largest size of one row as JSON, in bytes."""
 _MOST_TEXT = 256 << 20
-"""Characters of the different texts in a scan: names of models, targets, messages."""
+"""Largest number of characters in the distinct texts of a scan."""
 _LIMITS = Limits(seconds=120.0, memory=1 << 30)
-"""What the process that reads Parquet may take."""
+"""Limits of the process that reads Parquet."""
 _LONGEST_REASON = 300
 _MAGIC = b"PAR1"
 _SHOWN = 40
-"""New findings that are listed."""
+"""Largest number of listed new findings."""
 _Key = tuple[str, str, str, str]
 
 
 class RowsError(UnreadableError):
-    """A file that holds no rows of a scan."""
+    """File without valid rows of a scan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """What is different in the later of two scans.
+    """Differences between an earlier and a later scan.
 
     Attributes:
-        new: findings that only the later one has, of models that both have.
-        gone: findings that only the earlier one has, of models that both have and could read.
-        still: findings that both have.
-        added: findings of models that only the later one has, or that the earlier one could not read.
-        models: models of both, of the later one only, of the earlier one only, with another revision, and
-            those that only the later one could not read.
+        new: findings only in the later scan, of models in both.
+        gone: findings only in the earlier scan, of models readable in both.
+        still: findings in both scans.
+        added: findings of models that are new or were unreadable in the earlier scan.
+        models: counts of models: in both scans, added, removed, changed, and unreadable only in the later.
     """
 
     new: tuple[Row, ...]
@@ -62,7 +61,7 @@ class Trend:
     models: Mapping[str, int]
 
     def counts(self) -> Iterator[tuple[str, int, int, int]]:
-        """By rule how many are new, of added models included, gone, and still there."""
+        """Yield the counts of new, gone and remaining findings by rule; new includes added models."""
         new = Counter(row.rule for row in (*self.new, *self.added))
         gone, still = (Counter(row.rule for row in listed) for listed in (self.gone, self.still))
         for rule in sorted(new | gone | still):
@@ -70,11 +69,10 @@ class Trend:
 
 
 def read_rows(path: Path) -> tuple[Row, ...]:
-    """The rows of a scan, as JSON Lines or Parquet.
+    """Read the rows of a scan from JSON Lines or Parquet.
 
     Raises:
-        RowsError: the file cannot be read, is beyond a limit, or holds something else; with the line where
-            that shows.
+        RowsError: the file cannot be read, exceeds a limit, or has other content; with the line number.
     """
     try:
         with open_regular(path) as file:
@@ -91,7 +89,7 @@ def read_rows(path: Path) -> tuple[Row, ...]:
 
 
 def _rows(file: BinaryIO) -> tuple[Row, ...]:
-    """The rows of JSON Lines; equal texts are one object."""
+    """Read rows from JSON Lines; equal texts share one object."""
     found: list[Row] = []
     texts: dict[str, str] = {}
     length = read = number = 0
@@ -101,11 +99,11 @@ def _rows(file: BinaryIO) -> tuple[Row, ...]:
         if len(line) > LONGEST_LINE:
             raise RowsError(f"the line is longer than {LONGEST_LINE >> 20} MiB", line=number)
         if read > MOST_BYTES:
-            raise RowsError(f"longer than {MOST_BYTES >> 20} MiB, the most that is read of a scan")
+            raise RowsError(f"exceeds the limit of {MOST_BYTES >> 20} MiB; scan fewer models at a time")
         if not line.strip():
             continue
         if len(found) == MOST_ROWS:
-            raise RowsError(f"more than {MOST_ROWS:,} rows: scan fewer models at a time")
+            raise RowsError(f"more than {MOST_ROWS:,} rows; scan fewer models at a time")
         fields = _fields(line, number)
         for name, value in fields.items():
             if isinstance(value, str):
@@ -114,19 +112,19 @@ def _rows(file: BinaryIO) -> tuple[Row, ...]:
                     length += len(value)
                 fields[name] = texts[value]
         if length > _MOST_TEXT:
-            raise RowsError(f"its texts take more than {_MOST_TEXT >> 20} MiB: scan fewer models at a time")
+            raise RowsError(f"its texts exceed {_MOST_TEXT >> 20} MiB; scan fewer models at a time")
         found.append(Row(**fields))
     if not found:
-        # A scan has at least one row for each model: this one was not written to its end.
-        raise RowsError("no rows in it: write the scan again with --output jsonl:FILE or parquet:FILE")
+        # A complete scan has at least one row for each model.
+        raise RowsError("holds no rows; write the scan again with --output jsonl:FILE or parquet:FILE")
     return tuple(found)
 
 
 def compare(earlier: Iterable[Row], later: Iterable[Row]) -> Trend:
-    """What is different in the later scan.
+    """Compare two scans.
 
-    A finding is the same where model, target, rule and fingerprint are. What is accepted counts as not
-    found, and a model that could not be read says nothing of its findings.
+    Findings are equal if model, target, rule and fingerprint are equal. Suppressed findings count as not
+    found. Unreadable models have no new or gone findings.
     """
     before, after = list(earlier), list(later)
     old, new = {row.model for row in before}, {row.model for row in after}
@@ -137,7 +135,7 @@ def compare(earlier: Iterable[Row], later: Iterable[Row]) -> Trend:
     both = old & new
     changed = sum(1 for model in both if first[model] and second[model] and first[model] != second[model])
     known, seen = old - blind_before, new - blind
-    # A rule that was not searched to the end says nothing of what was found earlier.
+    # An incomplete search of a rule does not show that earlier findings are gone.
     partly = {(row.model, row.rule) for row in after if row.status == "caveat" and row.rule}
     fresh = [row for key, row in has.items() if key not in had]
     return Trend(
@@ -160,7 +158,7 @@ def compare(earlier: Iterable[Row], later: Iterable[Row]) -> Trend:
 
 
 def as_json(trend: Trend) -> str:
-    """A trend as a JSON document."""
+    """Convert a trend to a JSON document."""
     listed = {name: [as_dict(row) for row in getattr(trend, name)] for name in ("new", "gone", "added")}
     rules = [{"rule": r, "new": n, "gone": g, "still": s} for r, n, g, s in trend.counts()]
     return json.dumps(
@@ -176,7 +174,7 @@ def as_json(trend: Trend) -> str:
 
 
 def as_text(trend: Trend) -> Iterator[str]:
-    """A trend as lines for people."""
+    """Convert a trend to text lines."""
     models = trend.models
     words = ", ".join(f"{models[name]} {name}" for name in ("changed", "added", "removed", "unreadable"))
     yield f"{plural(models['both'], 'model')} in both scans; {words}"
@@ -211,19 +209,19 @@ def _key(row: Row) -> _Key:
 
 
 def _fields(line: bytes, number: int) -> dict[str, Any]:
-    """The fields of a row, each of the type that it has."""
+    """Parse the fields of a row and check their types."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
-        raise RowsError("no JSON Lines of a scan (--output jsonl:FILE)", line=number) from None
+        raise RowsError("not JSON Lines of a scan (--output jsonl:FILE)", line=number) from None
     names = {name: int if name == "places" else str for name in NAMES}
     if not isinstance(entry, dict) or any(type(entry.get(name)) is not kind for name, kind in names.items()):
-        raise RowsError("no row of a scan (--output jsonl:FILE or parquet:FILE)", line=number)
+        raise RowsError("not a row of a scan (--output jsonl:FILE or parquet:FILE)", line=number)
     return {name: entry[name] for name in names}
 
 
 def _write_lines(path: Path, lines: Path) -> None:
-    """Turn Parquet into JSON Lines, in a process of its own: a page of a few bytes can become gigabytes."""
+    """Convert Parquet to JSON Lines in a limited process: a few bytes can decode to gigabytes."""
     if find_spec("pyarrow") is None:
         raise RowsError("Parquet needs the package pyarrow: pip install 'trtlint[parquet]'")
     request = {
@@ -238,4 +236,4 @@ def _write_lines(path: Path, lines: Path) -> None:
     if ended.answers:
         raise RowsError(str(ended.answers[0])[:_LONGEST_REASON])
     if ended.cause != "done":
-        raise RowsError(f"not Parquet that can be read: the process that read it {ended.words}")
+        raise RowsError(f"not readable Parquet: the reading process {ended.words}")

@@ -1,4 +1,4 @@
-"""The report on an upgrade in a terminal: which version, what changes at which step, what to do."""
+"""Report of an upgrade on a terminal: the version to choose, changes by step, and advice."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ _HEADINGS: dict[Concern, str] = {
 }
 _COLUMNS: dict[Concern, str] = {"graph": "Graph", "command": "Build command", "code": "Code"}
 _NARROW = 100
-"""Cells below which the steps are listed instead of put into a table."""
+"""Smallest width of the table of steps, in cells; narrower terminals get a list."""
 _FEW = 2
-"""Models that the row of a rule names."""
+"""Largest number of models that the row of a rule names."""
 _UNBOUNDED = 120
-"""Cells of a table where the output is no terminal."""
+"""Width of a table without a terminal, in cells."""
 
 
 class UpgradeReport:
-    """Writes the report of each model.
+    """Text report of the upgrade of all models.
 
     Args:
-        file: where to write.
-        width: cells of a line; the terminal's if not given.
-        show_conditional: also the findings that depend on something not known about the target.
-        several: whether there are several models; what is about command and code is said once then, at the
-            end, before a line for each.
-        quiet: only what is at the end.
+        file: the stream to write to.
+        width: cells of a line; by default the width of the terminal.
+        show_conditional: whether to show findings that depend on unset options.
+        several: whether there are several models; findings about command and code then appear once, at the
+            end.
+        quiet: whether to write only the closing parts.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class UpgradeReport:
         self._upgrades: list[Upgrade] = []
 
     def problem(self, problem: Problem) -> None:
-        """Say why a file has no report."""
+        """Write the reason why a file has no report."""
         self._print(*hang(Text("error: ", style="bold red"), Text(clean(str(problem))), self._width))
 
     def add(self, upgrade: Upgrade) -> None:
@@ -96,7 +96,7 @@ class UpgradeReport:
             self._print(*hang(Text(), Text(line, style="dim"), self._width))
 
     def close(self) -> None:
-        """Write the matrix of refusals, what several models have in common, and a line for each."""
+        """Write the support matrix, the common findings, and a line for each model."""
         if not self._upgrades:
             return
         if self._several and len(self._upgrades) > 1:
@@ -125,7 +125,7 @@ class UpgradeReport:
                 self._print(*hang(Text("  "), Text(clean(words.strip())), self._width))
 
     def _decision(self) -> None:
-        """Write the version to choose, the rules by models, and the models that no rewrite settles."""
+        """Write the version to choose, the rules with their models, and the exceptions."""
         for key, sentence in sentences(self._upgrades):
             self._field(key, sentence, "bold green" if key == "version" else "")
         listed = rule_rows(self._upgrades)
@@ -147,7 +147,7 @@ class UpgradeReport:
                 self._print(*hang(Text(f"  {clean(path)}: "), Text(rules), self._width))
 
     def _matrix(self) -> None:
-        """Write the matrix; one line where every release takes every model."""
+        """Write the matrix, or one line if all releases accept all models."""
         lines = self._upgrades[0].lines
         refused = any(line.refused for upgrade in self._upgrades for line in upgrade.lines)
         if not refused and not (self._several or self._quiet):
@@ -213,7 +213,7 @@ class UpgradeReport:
     def _steps(self, upgrade: Upgrade) -> None:
         steps = [step for step in upgrade.steps if step.fixed or step.new]
         if not steps:
-            self._print(Text("\nNothing that trtlint knows of changes on the way.", style="bold"))
+            self._print(Text("\nNo known changes between these versions.", style="bold"))
             return
         self._print(Text())
         if self._wide.width < max(_NARROW, _table_width(upgrade, steps)):
@@ -227,7 +227,7 @@ class UpgradeReport:
         if self._wide is self._console:
             self._console.print(table)
             return
-        with self._wide.capture() as captured:  # lines padded with blanks are no use in a file
+        with self._wide.capture() as captured:  # to strip trailing blanks
             self._wide.print(table)
         self._print(*(Text(line.rstrip()) for line in captured.get().splitlines()))
 
@@ -252,13 +252,13 @@ class UpgradeReport:
                     self._print(*hang(Text("    "), head + Text(f" {name}"), self._width))
 
     def _cell(self, upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> Text:
-        """What a step brings in one respect, names on lines of their own."""
+        """Format the changes of a step about one concern, with names on separate lines."""
         lines = (head + Text(f"\n  {name}") for head, name in _entries(upgrade, step, concern))
         return Text("\n").join(lines)
 
     def _section(self, upgrade: Upgrade, concern: Concern) -> None:
         listed = [item for item in upgrade.findings if item.concern == concern]
-        if concern != "graph":  # what has to be done, in the order of the way
+        if concern != "graph":  # tasks, in the order of versions
             listed.sort(key=lambda item: item.lines[0])
         if not listed:
             return
@@ -294,14 +294,14 @@ class UpgradeReport:
     def _conditional(self, upgrade: Upgrade) -> None:
         if not upgrade.conditional:
             return
-        self._print(Text(), Text("Depends on what was not said", style="bold underline"))
+        self._print(Text(), Text("Depends on unset options", style="bold underline"))
         for finding in upgrade.conditional:
             head = Text(f"  {finding.severity}[{finding.rule}] ({', '.join(finding.depends)}): ", style="dim")
             self._print(*hang(Text(), head + Text(clean(finding.message)), self._width))
 
 
 def _entries(upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> list[tuple[Text, str]]:
-    """Rule and name of what goes and comes with a step; several findings of a rule are counted."""
+    """Return rule and name of the findings that a step fixes or adds, with counts."""
     counts: Counter[tuple[str, Severity, str, str]] = Counter()
     for sign, numbers in (("-", step.fixed), ("+", step.new)):
         for number in numbers:
@@ -319,9 +319,9 @@ def _entries(upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> list[tupl
 
 
 def _table_width(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> int:
-    """Cells that the table of steps takes, if no name is to break inside of a word.
+    """Return the table width that breaks no name.
 
-    Columns have equal shares of the width, so that the widest entry decides.
+    Columns have equal widths, so the widest entry decides.
     """
     first = max(len(f" {step.before} to {step.after} ") for step in steps)
     shown = [concern for concern in CONCERNS if _touches(upgrade, steps, concern)]

@@ -1,4 +1,4 @@
-"""The upgrade of several models: the version to choose, the rules by models, and the exceptions."""
+"""Upgrade of several models: the version to choose, rules with their models, and exceptions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trtlint.report.upgradewording import some, when
 from trtlint.report.wording import fixable
 
 MANY = 30
-"""Models from which on equal lines are one."""
+"""Largest number of models before equal lines are merged."""
 _MODELS = 60
-"""Models that are listed with work to do."""
+"""Largest number of listed models that need changes."""
 
 
 @dataclass(slots=True)
@@ -24,10 +24,10 @@ class RuleRow:
     """The models with findings of one rule about the graph.
 
     Attributes:
-        severity: the gravest.
-        rule: its id.
-        name: its name.
-        first: the release lines of the first model, in words.
+        severity: the highest severity.
+        rule: id of the rule.
+        name: name of the rule.
+        first: the release lines of the first model, as text.
         models: the paths.
         fixes: whether ``trtlint fix`` has a rewrite for all of its findings.
     """
@@ -45,8 +45,8 @@ class Decision:
     """The version for all models.
 
     Attributes:
-        line: its index among the release lines; None where no line supports the GPU.
-        safe: models without an error or a warning there.
+        line: index of the release line; None if no line supports the GPU.
+        safe: models without an error or a warning in it.
         fixable: models whose errors and warnings all have rewrites.
         open: the other models, each with its findings.
     """
@@ -58,7 +58,7 @@ class Decision:
 
 
 def decide(upgrades: Sequence[Upgrade]) -> Decision:
-    """Return the release line with the fewest errors, then warnings, of all models; of equals the newest."""
+    """Choose the newest release line with the fewest errors, then warnings, over all models."""
     lines = range(len(upgrades[0].lines))
     usable = [index for index in lines if all(upgrade.lines[index].supported for upgrade in upgrades)]
     if not usable:
@@ -83,7 +83,7 @@ def decide(upgrades: Sequence[Upgrade]) -> Decision:
 
 
 def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
-    """Return the errors and warnings about the graph at a release line, those of low confidence left out."""
+    """Return the graph errors and warnings at a release line, without low confidence."""
     found = (upgrade.findings[number] for number in upgrade.lines[line].found)
     return tuple(
         item
@@ -96,7 +96,7 @@ def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
 
 
 def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
-    """Return the rules about the graph with their models, the gravest and most frequent first."""
+    """Return the graph rules with their models, the most severe and frequent first."""
     rows: dict[str, RuleRow] = {}
     for upgrade in upgrades:
         names = [line.line for line in upgrade.lines]
@@ -130,23 +130,23 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
     work = len(upgrades) - len(decision.safe)
     why = "fewest errors and warnings for these models" if work else "no known errors or warnings"
     yield "version", f"{product} {best}{newest}: {why}"
-    yield "as they are", f"{len(decision.safe)} of {total}"
+    yield "no change needed", f"{len(decision.safe)} of {total}"
     if decision.fixable:
         count = len(decision.safe) + len(decision.fixable)
         yield "after trtlint fix", f"{count} of {total} ({some(decision.fixable)})"
     if decision.open:
-        yield "to be changed", f"{plural(len(decision.open), 'model')}: see Exceptions"
+        yield "needs changes", f"{plural(len(decision.open), 'model')}: see Exceptions"
 
 
 def exceptions(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
-    """Yield the models with work that no rewrite does, each with its rules."""
+    """Yield the models that rewrites cannot fix, each with its rules."""
     for path, work in decide(upgrades).open[:_MODELS]:
         rules = dict.fromkeys(f"{item.finding.severity}[{item.finding.rule}]" for item in work)
         yield path, ", ".join(rules)
 
 
 def joined_rows(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Return the lines of models, of many models those with equal words as one."""
+    """Return the lines of models; merge equal lines of many models."""
     if len(rows) <= MANY:
         return list(rows)
     groups: dict[tuple[str, str], list[str]] = {}
@@ -156,7 +156,7 @@ def joined_rows(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, st
 
 
 def joined_matrix(found: Matrix) -> Matrix:
-    """Return the matrix, of many models with one row for those with equal numbers."""
+    """Return the matrix; merge rows with equal numbers of many models."""
     if len(found.rows) <= MANY:
         return found
     groups: dict[tuple[int, ...], list[str]] = {}

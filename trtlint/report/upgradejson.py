@@ -1,4 +1,4 @@
-"""The report on an upgrade as JSON, in a versioned schema that ships with the package."""
+"""Report of an upgrade as JSON, with a versioned schema in the package."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from trtlint.report.json import finding_data, problem_data
 from trtlint.target.target import Target
 
 SCHEMA = "trtlint.upgrade/1"
-"""Name and version of the format; the number grows when a reader of the old one would break."""
+"""Name and version of the format; incompatible changes raise the version."""
 
 
 def to_json(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> dict[str, Any]:
-    """Upgrades as JSON data, in their order."""
+    """Convert upgrades to JSON data, in order."""
     return {
         "schema": SCHEMA,
         "models": [_model(upgrade) for upgrade in upgrades],
@@ -25,7 +25,7 @@ def to_json(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> di
 
 
 def dumps(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> str:
-    """Upgrades as a JSON document in ASCII."""
+    """Convert upgrades to a JSON document in ASCII."""
     return json.dumps(to_json(upgrades, problems), indent=2)
 
 

@@ -13,17 +13,17 @@ from trtlint.report.escape import clean
 
 TITLE = "Refused places by release"
 _NAME = 40
-"""Cells of a model's name at most."""
+"""Largest width of a model name, in cells."""
 _GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Numbers of refused places, releases with equal numbers for all models in one column.
+    """Numbers of refused places; releases with equal numbers share one column.
 
     Attributes:
         columns: release lines, ``10.0-10.2`` for several.
-        rows: each model with one number a column.
+        rows: each model with one number per column.
     """
 
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ def matrix(upgrades: Sequence[Upgrade]) -> Matrix:
 
 
 def _names(upgrades: Sequence[Upgrade]) -> list[str]:
-    """The paths; with the build where one path stands for several builds."""
+    """Return the paths, with the build if one path has several builds."""
     paths = [upgrade.path for upgrade in upgrades]
     return [
         f"{upgrade.path} ({upgrade.setting})" if paths.count(upgrade.path) > 1 else upgrade.path
@@ -56,9 +56,9 @@ def _names(upgrades: Sequence[Upgrade]) -> list[str]:
 
 
 def text_lines(found: Matrix, width: int) -> Iterator[str]:
-    """Yield the matrix as text lines, a dot where a release takes the model.
+    """Yield the matrix as text lines, with a dot if a release accepts the model.
 
-    Columns that do not fit the width follow in a further block.
+    Columns beyond the width follow in another block.
     """
     names = _shown([clean(name) for name, _ in found.rows])
     widest = max(map(cell_len, names), default=0)
@@ -80,7 +80,7 @@ def _line(name: str, widest: int, cells: Sequence[str]) -> str:
 
 
 def _shown(names: Sequence[str]) -> list[str]:
-    """The names, without a folder that all have in common where one of them is long."""
+    """Shorten long names by removing their common folder."""
     if len(names) > 1 and max(map(cell_len, names)) > _NAME:
         parts = [name.split("/") for name in names]
         folders = zip(*(part[:-1] for part in parts), strict=False)
@@ -90,7 +90,7 @@ def _shown(names: Sequence[str]) -> list[str]:
 
 
 def _short(name: str) -> str:
-    """The end of a long name, which tells models of one folder apart."""
+    """Keep the end of a long name, which differs between models of one folder."""
     return name if cell_len(name) <= _NAME else "..." + name[-(_NAME - 3) :]
 
 

@@ -1,4 +1,4 @@
-"""The report on an upgrade as Markdown and as one HTML page."""
+"""Report of an upgrade as Markdown and as one HTML page."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from trtlint.report.upgradematrix import TITLE, matrix
 from trtlint.report.upgradewording import when
 
 _MODELS = 400
-"""Models of a document at most."""
+"""Largest number of models in a document."""
 _FINDINGS = 40
-"""Findings of one model at most."""
+"""Largest number of findings of one model."""
 
 
 def markdown(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> str:
-    """Upgrades as GitHub's Markdown: the matrix, then what each model needs."""
+    """Convert upgrades to GitHub Markdown: the matrix, then the findings of each model."""
     return "\n".join(_markdown(upgrades, problems)) + "\n"
 
 
 def html(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> str:
-    """Upgrades as one HTML page that fetches nothing."""
+    """Convert upgrades to one HTML page without external resources."""
     title = _title(upgrades)
     header = [tag("p", "trtlint upgrade", class_="brand"), tag("h1", title)]
     return "\n".join(shell(f"trtlint: {title}", header, _main(upgrades, problems))) + "\n"
@@ -84,7 +84,7 @@ def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Itera
 
 
 def _markdown_decision(upgrades: Sequence[Upgrade]) -> Iterator[str]:
-    """The same as :func:`_decision`, in Markdown."""
+    """Yield the content of :func:`_decision` as Markdown."""
     yield ""
     yield from (f"* **{key}**: {plain(sentence)}" for key, sentence in sentences(upgrades))
     yield from ("", "### Rules and models", "")
@@ -98,7 +98,7 @@ def _markdown_decision(upgrades: Sequence[Upgrade]) -> Iterator[str]:
 
 
 def _decision(upgrades: Sequence[Upgrade]) -> Iterator[Markup]:
-    """The version to choose, the rules by models, and the models that no rewrite settles."""
+    """Yield the version to choose, the rules with their models, and the exceptions."""
     terms = [[tag("dt", key), tag("dd", clipped(sentence))] for key, sentence in sentences(upgrades)]
     yield tag("section", tag("h2", "Decision", id="decision"), tag("dl", terms), aria_labelledby="decision")
     rows = [

@@ -1,4 +1,4 @@
-"""What the upgrades of several models have in common, and one line for each."""
+"""Common findings of several upgrades, and one line for each model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trtlint.report.counts import plural
 
 @dataclass(slots=True)
 class Shared:
-    """A finding about command or code, the first of those that say the same, and the models that have it."""
+    """Finding about command or code, with all models that have an equal one."""
 
     upgrade: Upgrade
     item: Listed
@@ -23,7 +23,7 @@ class Shared:
 
 
 def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
-    """The findings about the command or the code, each once, in the order of the way."""
+    """Return the findings about a concern, each once, in the order of versions."""
     found: dict[object, Shared] = {}
     for upgrade in upgrades:
         for item in upgrade.findings:
@@ -37,10 +37,10 @@ def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
 
 
 def rows(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str, str]]:
-    """For each model its path, its safest version, and what is known of it at the end of the way."""
+    """Yield the path, the safest version and the risks in the last version of each model."""
     for upgrade in upgrades:
         safest = "none" if upgrade.safest is None else upgrade.lines[upgrade.safest.line].line
         end = upgrade.lines[-1]
         risks = [plural(end.risks[name], name) for name in SEVERITIES if end.risks.get(name)]
-        there = ", ".join(risks) or "nothing known"
+        there = ", ".join(risks) or "no known risks"
         yield upgrade.path, safest, there if end.supported else f"{there}; the GPU is not supported"

@@ -9,17 +9,17 @@ from trtlint.report.counts import plural
 from trtlint.report.names import collapse
 
 _NAMES = 3
-"""Inputs, outputs and places named at most."""
+"""Largest number of named inputs, outputs and places."""
 
 
 def some(names: Sequence[str]) -> str:
-    """Some names joined with commas, of many the first ones and how many more there are."""
+    """Join the first names with commas, and count the others."""
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     return ", ".join(names[:_NAMES]) + more if names else "none"
 
 
 def why(upgrade: Upgrade) -> str:
-    """How many risks the safest line has, and how it compares."""
+    """Describe the risks of the safest version compared with the others."""
     assert upgrade.safest is not None
     best = upgrade.lines[upgrade.safest.line]
     known = [
@@ -32,11 +32,11 @@ def why(upgrade: Upgrade) -> str:
     if len(equals) == 1:
         return f"{risks}, fewer than for any other version of the range"
     others = when(upgrade.safest.equals[:-1], [line.line for line in upgrade.lines])
-    return f"{risks}; {others} {'has' if len(equals) == 2 else 'have'} as few, and it is the newest of them"
+    return f"{risks}; {others} {'has' if len(equals) == 2 else 'have'} equally few, and this is the newest"
 
 
 def risks(upgrade: Upgrade) -> str:
-    """How many errors and warnings about the graph each version has, equal neighbours together."""
+    """Describe the graph errors and warnings of each version, grouping equal neighbours."""
     names = [line.line for line in upgrade.lines]
     runs: list[tuple[str, list[int]]] = []
     for index, line in enumerate(upgrade.lines):
@@ -55,7 +55,7 @@ def risks(upgrade: Upgrade) -> str:
 
 
 def reasons(upgrade: Upgrade) -> Iterable[str]:
-    """What the ends of the range have that the safest line has not."""
+    """Yield the reasons against the other versions of the range."""
     safest = upgrade.safest
     assert safest is not None
     ends = ((0, safest.first_adds), (len(upgrade.lines) - 1, safest.last_adds))
@@ -75,7 +75,7 @@ def reasons(upgrade: Upgrade) -> Iterable[str]:
         if item.concern == "graph" and item.finding.severity == "error" and len(item.lines) == len(names)
     )
     if everywhere:
-        yield f"no version of the range is without {', '.join(everywhere)}: change the graph first"
+        yield f"every version of the range has {', '.join(everywhere)}; change the graph first"
     for item in upgrade.findings:
         grave = item.concern == "graph" and item.finding.severity == "error"
         inside = 0 not in item.lines and len(names) - 1 not in item.lines
@@ -84,10 +84,10 @@ def reasons(upgrade: Upgrade) -> Iterable[str]:
 
 
 def asks(upgrade: Upgrade) -> Iterable[str]:
-    """What the way to the safest line asks for outside the graph: errors and warnings that come on it."""
+    """Yield the required changes of command and code for the safest version."""
     assert upgrade.safest is not None
     best = upgrade.safest.line
-    for concern, where in (("command", "in the build command"), ("code", "in the code")):
+    for concern, where in (("command", "the build command"), ("code", "the code")):
         titles = dict.fromkeys(
             f"{item.finding.rule} {item.finding.name}"
             for item in upgrade.findings
@@ -101,9 +101,9 @@ def asks(upgrade: Upgrade) -> Iterable[str]:
 
 
 def when(lines: Sequence[int], names: Sequence[str]) -> str:
-    """The lines of a finding, shortly: ``from 10.0``, ``10.7``, ``8.6 to 10.16``, ``always``."""
+    """Format the versions of a finding: ``from 10.0``, ``10.7``, ``8.6 to 10.16``, ``all versions``."""
     if len(lines) == len(names):
-        return "all along"
+        return "all versions"
     runs: list[list[int]] = []
     for index in lines:
         if runs and runs[-1][-1] == index - 1:
@@ -123,7 +123,7 @@ def when(lines: Sequence[int], names: Sequence[str]) -> str:
 
 
 def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
-    """The runs of versions between which nothing changes."""
+    """Return the runs of versions without changes."""
     runs: list[tuple[str, str]] = []
     for step in upgrade.steps:
         if step in steps:
@@ -136,7 +136,7 @@ def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
 
 
 def places(item: Listed) -> str:
-    """The places, those that differ in numbers only as one pattern; tensors at the edge by their names."""
+    """Format the places as patterns; findings about code list names of inputs and outputs."""
     finding = item.finding
     if item.concern == "code":
         names = [row.detail for site in finding.sites for row in site.rows if row.detail]

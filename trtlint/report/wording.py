@@ -1,4 +1,4 @@
-"""Sentences about findings that several formats have in common, safe to print."""
+"""Sentences about findings for several formats, safe to print."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from trtlint.report.manual import explanation
 from trtlint.report.names import collapse, line_of
 
 _PLACES = 3
-"""Patterns of places named at most."""
+"""Largest number of named place patterns."""
 
 
 def heading(finding: Finding) -> str:
-    """``ACC102 sdpa-scale-on-both-operands``."""
+    """Return the heading of a finding: ``ACC102 sdpa-scale-on-both-operands``."""
     return clean(f"{finding.rule} {finding.name}")
 
 
 def within(spot: Spot) -> str:
-    """Where in the model: ``blocks.0.attn (+11 more: blocks.*.attn)``; empty for the whole model.
+    """Return the place in the model: ``blocks.0.attn (+11 more: blocks.*.attn)``.
 
-    Of a log: ``line 20 (+1 more: line 31)``.
+    Empty for the whole model. For a log: ``line 20 (+1 more: line 31)``.
     """
     names = [site.module or site.node for site in spot.finding.sites]
     names = [f"line {line}" if (line := line_of(spot.model, name)) else name for name in names]
@@ -38,13 +38,13 @@ def within(spot: Spot) -> str:
 
 
 def site_of(spot: Spot) -> str:
-    """The model and where in it: ``vit.onnx at blocks.0.attn (+11 more: blocks.*.attn)``."""
+    """Return the model and the place: ``vit.onnx at blocks.0.attn (+11 more: blocks.*.attn)``."""
     place = within(spot)
     return f"{clean(spot.model)} at {place}" if place else clean(spot.model)
 
 
 def sentences(spot: Spot) -> Iterator[str]:
-    """What there is to say below the message: where, for which builds, what to do, how sure."""
+    """Yield the sentences below the message: place, builds, advice and confidence."""
     finding = spot.finding
     yield f"In {site_of(spot)}"
     if finding.depends:
@@ -63,24 +63,24 @@ def sentences(spot: Spot) -> Iterator[str]:
 
 
 def full(spot: Spot) -> str:
-    """The message and all sentences, one a line."""
+    """Return the message and all sentences, one on each line."""
     return "\n".join([clean(spot.finding.message), *sentences(spot)])
 
 
 def sureness(finding: Finding) -> str:
-    """``high, documented``; of what a build or a measurement refutes, that."""
-    refuted = "; refuted by what is seen" if finding.standing == "refuted" else ""
+    """Return confidence and evidence: ``high, documented``, and whether evidence refutes the finding."""
+    refuted = "; refuted by the evidence" if finding.standing == "refuted" else ""
     return f"{finding.confidence}, {finding.evidence_level}{refuted}"
 
 
 def witnesses(finding: Finding, *, drawn: bool = False) -> tuple[str, ...]:
-    """What shows a finding, in words: what a build says, and the nodes at its first site.
+    """Return the evidence for a finding: lines of a build, and nodes of its first site.
 
-    Of the nodes, these are the marked ones, else the whole block.
+    The nodes are the marked ones, or else the whole block.
 
     Args:
         finding: the finding.
-        drawn: whether marked nodes are shown elsewhere, so that they are left out here.
+        drawn: whether a drawing shows the marked nodes; they are omitted then.
     """
     rows = finding.sites[0].rows if finding.sites else ()
     marked = [row for row in rows if row.label]
@@ -89,29 +89,29 @@ def witnesses(finding: Finding, *, drawn: bool = False) -> tuple[str, ...]:
 
 
 def _node(row: Row) -> str:
-    """``/attn/MatMul (MatMul, f32[1,8,197,197]): scores``."""
+    """Format a node: ``/attn/MatMul (MatMul, f32[1,8,197,197]): scores``."""
     says = row.label or row.detail
     typed = f"{row.op}, {row.type}" if row.type else row.op
     return f"{row.node} ({typed})" + (f": {says}" if says else "")
 
 
 def fix_command(finding: Finding) -> str:
-    """The command that may settle a finding for which there are rewrites."""
+    """Return the command that applies the rewrites for a finding."""
     return f"trtlint fix --select {','.join(dict.fromkeys(each.rule for each in fixable(finding)))}"
 
 
 def fixable(finding: Finding) -> tuple[Finding, ...]:
-    """Return the findings with rewrites, of a finding and of those that it includes."""
+    """Return the findings with rewrites among a finding and its included findings."""
     return tuple(each for each in (finding, *finding.includes) if each.fixes)
 
 
 def included(finding: Finding) -> str:
-    """Return the findings that follow from one: ``5 findings (BLD201 × 2, BLD211 × 3)``."""
+    """Format the included findings: ``5 findings (BLD201 × 2, BLD211 × 3)``."""
     return f"{plural(len(finding.includes), 'finding')} ({counted(finding.includes)})"
 
 
 def further_lines(models: Iterable[ModelReport]) -> Iterator[str]:
-    """What else to give of a build, where an error or a warning is shown: the command and what it settles."""
+    """Yield further commands that would decide an error or a warning."""
     wrong = [model for model in models if any(finding.severity != "note" for finding in model.findings)]
     for more in dict.fromkeys(more for model in wrong for more in model.further):
         yield clean(f"{more.command} shows {more.settles}")

@@ -167,7 +167,7 @@ def _advice(finding: Finding) -> Markup | None:
         return None
     advice = [tag("li", ticked(words)) for words in finding.advice]
     if fixable(finding):
-        advice.append(tag("li", "Let trtlint rewrite it: ", tag("code", fix_command(finding))))
+        advice.append(tag("li", "Automatic fix: ", tag("code", fix_command(finding))))
     return tag("section", tag("h4", "What to do"), tag("ul", advice), class_="advice")
 
 
@@ -197,7 +197,7 @@ def _why(entry: Entry, target: str) -> Markup:
     if finding.references:
         terms.append(("Sources", tag("ul", [tag("li", link(url)) for url in finding.references])))
     described = [[tag("dt", key), tag("dd", value)] for key, value in terms]
-    return tag("section", tag("h4", "Why, and how sure"), tag("dl", described), class_="evidence")
+    return tag("section", tag("h4", "Evidence and confidence"), tag("dl", described), class_="evidence")
 
 
 def _places(sites: Sequence[Site]) -> Markup | None:

@@ -1,4 +1,4 @@
-"""Filters of the page by severity, rule and model: inputs and style alone, no script.
+"""Filters of the page by severity, rule and model, without scripts.
 
 ``:has()`` matches the page by the state of an input: https://www.w3.org/TR/selectors-4/#relational
 A browser without it shows all findings.
@@ -13,17 +13,17 @@ from trtlint.report.page.markup import Content, Markup, rule_class, tag
 from trtlint.report.page.sections import Section
 
 _RULES = 60
-"""Rules that can be chosen at most, the gravest first."""
+"""Largest number of rules to choose from, the most severe first."""
 _MODELS = 60
-"""Models that can be chosen at most."""
+"""Largest number of models to choose from."""
 _SEVERITIES = ("error", "warning", "note", "conditional")
 
 
 def filters(found: Sequence[tuple[Section, Entry]]) -> tuple[Markup | None, str]:
-    """Return the filters and the style that they need; none where there is nothing to choose.
+    """Return the filters and their style; None and an empty style without a choice.
 
     Args:
-        found: all findings, each with its model, the gravest first.
+        found: all findings with their models, the most severe first.
     """
     severities = [each for each in _SEVERITIES if any(entry.severity == each for _, entry in found)]
     rules = list(dict.fromkeys(entry.finding.rule for _, entry in found))[:_RULES]

@@ -1,4 +1,4 @@
-"""What was measured of a model: the layers that take longest, and the tensors that leave their range."""
+"""Measurements of a model: the slowest layers, and tensors outside their range."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from trtlint.report.page.behind import Behind
 
 _ROWS = 12
-"""Layers and tensors listed at most."""
+"""Largest number of listed layers and tensors."""
 
 
 def measured(behind: Behind) -> Iterator[Markup]:
-    """The tables; nothing where nothing was measured."""
+    """Yield the tables; nothing without measurements."""
     if behind.layers:
         yield _layers(behind)
     found = behind.facts.measurement
@@ -66,7 +66,7 @@ def _ranges(found: Measurement) -> Markup:
 
 
 def _folded(words: str, heads: list[str], rows: list[list[Content]], figures: int) -> Markup:
-    """A table that unfolds; the columns from ``figures`` on hold numbers."""
+    """Return a folding table; the columns from ``figures`` on hold numbers."""
     if not rows:
         return tag("p", words, class_="notes")
 

@@ -1,4 +1,4 @@
-"""The parts of a model in ONNX Runtime, as a bar over its nodes and as text."""
+"""Parts of a model in ONNX Runtime, as a bar of nodes and as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_SEGMENTS = 2000
 
 
 def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | None:
-    """Return the figure of the first target, and the lines of all; None where no provider was named."""
+    """Return the figure of the first target and the lines of all; None without a provider."""
     lines = [*lines_of_targets(reports)]
     if not lines:
         return None
@@ -31,7 +31,7 @@ def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | 
         rects.append(tag("rect", x=round(x, 2), y=0, width=round(width, 2), height=_HEIGHT, fill=colour))
         x += width
     bar = tag("svg", rects, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", aria_label="Parts", class_="strip")
-    words = "Nodes in graph order: one colour a part, red where another provider runs the node"
+    words = "Nodes in graph order: one colour for each part, red for nodes on another provider"
     listed = tag("ul", [tag("li", clipped(line.strip(), 400)) for line in lines], class_="notes")
     return tag("figure", bar, tag("figcaption", words), listed, class_="strip-box")
 

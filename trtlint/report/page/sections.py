@@ -1,4 +1,4 @@
-"""What a page shows of each file: its findings for all targets together, the gravest first."""
+"""Sections of a page: the findings of each file for all targets."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from trtlint.report.page.markup import identifier
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One file of the run.
+    """Section of one file.
 
     Attributes:
-        path: as it was named.
-        shown: as the page names it.
-        id: of its element.
-        reports: one for each target.
-        entries: its findings, the gravest first.
+        path: the path as given.
+        shown: the path on the page.
+        id: id of the element.
+        reports: one report for each target.
+        entries: its findings, the most severe first.
     """
 
     path: str
@@ -36,27 +36,27 @@ class Section:
 
     @property
     def target(self) -> str:
-        """What it was linted for, in words."""
+        """The targets, as text."""
         return span([report.target for report in self.reports])
 
     @property
     def counted(self) -> Counter[str]:
-        """How many findings there are of each severity, conditional ones apart."""
+        """The number of findings by severity; conditional findings count separately."""
         return Counter(entry.severity for entry in self.entries)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What kept it from being linted."""
+        """The problems that prevented linting."""
         return tuple(dict.fromkeys(problem for report in self.reports for problem in report.errors))
 
     @property
     def gravity(self) -> tuple[int, ...]:
-        """Sorts those with the most errors first, then those that cannot be read."""
+        """Sort key: sections with the most errors first, then unreadable files."""
         return (*(-self.counted[severity] for severity in SEVERITIES), -len(self.problems))
 
 
 def sections(run: Run) -> list[Section]:
-    """The files of a run, the worst first."""
+    """Return the sections of a run, the worst first."""
     return sorted(_sections(run), key=lambda section: section.gravity)
 
 
@@ -85,12 +85,12 @@ def _seen(item: MergedFinding, names: Sequence[str]) -> str:
 
 
 def _rank(finding: Finding, conditional: bool) -> tuple[bool, int, int, float, str]:
-    """The gravest, surest and slowest first."""
+    """Sort key: severe, confident and slow findings first."""
     grave, sure = SEVERITIES.index(finding.severity), CONFIDENCES.index(finding.confidence)
     return conditional, grave, sure, -(finding.ms or 0.0), finding.rule
 
 
 def ranked(found: Sequence[Section]) -> list[tuple[Section, Entry]]:
-    """All findings of all files, the gravest first."""
+    """Return the findings of all files, the most severe first."""
     pairs = [(section, entry) for section in found for entry in section.entries]
     return sorted(pairs, key=lambda pair: _rank(pair[1].finding, pair[1].conditional))

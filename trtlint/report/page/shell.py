@@ -1,6 +1,6 @@
-"""The document around what a page shows: one file that runs no script, fetches nothing, and says so.
+"""HTML document around the content of a page, without scripts and external resources.
 
-The policy in the page allows its own style, by its digest, and nothing else:
+The security policy of the page allows only its own style, by digest:
 https://www.w3.org/TR/CSP3/#directive-style-src
 """
 
@@ -16,13 +16,13 @@ from trtlint.report.page.markup import Content, Markup, tag
 
 
 def shell(title: str, header: Content, main: Content, style: str = "") -> Iterator[str]:
-    """The lines of a document.
+    """Yield the lines of a document.
 
     Args:
-        title: of the window.
-        header: what stands above, with the heading of the page.
-        main: what the page is about.
-        style: rules of this page alone, of ours.
+        title: title of the window.
+        header: the header with the heading of the page.
+        main: the main content.
+        style: additional trusted style rules.
     """
     own = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     whole = Markup(f"\n{own}{style}")
@@ -45,7 +45,8 @@ def shell(title: str, header: Content, main: Content, style: str = "") -> Iterat
     yield tag("header", header)
     yield tag("main", main, id="main")
     yield tag(
-        "footer", tag("p", f"Written by trtlint {__version__}. Nothing on this page is fetched or run.")
+        "footer",
+        tag("p", f"Written by trtlint {__version__}. This page fetches nothing and runs no scripts."),
     )
     yield "</body>"
     yield "</html>"

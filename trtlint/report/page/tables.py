@@ -1,4 +1,4 @@
-"""The tables of a page: all models, all findings, and what changes from target to target."""
+"""Tables of a page: models, findings, and changes between targets."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from trtlint.report.page.markup import Content, Markup, join, rule_class, tag
 from trtlint.report.page.sections import Section
 
 _FINDINGS = 400
-"""Findings in the table at most."""
+"""Largest number of findings in the table."""
 _MODELS = 400
-"""Models in the table at most."""
+"""Largest number of models in the table."""
 _CHANGES = 200
-"""Changes from target to target at most."""
+"""Largest number of changes between targets."""
 _CLASSES = {
     **dict.fromkeys(("Errors", "Warnings", "Notes", "Places", "ms"), "figure"),
     **dict.fromkeys(("First place", "Target"), "place"),
@@ -26,14 +26,14 @@ _CLASSES = {
 
 
 def table(heads: Sequence[str], rows: Sequence[Markup], label: str, class_: str = "table") -> Markup:
-    """A table in a frame that scrolls where it is too wide."""
+    """Return a table in a scrolling frame."""
     cells = [tag("th", head, scope="col", class_=_CLASSES.get(head)) for head in heads]
     inside = tag("table", tag("thead", tag("tr", cells)), tag("tbody", rows))
     return tag("div", inside, class_=class_, tabindex=0, role="region", aria_label=label)
 
 
 def of_models(found: Sequence[Section]) -> Markup:
-    """All models, the worst first."""
+    """Return the table of models, the worst first."""
     rows = []
     for section in found[:_MODELS]:
         name = tag("code", clipped(section.shown, 300))
@@ -61,11 +61,11 @@ def of_models(found: Sequence[Section]) -> Markup:
 
 
 def of_findings(found: Sequence[tuple[Section, Entry]], linked: Collection[str], several: bool) -> Markup:
-    """All findings of the run, the gravest first.
+    """Return the table of all findings, the most severe first.
 
     Args:
-        found: the findings, each with its model.
-        linked: the ids of those that are shown in full.
+        found: the findings with their models.
+        linked: the ids of findings shown in full.
         several: whether there are several models.
     """
     names = Counter(PurePath(section.shown).name for section in {s.path: s for s, _ in found}.values())
@@ -95,7 +95,7 @@ def of_findings(found: Sequence[tuple[Section, Entry]], linked: Collection[str],
     heads = ["Severity", "Rule", "What", *(["Model"] if several else []), "First place", "Places"]
     return tag(
         "section",
-        tag("h2", "Gravest first", id="all"),
+        tag("h2", "Most severe first", id="all"),
         table([*heads, *(["ms"] if timed else [])], rows, "All findings", "table stacked"),
         _left_out(len(found), _FINDINGS, "findings"),
         class_="overview",
@@ -104,7 +104,7 @@ def of_findings(found: Sequence[tuple[Section, Entry]], linked: Collection[str],
 
 
 def of_changes(reports: Sequence[ModelReport]) -> Markup | None:
-    """What appears and disappears from target to target; None for nothing."""
+    """Return the table of new and removed findings between targets; None without changes."""
     rows = [
         tag(
             "tr",
