@@ -56,7 +56,7 @@ def test_what_cannot_be(words: list[str], format: str | None, message: str) -> N
 def test_an_unknown_format_is_an_error_wherever_it_is_given() -> None:
     with pytest.raises(FormatError, match=r"^unknown format 'sarf'; did you mean 'sarif'\?$"):
         writer_of("sarf", io.StringIO(), Style(files=1, rules=(), root=None))
-    with pytest.raises(OutputError, match=r"^no format 'x'; there are full, concise"):
+    with pytest.raises(OutputError, match=r"^unknown format 'x'; the formats are full, concise"):
         parse([], "x")
 
 
@@ -96,7 +96,7 @@ def test_an_overlay_is_for_one_model_and_a_viewer(name: str, tmp_path: Path) -> 
     with pytest.raises(OutputError, match=f"{name} needs a file name that ends in .json$"):
         write([Output(name, tmp_path / "findings.txt")], handmade.one_model())
     style = Style(files=2, rules=(), root=None)
-    with pytest.raises(OutputError, match=f"^{name} is for one model, and 2 are given$"):
+    with pytest.raises(OutputError, match=f"^{name} is for one model, but 2 are given$"):
         Outputs([Output(name)], style, io.StringIO())
 
 

@@ -1,4 +1,4 @@
-"""What is drawn of a block: the nodes that a finding names, and how data flow between them.
+"""Content of a block picture: the nodes of a finding, and the data flow between them.
 
 The nodes are the rows of the site, which the text report draws too.  What lies between two of them is no
 box of its own but the words beside the line; what feeds the block and reads its results is named at its
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
     from trtlint.report.page.behind import Behind
 
 MOST_ROWS = 18
-"""Rows drawn at most, marked ones apart."""
+"""Largest number of drawn rows without marks."""
 MOST_MARKED = 40
-"""Rows drawn at most in any case."""
+"""Largest number of drawn rows."""
 _MOST_OUTSIDE = 6
-"""Boxes at each edge of the block."""
+"""Largest number of boxes at each edge of the block."""
 _LONGEST_WAY = 12
-"""Nodes walked through between two rows."""
+"""Largest number of nodes between two rows."""
 _MOST_MET = 64
-"""Values met while walking back from one input."""
+"""Largest number of values visited from one input."""
 _MOST_USES = 200
-"""Readers of one value that are looked at."""
+"""Largest number of readers checked for one value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A node in the picture.
+    """Node in the picture.
 
     Attributes:
-        kind: ``outside`` is not in the block, but feeds it or reads its results.
+        kind: ``outside`` for a producer or reader outside the block.
         op: its operator.
         name: its path, or the name of an input or output of the graph.
-        type: that of its first output, such as ``f32[1,8,197,64]``; empty where unknown.
-        detail: what it does in the block.
-        label: why it is marked; empty where it is not.
-        measured: its time and range, where they were measured.
+        type: type of its first output, such as ``f32[1,8,197,64]``; empty if unknown.
+        detail: its role in the block.
+        label: reason for the mark; empty without one.
+        measured: its measured time and range.
     """
 
     kind: Literal["row", "outside"]
@@ -58,12 +58,12 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Data that flow from one box to another, by their positions.
+    """Data flow from one box to another, by position.
 
     Attributes:
-        source: where from.
-        target: where to.
-        via: the operators of the nodes in between, which are not drawn.
+        source: position of the source.
+        target: position of the target.
+        via: operators of the hidden nodes in between.
     """
 
     source: int
@@ -81,7 +81,7 @@ class Block:
 
 
 def block(rows: Sequence[Row], behind: Behind) -> Block | None:
-    """What is drawn of a site; None where its nodes are not in the model, as when that has changed."""
+    """Return the drawing of a site; None if the model lacks its nodes, for example after a change."""
     nodes = [behind.node(row) for row in rows]
     if not nodes or None in nodes:
         return None
@@ -96,7 +96,7 @@ def block(rows: Sequence[Row], behind: Behind) -> Block | None:
 
 
 class _Block:
-    """Collects boxes and lines."""
+    """Collector of boxes and lines."""
 
     def __init__(self, behind: Behind) -> None:
         self.behind = behind
@@ -115,7 +115,7 @@ class _Block:
         self.boxes.append(Box("row", row.op, row.node, row.type, row.detail, row.label, measured))
 
     def connect(self) -> None:
-        """Add the lines, and what feeds the block and reads its results."""
+        """Add the lines, and the producers and readers outside the block."""
         inside = self._positions
         passed: set[Node] = set()
         for node, position in inside.items():
@@ -132,7 +132,7 @@ class _Block:
             self._readers(node, position, {*inside, *passed})
 
     def lines(self) -> Iterator[Line]:
-        """The lines, each once."""
+        """Return the lines, each once."""
         return (Line(source, target, via) for (source, target), via in self._lines.items())
 
     def _line(self, source: int, target: int, via: tuple[str, ...] = ()) -> None:
@@ -141,7 +141,7 @@ class _Block:
             self._lines[source, target] = via
 
     def _behind(self, value: Value, inside: dict[Node, int]) -> tuple[dict[int, tuple[str, ...]], set[Node]]:
-        """The nodes of the block that a value comes from, nearest first, and what lies between."""
+        """Return the block nodes that feed a value, the nearest first, with the nodes between."""
         found: dict[int, tuple[str, ...]] = {}
         through: set[Node] = set()
         waiting: deque[tuple[Value, tuple[Node, ...]]] = deque([(value, ())])
@@ -165,7 +165,7 @@ class _Block:
         return found, through
 
     def _feed(self, value: Value, position: int) -> None:
-        """Add what feeds the block, up to a number."""
+        """Add the producers outside the block, up to a limit."""
         producer = value.producer
         if producer is None:
             box = Box("outside", "input", value.name, value.type_text)
@@ -178,7 +178,7 @@ class _Block:
             self._line(source, position)
 
     def _readers(self, node: Node, position: int, known: set[Node]) -> None:
-        """Add one box for all that reads results of a node outside of the block."""
+        """Add one box for all readers of a node outside the block."""
         readers: dict[Node, None] = {}
         outputs: list[str] = []
         for value in node.outputs:
@@ -212,7 +212,7 @@ class _Block:
 
 
 def words(block: Block) -> str:
-    """What a picture shows, for who does not see it."""
+    """Return a text description of a picture for screen readers."""
     return "; ".join(_words(box) for box in block.boxes if box.kind == "row")
 
 

@@ -1,4 +1,4 @@
-"""One finding on the page: what and where, the picture of its block, what to do, and how sure that is."""
+"""Card of one finding on the page: message, place, picture, advice and evidence."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from trtlint.report.page.picture import picture
 from trtlint.report.wording import fix_command, fixable, included, sureness, witnesses
 
 LONGEST = 1500
-"""Characters of one text on the page."""
+"""Largest number of characters of one text on the page."""
 _PLACES = 30
-"""Patterns of places listed at most."""
+"""Largest number of listed place patterns."""
 _SOURCES = 12
-"""Lines of code listed at most."""
+"""Largest number of listed source lines."""
 _WITNESSES = 8
-"""Witnesses listed at most."""
+"""Largest number of listed evidence lines."""
 _MOST_SITES = 20_000
-"""Sites whose places are looked at."""
+"""Largest number of sites to collect places from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A finding as the page shows it.
+    """Finding on the page.
 
     Attributes:
-        finding: what was found.
-        seen: the targets that it holds for, in words; empty where there is one only.
-        id: of its element.
-        model: the file, as it is shown.
-        conditional: whether it depends on something not known about the target.
+        finding: the finding.
+        seen: the targets of the finding, as text; empty for a single target.
+        id: id of its element.
+        model: the file, as the page shows it.
+        conditional: whether the finding depends on unset options.
     """
 
     finding: Finding
@@ -49,22 +49,22 @@ class Entry:
 
     @property
     def severity(self) -> str:
-        """The word for how grave it is."""
+        """The severity, or ``conditional``."""
         return "conditional" if self.conditional else self.finding.severity
 
 
 def card(
     entry: Entry, behind: Behind | None, target: str, number: str, room: int, *, repeated: bool = False
 ) -> tuple[Markup, int]:
-    """The element of a finding, and how many characters of it are the picture.
+    """Return the element of a finding, and the number of characters of its picture.
 
     Args:
         entry: the finding.
-        behind: the model; None where it is not to be had.
-        target: what is built for; empty where that is said elsewhere.
-        number: what tells its ids from others.
-        room: characters that a picture may take.
-        repeated: whether the same was said of another model, so that the details are folded.
+        behind: the model; None if it cannot be read.
+        target: the target; empty if the page shows it elsewhere.
+        number: prefix that makes its ids unique.
+        room: character limit of the picture.
+        repeated: whether another model has an equal finding, so the details are folded.
     """
     finding = entry.finding
     drawn = _picture(finding, behind, number, room)
@@ -95,12 +95,12 @@ def card(
 
 
 def badge(severity: str) -> Markup:
-    """The word for how grave something is."""
+    """Return the badge of a severity."""
     return tag("strong", severity, class_=f"badge {severity}")
 
 
 def ticked(words: str) -> Markup:
-    """A sentence in which what stands between backticks is code; cut where it is too long."""
+    """Format text between backticks as code, and shorten long text."""
     parts = clipped(words).split("`")
     if len(parts) % 2 == 0:
         return join(clipped(words))
@@ -108,7 +108,7 @@ def ticked(words: str) -> Markup:
 
 
 def clipped(words: str, most: int = LONGEST) -> str:
-    """A text of so many characters at most."""
+    """Shorten a text to a number of characters."""
     return words if len(words) <= most else f"{words[:most]} …"
 
 
@@ -158,7 +158,7 @@ def _picture(finding: Finding, behind: Behind | None, number: str, room: int) ->
 
 
 def _lines(lines: str) -> Markup:
-    """Lines of a drawing, each as it is."""
+    """Return the lines of a text drawing unchanged."""
     return Markup("\n".join(join(clipped(line, 200)) for line in lines.split("\n")))
 
 
@@ -201,7 +201,7 @@ def _why(entry: Entry, target: str) -> Markup:
 
 
 def _places(sites: Sequence[Site]) -> Markup | None:
-    """All places, where there is more than one; and the lines of code that they come from."""
+    """Return all places if there are several, and their source lines."""
     if len(sites) < 2:
         return None
     looked = sites[:_MOST_SITES]

@@ -1,4 +1,4 @@
-"""HTML and SVG in which text can only ever be text.
+"""Safe HTML and SVG, where text is always escaped.
 
 Names in a model are arbitrary text.  Whatever is put into an element or an attribute is escaped, unless it
 is :class:`Markup`, which only this module makes: https://html.spec.whatwg.org/multipage/syntax.html
@@ -14,33 +14,33 @@ from trtlint.report.escape import clean
 
 _VOID = frozenset({"input", "meta", "link", "br", "hr", "wbr"})
 _EMPTY = frozenset({"path", "rect", "line", "circle"})
-"""Elements of SVG that are drawn without a content; they may close themselves."""
+"""SVG elements without content, which may be self-closing."""
 _URL = re.compile(r"https://[A-Za-z0-9._~/#?=&%+,;:@()!-]+")
 _NO_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class Markup(str):
-    """Text that is markup and safe."""
+    """Safe markup."""
 
     __slots__ = ()
 
 
 Content = str | float | None | Iterable["Content"]
-"""What an element holds: text, numbers, markup, nothing, or several of these."""
+"""Content of an element: text, numbers, markup, None, or a sequence of these."""
 
 
 def text(plain: str) -> Markup:
-    """Plain text as markup; what would be a command to a CI system that prints the page, too."""
+    """Escape plain text, including commands to a CI system that prints the page."""
     return Markup(html.escape(clean(plain)).replace("##", "&#35;#"))
 
 
 def join(*content: Content) -> Markup:
-    """Pieces one after another."""
+    """Join pieces of content."""
     return Markup("".join(_pieces(content)))
 
 
 def tag(name: str, /, *content: Content, **attributes: str | float | None) -> Markup:
-    """An element.
+    """Return an element.
 
     Args:
         name: its name, of ours.
@@ -60,7 +60,7 @@ def tag(name: str, /, *content: Content, **attributes: str | float | None) -> Ma
 
 
 def link(url: str) -> Markup:
-    """A reference that can be followed, if it is an address of the web and nothing else."""
+    """Return a link for a web address, or escaped text for anything else."""
     if not _URL.fullmatch(url):
         return text(url)
     shown = Markup("/<wbr>".join(map(text, url.removeprefix("https://").split("/"))))
@@ -68,12 +68,12 @@ def link(url: str) -> Markup:
 
 
 def identifier(words: str) -> str:
-    """A text as the id of an element, in characters that need no escape."""
+    """Convert a text to an element id, in characters that need no escape."""
     return _NO_ID.sub("-", words).strip("-") or "x"
 
 
 def rule_class(rule: str) -> str:
-    """The class of everything about a rule, in characters that a selector takes as they are."""
+    """Return the CSS class of a rule, in characters that need no escape in a selector."""
     return f"of-{identifier(rule).replace('.', '-')}"
 
 

@@ -1,4 +1,4 @@
-"""The picture of a block, as SVG that is readable with and without the page's style.
+"""Picture of a block as SVG, readable with and without the style of the page.
 
 Colours are presentation attributes, which a policy against inline style lets pass; where the page's own style
 counts, it overrides them, for dark themes and paper.  Widths of texts are estimates, on the safe side.
@@ -22,14 +22,14 @@ _MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace
 _SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 INK, MUTED, LINE, SURFACE, GROUND = "#1b2130", "#566074", "#c3cad6", "#ffffff", "#f4f6f9"
 Colour = Severity | Literal["good"]
-"""What a colour stands for."""
+"""Meaning of a colour."""
 COLOURS: Mapping[Colour, str] = {
     "error": "#b3261e",
     "warning": "#8a5200",
     "note": "#1f5fa8",
     "good": "#1c6b3c",
 }
-"""The colours on a light ground."""
+"""Colours on a light background."""
 TINTS: Mapping[Colour, str] = {
     "error": "#fdeceb",
     "warning": "#fff3dc",
@@ -39,22 +39,22 @@ TINTS: Mapping[Colour, str] = {
 _NARROWEST, _WIDEST = 132.0, 248.0
 """Width of a box, in pixels."""
 _WIDE = 900.0
-"""Width of a picture that is moved about in its frame, and not made to fit it."""
+"""Width above which a picture scrolls in its frame instead of shrinking."""
 _PAD = 10.0
 _MARGIN = 10.0
 _MOST_LINES = 4
-"""Lines of a text within a box."""
+"""Largest number of lines of a text in a box."""
 _LONGEST = 400
-"""Characters of a text within a box."""
+"""Largest number of characters of a text in a box."""
 _LONGEST_DESC = 1200
-"""Characters of what is said for who does not see the picture."""
+"""Largest number of characters of the text description."""
 _MOST_VIA = 3
-"""Operators named of those between two boxes."""
+"""Largest number of named operators between two boxes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Font:
-    """A kind of text: its size, the height of a line and the width of a cell in pixels."""
+    """Font: size, line height and cell width in pixels."""
 
     style: str
     size: float
@@ -79,7 +79,7 @@ _VIA = _Font("v", 10.5, 14, 6.4)
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A box with its lines of text, each in its font, and its size in pixels."""
+    """Box with lines of text in their fonts, and its size in pixels."""
 
     kind: str
     title: str
@@ -89,13 +89,13 @@ class _Drawn:
 
 
 def picture(block: Block, colour: Colour, title: str, number: str) -> Markup:
-    """The SVG of a block.
+    """Return the SVG of a block.
 
     Args:
-        block: what to draw.
-        colour: of the marked boxes.
-        title: what it is a picture of.
-        number: what tells its ids from those of the other pictures of the page.
+        block: the block.
+        colour: colour of the marked boxes.
+        title: title of the picture.
+        number: prefix that makes its ids unique on the page.
     """
     boxes, lines = _pieces(block)
     laid = layout(generations(len(boxes), lines), lines, [(box.width, box.height) for box in boxes])
@@ -135,7 +135,7 @@ def picture(block: Block, colour: Colour, title: str, number: str) -> Markup:
 
 
 def _pieces(block: Block) -> tuple[list[_Drawn], list[tuple[int, int]]]:
-    """The boxes, one more for each line with nodes in between, and the lines."""
+    """Return the boxes, with one for each line with hidden nodes, and the lines."""
     boxes = [_drawn(box) for box in block.boxes]
     lines: list[tuple[int, int]] = []
     for line in block.lines:
@@ -176,7 +176,7 @@ def _cut(text: str, font: _Font, room: float) -> str:
 
 
 def _box(box: _Drawn, at: tuple[float, float], colour: Colour) -> Markup:
-    """A box with its texts; its upper edge's middle is at ``at``."""
+    """Draw a box with its texts; ``at`` is the middle of its upper edge."""
     x, y = at[0] - box.width / 2, at[1]
     place = f"translate({_n(x)} {_n(y)})"
     if box.kind == "via":
@@ -236,7 +236,7 @@ def _texts(box: _Drawn, label: str) -> Iterator[Content]:
 def _strokes(
     boxes: Sequence[_Drawn], lines: Sequence[tuple[int, int]], laid: Layout
 ) -> Iterator[tuple[str, str]]:
-    """The path of each line and of its head; lines at one box keep apart in the order of their other ends."""
+    """Yield the path of each line and its head; lines at one box are ordered by their other ends."""
     leave = _ports(boxes, lines, laid, 0)
     reach = _ports(boxes, lines, laid, 1)
     for line in lines:
@@ -259,7 +259,7 @@ def _strokes(
 def _ports(
     boxes: Sequence[_Drawn], lines: Sequence[tuple[int, int]], laid: Layout, end: int
 ) -> dict[tuple[int, int], float]:
-    """Where lines leave (0) or reach (1) their boxes."""
+    """Return the positions where lines leave (0) or reach (1) their boxes."""
     found: dict[tuple[int, int], float] = {}
     for index, box in enumerate(boxes):
         middle = laid.boxes[index][0]
@@ -277,5 +277,5 @@ def _ports(
 
 
 def _n(number: float) -> str:
-    """A length in tenths of a pixel, as short as can be."""
+    """Format a length in tenths of a pixel."""
     return f"{number:.1f}".removesuffix(".0")

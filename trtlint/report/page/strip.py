@@ -1,4 +1,4 @@
-"""The whole model in one strip, in topological order: where the findings lie, and where the time goes.
+"""Overview bar of a whole model in topological order, with findings and times.
 
 The strip has a fixed number of cells, whatever the number of nodes; its places are percentages, so that it is
 as wide as the page while its texts keep their size.
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from trtlint.report.page.behind import Behind
 
 _CELLS = 200
-"""Cells of a strip at most."""
+"""Largest number of cells of a bar."""
 _MOST_SITES = 20_000
-"""Sites of one finding that are looked at."""
+"""Largest number of sites read from one finding."""
 _DEEPEST = 4
-"""Components of module paths that bands are named by."""
+"""Largest number of path components in the name of a band."""
 _LONGEST = 200
-"""Characters of a module's name."""
+"""Largest number of characters of a module name."""
 _MOSTLY = 0.7
-"""The share of a strip from which on a band is divided."""
+"""Share of the bar above which a band is divided."""
 _CHARACTER = 0.6
-"""Per cent of the strip that a character of a label takes on a page of usual width."""
+"""Percentage of the bar that one character of a label takes on a page of usual width."""
 _MARKS: Mapping[Severity, str] = {"error": COLOURS["error"], "warning": "#c47a00", "note": COLOURS["note"]}
-"""The colours of cells, which hold no text."""
+"""Colours of cells without text."""
 _BARS = 34
 _TRACK = 16
 _BANDS = 18
@@ -44,20 +44,20 @@ _GAP = 4
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A finding, and the id of the element of the page that it is at."""
+    """Finding, and the id of its element on the page."""
 
     finding: Finding
     id: str
 
 
 def strip(behind: Behind, marked: Sequence[Marked], title: str, number: str) -> Markup | None:
-    """The SVG of a whole model; None where it has no nodes.
+    """Return the SVG of a whole model; None without nodes.
 
     Args:
         behind: the model.
-        marked: its findings, the gravest first.
-        title: what it is a picture of.
-        number: what tells its ids from those of the other pictures of the page.
+        marked: its findings, the most severe first.
+        title: title of the picture.
+        number: prefix that makes its ids unique on the page.
     """
     nodes = len(behind.nodes)
     if not nodes:
@@ -93,7 +93,7 @@ def _words(behind: Behind, marked: Sequence[Marked], nodes: int) -> str:
 
 
 def _gravest(marked: Sequence[Marked], nodes: int, cells: int) -> dict[int, Marked]:
-    """The gravest finding of each cell."""
+    """Return the most severe finding of each cell."""
     found: dict[int, Marked] = {}
     for each in sorted(marked, key=lambda one: SEVERITIES.index(one.finding.severity)):
         for site in each.finding.sites[:_MOST_SITES]:
@@ -105,7 +105,7 @@ def _gravest(marked: Sequence[Marked], nodes: int, cells: int) -> dict[int, Mark
 
 
 def _cells(found: Mapping[int, Marked], cells: int, top: float) -> Iterator[Markup]:
-    """A coloured cell for each run of cells of one finding, which leads to it."""
+    """Yield a coloured, linked cell for each run of cells of one finding."""
     start = 0
     for each, run in groupby(map(found.get, range(cells))):
         length = sum(1 for _ in run)
@@ -126,7 +126,7 @@ def _cells(found: Mapping[int, Marked], cells: int, top: float) -> Iterator[Mark
 
 
 def _times(behind: Behind, cells: int) -> list[float]:
-    """Milliseconds of each cell; none where nothing was measured."""
+    """Return the milliseconds of each cell; empty without measurements."""
     if not behind.times:
         return []
     found = [0.0] * cells
@@ -152,7 +152,7 @@ def _bars(times: Sequence[float], cells: int) -> Iterator[Markup]:
 
 
 def _bands(behind: Behind, cells: int, top: float) -> Iterator[Markup]:
-    """The modules that the nodes are in, as far as names fit."""
+    """Yield the bands of modules, with names that fit."""
     model, nodes = behind.facts.model, behind.nodes
     modules = [
         tuple((origin(model, nodes[(2 * cell + 1) * len(nodes) // (2 * cells)]).module or "").split("."))
@@ -187,7 +187,7 @@ def _bands(behind: Behind, cells: int, top: float) -> Iterator[Markup]:
 
 
 def _widest(modules: Sequence[tuple[str, ...]], depth: int) -> int:
-    """How many neighbouring cells have the same module at most."""
+    """Return the length of the longest run of cells in one module."""
     return max(sum(1 for _ in run) for _, run in groupby(module[:depth] for module in modules))
 
 
