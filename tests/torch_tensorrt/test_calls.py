@@ -212,3 +212,42 @@ def test_hostile_scripts_end(text: str) -> None:
         assert len(calls_in(text, "script.py")) <= 500
     except ScriptError as error:
         assert "script.py" in str(error)
+
+
+MODULES = """\
+import torch, torch_tensorrt
+from torch import nn
+import torchvision.models as models
+class Net(nn.Module):
+    pass
+class Own(Net):
+    pass
+class Other:
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("m = nn.Linear(8, 8)\nm.eval()", True),
+        ("m = models.resnet18(pretrained=True).eval().to('cuda')", True),
+        ("m = Own()\nm = m.half()", True),
+        ("m = Other()", False),
+        ("m = nn.Parameter(x)", False),
+        ("m = nn.functional.relu(x)", False),
+        ("m = models.get_weight('a')", False),
+        ("m = torch.export.export(Net(), (x,))", False),
+        ("m = Net().export()", False),
+        ("m = nn.Linear(8, 8)\nm = exported(m)", False),
+        ("m = nn.Linear(8, 8)\nif x:\n    m = exported(m)", False),
+        ("m, n = load()", False),
+        ("m = m", False),
+    ],
+)
+def test_a_module_that_was_not_exported(text: str, expected: bool) -> None:
+    text = f"{MODULES}{text}\n"
+    (call,) = calls_in(f"{text}torch_tensorrt.dynamo.compile(m, [x])\n", "build.py")
+    assert call.unexported is expected
+    (call,) = calls_in(f"{text}torch_tensorrt.compile(m, inputs=[x])\n", "build.py")
+    assert not call.unexported

@@ -15,6 +15,7 @@ from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
 from trtlint.lean import dataclass
+from trtlint.torch_tensorrt.modules import is_module, module_classes
 from trtlint.torch_tensorrt.values import (
     NOTHING_KNOWN,
     UNKNOWN,
@@ -109,6 +110,7 @@ class TorchCall:
         ir: the front end, ``dynamo``, ``torch_compile``, ``ts``, ``fx``, ``default``; None where not known.
         arguments: those that are known, in their order.
         complete: whether these are all.
+        unexported: whether a function that takes an exported program gets a module, for sure.
         scripted: whether the module comes from ``torch.jit``: then the default front end is TorchScript.
         source: the file; empty for a call given as text.
         line: the line of the call.
@@ -121,6 +123,7 @@ class TorchCall:
     ir: str | None
     arguments: tuple[Argument, ...]
     complete: bool
+    unexported: bool
     scripted: bool
     source: str
     line: int
@@ -224,6 +227,7 @@ def _imports(tree: ast.Module) -> dict[str, str]:
 
 def _calls(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[TorchCall]:
     module = Scope(tree.body, frozenset(), None, imports)
+    classes = module_classes(tree, imports)
     module.scripts = any(is_scripting(node, imports) for node in ast.walk(tree))
     pending: list[tuple[list[ast.stmt], Scope]] = [(tree.body, module)]
     left = _MOST_CALLS
@@ -237,7 +241,7 @@ def _calls(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[TorchCall]:
             elif isinstance(statement, ast.ClassDef):
                 pending.append((statement.body, Scope(statement.body, frozenset(), module, imports)))
             for node in _expressions(statement):
-                call = _call(node, scope, block)
+                call = _call(node, scope, block, classes)
                 if call is not None:
                     left -= 1
                     if left < 0:
@@ -259,7 +263,7 @@ def _expressions(statement: ast.stmt) -> Iterator[ast.Call]:
         ]
 
 
-def _call(node: ast.Call, scope: Scope, block: tuple[int, ...]) -> TorchCall | None:
+def _call(node: ast.Call, scope: Scope, block: tuple[int, ...], classes: frozenset[str]) -> TorchCall | None:
     known = _ROUTES.get(scope.dotted(node.func))
     if known is None:
         return None
@@ -277,12 +281,14 @@ def _call(node: ast.Call, scope: Scope, block: tuple[int, ...]) -> TorchCall | N
     ir = _ir(function, arguments, complete)
     if ir in ("torch_compile", "torch.compile"):
         route = "options"
+    program = given.entries.get("exported_program")
     return TorchCall(
         function=function,
         route=route,
         ir=ir,
         arguments=arguments,
         complete=complete,
+        unexported=program is not None and is_module(program.node, scope, block, node.lineno, classes),
         scripted=_is_scripted(given.entries.get("module"), scope, block, node.lineno),
         source="",
         line=node.lineno,

@@ -173,6 +173,15 @@ class Scope:
             return None
         return found[-1].node
 
+    def setting(self, name: str, block: tuple[int, ...], line: int) -> tuple[Scope, Event] | None:
+        """Return the scope and the statement that set a name last; None where that is not sure."""
+        found = self._events_before(name, block, line)
+        if found is not None:
+            return (self, found[-1]) if found[-1].kind == "set" else None
+        if self.outer is not None and self._is_free(name):
+            return self.outer.setting(name, (), _LAST_LINE)
+        return None
+
     def _items(
         self, nodes: Sequence[ast.expr], block: tuple[int, ...], line: int, depth: int
     ) -> tuple[object, ...] | Unknown:

@@ -59,6 +59,7 @@ class TorchCallFact(Fact):
         full_compilation: ``require_full_compilation``.
         torch_operators: whether ``torch_executed_ops`` names operators.
         data_dependent_fallback: ``fallback_data_dependent_ops``.
+        unexported: whether a function that takes an exported program gets a module.
         inputs_twice: whether both ``inputs`` and ``arg_inputs`` are given.
         optimization_level: the number that is asked for; unknown where it is not given.
         corrected: the call without arguments that this release does not read or ignores.
@@ -83,6 +84,7 @@ class TorchCallFact(Fact):
     full_compilation: bool | None
     torch_operators: bool | None
     data_dependent_fallback: bool | None
+    unexported: bool
     inputs_twice: bool | None
     optimization_level: int | None
     corrected: str
@@ -135,6 +137,7 @@ def _fact(call: TorchCall, release: TorchRelease, states: list[TorchArgumentFact
         full_compilation=settings.switch("require_full_compilation"),
         torch_operators=_filled(known_value(operators, None if not call.complete else ())),
         data_dependent_fallback=settings.switch("fallback_data_dependent_ops"),
+        unexported=call.unexported,
         inputs_twice=_twice(call),
         optimization_level=_typed(known_value(level, None), int),
         corrected=_corrected(call, states),
