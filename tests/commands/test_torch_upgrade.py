@@ -108,3 +108,13 @@ def test_findings_name_the_release(capsys: pytest.CaptureFixture[str]) -> None:
     assert "applies to: Torch-TensorRT 2.13 " in capsys.readouterr().out
     run(["net.pt2", "--torch-tensorrt", "2.13", "--isolated", "--no-cache"])
     assert "applies to: Torch-TensorRT 2.13 " in capsys.readouterr().out
+
+
+def test_hostile_files_run_nothing_and_meet_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("build.py").write_text(f"open('ran', 'w')\n{SCRIPT}")
+    Path("deep.py").write_text("import torch_tensorrt\nx = " + "(" * 5000 + ")" * 5000)
+    assert run(["upgrade", "build.py", "--from", "2.7", "--isolated"]) == 0
+    assert not Path("ran").exists()
+    capsys.readouterr()
+    assert run(["upgrade", "deep.py", "--from", "2.7", "--isolated"]) == 3
+    assert "brackets" in capsys.readouterr().out
