@@ -182,6 +182,7 @@ def test_bodies_are_searched() -> None:
         ("", 1, 1, "empty"),
         ("# nothing\n", 1, 1, "empty"),
         ("y = MatMul(x, w)\nz = Matmul(y, w)", 2, 5, "did you mean 'MatMul'?"),
+        ("y = Relu|Abs|Matmul(x, w)", 1, 14, "did you mean 'MatMul'?"),
         ("y = MatMul(x w)", 1, 12, "is not a valid input"),
         ("y = MatMul(x,, w)", 1, 14, "a name is missing"),
         ("y = MatMul(..., x)", 1, 17, "must come last"),

@@ -52,15 +52,15 @@ def test_a_field_beyond_its_message_says_by_how_much() -> None:
         list(fields(b"\x0a\x05abc", 0, 5))
 
 
-@pytest.mark.parametrize(("count", "kept"), [(256, True), (257, False)])
+@pytest.mark.parametrize(("count", "kept"), [(1024, True), (1025, False)])
 def test_payloads_of_at_most_a_kibibyte_are_kept(count: int, kept: bool, tmp_path: Path) -> None:
-    tensor = helper.make_tensor("w", TensorProto.FLOAT, [count], bytes(4 * count), raw=True)
-    info = helper.make_tensor_value_info("y", TensorProto.FLOAT, [count])
+    tensor = helper.make_tensor("w", TensorProto.UINT8, [count], bytes(count), raw=True)
+    info = helper.make_tensor_value_info("y", TensorProto.UINT8, [count])
     graph = helper.make_graph([helper.make_node("Abs", ["w"], ["y"])], "g", [], [info], [tensor])
     path = tmp_path / "model.onnx"
     onnx.save(helper.make_model(graph, ir_version=8), path)
     (found,) = onnx.ModelProto.FromString(read(path).data).graph.initializer
-    assert (len(found.raw_data) == 4 * count) == kept
+    assert (len(found.raw_data) == count) == kept
 
 
 @pytest.mark.parametrize(("sizes", "rank"), [("int64[3]", 3), ("int64[0]", 0), ("int64[N]", None)])
@@ -76,6 +76,20 @@ def test_types_of_constants_come_from_their_tensor() -> None:
     { a = ConstantOfShape <value = int32[1] {7}> (s)  b = ConstantOfShape (s)
       c = Constant <value = float16[1] {1}> ()  d = Cast <to = 9> (a)  y = Abs (a) }""")
     assert [node.output.dtype for node in model.graph.nodes] == ["i32", "f32", "f16", "bool", "i32"]
+
+
+@pytest.mark.parametrize(
+    ("body", "dtype"),
+    [
+        ("y = ConstantOfShape <value = int32[1] {7}> (s)", "i32"),
+        ("y = Constant <value = float16[1] {1}> ()", "f16"),
+        ("y = Cast <to = 7> (s)", "i64"),
+    ],
+)
+def test_a_wrong_declaration_does_not_decide_on_the_type(body: str, dtype: str) -> None:
+    model = model_of(f"""< ir_version: 8, opset_import: ["" : 17] > g (int64[2] s) => (float[A] z)
+    < double[B] y > {{ {body}  z = Cast <to = 1> (y) }}""")
+    assert model.graph.nodes[0].output.dtype == dtype
 
 
 def test_misread_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -314,7 +314,9 @@ class TextReport:
             self._fact("seen for", seen_for(item.targets, names))
         self._print(Text())
 
-    def _short(self, item: MergedFinding, message: str, models: Sequence[ModelReport], names: Sequence[str]) -> None:
+    def _short(
+        self, item: MergedFinding, message: str, models: Sequence[ModelReport], names: Sequence[str]
+    ) -> None:
         """Write one line for a finding whose rule is already explained."""
         finding = item.finding
         title = Text.assemble(
