@@ -95,3 +95,13 @@ def test_group_norm_of_whole_numbers_is_declined() -> None:
         model = small(text % (dtype, dtype))
         found = proposed("write-out-fused", Fact(model.graph.nodes[-1], ()), model)
         assert isinstance(found, NotApplicable) == declined
+
+
+@pytest.mark.parametrize(
+    ("opset", "dtype", "written"), [(10, "16", False), (11, "16", True), (12, "16", True), (11, "", False)]
+)
+def test_the_first_opset_of_a_shifted_sum(opset: int, dtype: str, written: bool) -> None:
+    head = f"(float{dtype}[4] x) => (float{dtype}[1] y)"
+    model = small(f"{head} {{ e = Exp (x)  s = ReduceSum <axes = [0]> (e)  y = Log (s) }}", opset)
+    fact = Fact(model.graph.nodes[-1], tuple(Step(node, "operator") for node in model.graph.nodes))
+    assert isinstance(proposed("shift-logsumexp", fact, model), Patch) == written
