@@ -24,7 +24,7 @@ from onnx import helper, numpy_helper
 
 from benchmarks.measure import report
 from benchmarks.transformer import Transformer
-from trtlint.compare.sets import made_up
+from trtlint.compare.sets import random_sets
 from trtlint.dry_build.wheels import find
 from trtlint.lean import dataclass
 from trtlint.model.load import load
@@ -171,7 +171,7 @@ class _Cost:
 
 def _measured(path: Path) -> _Cost:
     wheels = find()
-    (feeds, *_) = made_up(load(path).graph.inputs)[0].first()
+    (feeds, *_) = random_sets(load(path).graph.inputs)[0].first()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     plain, every, best, whole, memory, words = math.inf, math.inf, math.inf, math.inf, 0, ""

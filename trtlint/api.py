@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.witnesses import GivenAs
     from trtlint.engine.rule import Rule
     from trtlint.engine.upgrade import Upgrade
-    from trtlint.fixes.outcome import Applied, Prove, Refused
+    from trtlint.fixes.outcome import AppliedFix, Prove, RefusedFix
     from trtlint.measurement.measurement import Measurement
 
 
@@ -165,8 +165,8 @@ class Fix:
     """
 
     model: Any
-    applied: tuple[Applied, ...]
-    refused: tuple[Refused, ...]
+    applied: tuple[AppliedFix, ...]
+    refused: tuple[RefusedFix, ...]
     reports: tuple[ModelReport, ...]
 
 

@@ -27,7 +27,7 @@ from trtlint.lean import dataclass
 from trtlint.model.memory import NAME, MemoryModel
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.review import Policy, names
-from trtlint.policy.selection import Layer, choose_by_layers, split
+from trtlint.policy.selection import RuleLayer, choose_by_layers, split
 from trtlint.policy.targets import targets_of
 from trtlint.remote.addresses import Address, is_address, parse
 from trtlint.remote.file import require_packages
@@ -197,8 +197,8 @@ class _Given:
             own=not keywords.get("isolated", False),
         )
         select, extend, ignore = (tuple(split(keywords.get(name, ()))) for name in _SELECTORS)
-        layer = Layer(select, extend, ignore)
-        if chosen is None or layer != Layer():
+        layer = RuleLayer(select, extend, ignore)
+        if chosen is None or layer != RuleLayer():
             entries = (*choose_by_layers(entries, [layer], preview=keywords.get("preview", False)),)
         self._rules = RuleSet(entries)
         text = keywords.get("command")

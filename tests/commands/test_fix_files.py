@@ -37,8 +37,8 @@ def test_two_files_in_one_place_are_refused(
 
 @pytest.mark.skipif(not available(), reason="onnxruntime is not installed")
 def test_no_script_is_written_of_what_was_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def differs(*_: object, **__: object) -> verification.Verdict:
-        return verification.Verdict("outputs", False, "differs", {})
+    def differs(*_: object, **__: object) -> verification.CheckResult:
+        return verification.CheckResult("outputs", False, "differs", {})
 
     monkeypatch.setattr(verification, "outputs", differs)
     out, script = tmp_path / "fixed.onnx", tmp_path / "surgeon.py"
@@ -53,8 +53,8 @@ def test_no_script_is_written_of_what_was_refused(tmp_path: Path, monkeypatch: p
 def test_what_cannot_be_proven_is_written_and_no_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def untold(*_: object, **__: object) -> verification.Verdict:
-        return verification.Verdict("outputs", None, "it does not run", {})
+    def untold(*_: object, **__: object) -> verification.CheckResult:
+        return verification.CheckResult("outputs", None, "it does not run", {})
 
     monkeypatch.setattr(verification, "outputs", untold)
     out = tmp_path / "fixed.onnx"

@@ -41,7 +41,7 @@ def test_infinity_and_nan_are_not_taken_for_each_other(pair: tuple[list[float], 
 def test_nan_that_was_to_be_mended_may_become_anything() -> None:
     before, after = [{"y": np.array([NAN, 1.0])}], [{"y": np.array([INF, 1.0])}]
     assert not judge(before, after).equal
-    assert judge(before, after, mended=True).equal
+    assert judge(before, after, ignore_nan=True).equal
 
 
 def test_the_difference_is_that_of_numbers() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from tests.dry_build import models
 from tests.dry_build.rtx import NEEDS_WHEELS, VERSION
-from trtlint.dry_build.drybuild import Request, dry_build
+from trtlint.dry_build.drybuild import DryBuildRequest, dry_build
 from trtlint.dry_build.errors import DryBuildError
-from trtlint.dry_build.shapes import Given
+from trtlint.dry_build.shapes import ShapeRange
 from trtlint.dry_build.wheels import Wheels
 from trtlint.model.errors import ModelError
 from trtlint.process.spawn import Limits
@@ -33,7 +33,7 @@ def test_a_model_is_built_for_shapes_that_are_named(tmp_path: Path) -> None:
 
 
 def test_what_was_said_of_shapes_counts(tmp_path: Path) -> None:
-    said = Given("x", ((1, 3, 8, 8), (2, 3, 16, 16), (4, 3, 32, 32)))
+    said = ShapeRange("x", ((1, 3, 8, 8), (2, 3, 16, 16), (4, 3, 32, 32)))
     (shape,) = dry_build(models.write(tmp_path, models.BUILT), shapes=[said], sm=120).result.shapes
     assert shape.words == "x=1x3x8x8..2x3x16x16..4x3x32x32"
     assert not shape.chosen
@@ -94,6 +94,6 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_nearest_gpu_is_built_for() -> None:
-    assert Request(Wheels("1.7.1", ""), sm=90).built_sm == 89
-    assert Request(Wheels("1.7.1", ""), sm=87).built_sm == 86
-    assert Request(Wheels("1.7.1", "")).built_sm == 89
+    assert DryBuildRequest(Wheels("1.7.1", ""), sm=90).built_sm == 89
+    assert DryBuildRequest(Wheels("1.7.1", ""), sm=87).built_sm == 86
+    assert DryBuildRequest(Wheels("1.7.1", "")).built_sm == 89

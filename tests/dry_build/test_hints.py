@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trtlint.dry_build.hints import Found, hints_of, is_about_sizes
+from trtlint.dry_build.hints import NetworkSizes, hints_of, is_about_sizes
 
 
 @pytest.mark.parametrize(
@@ -23,21 +23,21 @@ from trtlint.dry_build.hints import Found, hints_of, is_about_sizes
 def test_a_table_of_positions_gives_the_side_of_the_image(
     table: tuple[int, ...], stride: int, size: int
 ) -> None:
-    assert size in hints_of(Found(tables=(table,), strides=(stride,))).squares
+    assert size in hints_of(NetworkSizes(tables=(table,), strides=(stride,))).squares
 
 
 def test_a_table_of_positions_gives_the_length_of_the_sequence() -> None:
-    assert hints_of(Found(tables=((1, 37, 4),))).lines[0] == 37
-    assert 3000 in hints_of(Found(tables=((1, 1500, 384),), strides=(1, 2))).lines
+    assert hints_of(NetworkSizes(tables=((1, 37, 4),))).lines[0] == 37
+    assert 3000 in hints_of(NetworkSizes(tables=((1, 1500, 384),), strides=(1, 2))).lines
 
 
 def test_what_is_flattened_in_front_of_a_classifier_gives_the_side() -> None:
-    assert 40 in hints_of(Found(tables=((800, 10),), strides=(2, 2), channels=(8,))).squares
-    assert 30 in hints_of(Found(numbers=(3, 900))).squares
+    assert 40 in hints_of(NetworkSizes(tables=((800, 10),), strides=(2, 2), channels=(8,))).squares
+    assert 30 in hints_of(NetworkSizes(numbers=(3, 900))).squares
 
 
 def test_a_size_that_the_graph_compares_with_is_one() -> None:
-    assert 336 in hints_of(Found(numbers=(-1, 0, 1, 336))).squares
+    assert 336 in hints_of(NetworkSizes(numbers=(-1, 0, 1, 336))).squares
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_hints_are_few_and_in_bounds(
     strides: tuple[int, ...],
     channels: tuple[int, ...],
 ) -> None:
-    hints = hints_of(Found(tuple(tables), numbers, strides, channels))
+    hints = hints_of(NetworkSizes(tuple(tables), numbers, strides, channels))
     assert len(hints.squares) <= 12
     assert len(hints.lines) <= 8
     assert all(8 <= size <= 32_000 for size in (*hints.squares, *hints.lines))
@@ -83,42 +83,44 @@ def test_hints_are_few_and_in_bounds(
 @pytest.mark.parametrize(
     ("found", "squares", "lines"),
     [
-        (Found(), (), ()),
+        (NetworkSizes(), (), ()),
         # numbers in bounds, the commonest first
-        (Found(numbers=(7, 8, 32_000, 32_001, 9, 9)), (9, 8, 32_000), (9, 8, 32_000)),
+        (NetworkSizes(numbers=(7, 8, 32_000, 32_001, 9, 9)), (9, 8, 32_000), (9, 8, 32_000)),
         # four layers at the end, from the oldest on
-        (Found(numbers=(1800,), channels=(1800, 2, 2, 2, 2)), (30, 1800), (1800,)),
-        (Found(numbers=(1800,), channels=(2, 18, 50, 100, 70)), (10, 1800), (1800,)),
-        (Found(numbers=(192,), channels=(3, 0, -1)), (8, 192), (192,)),
-        (Found(numbers=(0, -16)), (), ()),
+        (NetworkSizes(numbers=(1800,), channels=(1800, 2, 2, 2, 2)), (30, 1800), (1800,)),
+        (NetworkSizes(numbers=(1800,), channels=(2, 18, 50, 100, 70)), (10, 1800), (1800,)),
+        (NetworkSizes(numbers=(192,), channels=(3, 0, -1)), (8, 192), (192,)),
+        (NetworkSizes(numbers=(0, -16)), (), ()),
         # rows of patches without another token, with one, two, and five
-        (Found(tables=((1, 16, 9),), strides=(16,)), (64,), (16, 256)),
-        (Found(tables=((1, 18, 9),), strides=(16,)), (64,), (18, 288)),
-        (Found(tables=((1, 21, 9),), strides=(16,)), (64,), (21, 336)),
-        (Found(tables=((1, 20, 9),), strides=(16,)), (), (20, 320)),
-        (Found(tables=((2, 16, 9),), strides=(16,)), (), ()),
+        (NetworkSizes(tables=((1, 16, 9),), strides=(16,)), (64,), (16, 256)),
+        (NetworkSizes(tables=((1, 18, 9),), strides=(16,)), (64,), (18, 288)),
+        (NetworkSizes(tables=((1, 21, 9),), strides=(16,)), (64,), (21, 336)),
+        (NetworkSizes(tables=((1, 20, 9),), strides=(16,)), (), (20, 320)),
+        (NetworkSizes(tables=((2, 16, 9),), strides=(16,)), (), ()),
         # the stride of a layer, then those of several, the largest first, then none
-        (Found(tables=((1, 64, 9),), strides=(2, 4)), (64, 32, 16), (64, 128, 256, 512)),
-        (Found(tables=((1, 64, 9),), strides=(64, 2)), (512, 16), (64, 128, 4096)),
-        (Found(tables=((1, 64, 9),), strides=(65, 1, 0, -2)), (), (64,)),
+        (NetworkSizes(tables=((1, 64, 9),), strides=(2, 4)), (64, 32, 16), (64, 128, 256, 512)),
+        (NetworkSizes(tables=((1, 64, 9),), strides=(64, 2)), (512, 16), (64, 128, 4096)),
+        (NetworkSizes(tables=((1, 64, 9),), strides=(65, 1, 0, -2)), (), (64,)),
         # maps with the channels first or last
-        (Found(tables=((1, 96, 14, 14),), strides=(2,)), (28, 14), (14,)),
-        (Found(tables=((1, 14, 14, 96),), strides=(2,)), (28, 14), ()),
-        (Found(tables=((1, 96, 14, 15),), strides=(2,)), (), ()),
-        (Found(tables=((1, 96, 1, 1),), strides=(16,)), (), ()),
-        (Found(tables=((2, 96, 14, 14),), strides=(2,)), (), ()),
+        (NetworkSizes(tables=((1, 96, 14, 14),), strides=(2,)), (28, 14), (14,)),
+        (NetworkSizes(tables=((1, 14, 14, 96),), strides=(2,)), (28, 14), ()),
+        (NetworkSizes(tables=((1, 96, 14, 15),), strides=(2,)), (), ()),
+        (NetworkSizes(tables=((1, 96, 1, 1),), strides=(16,)), (), ()),
+        (NetworkSizes(tables=((2, 96, 14, 14),), strides=(2,)), (), ()),
         # features that are flattened in front of a product
-        (Found(tables=((800, 10),), strides=(2, 2), channels=(8,)), (40, 20, 10), ()),
-        (Found(tables=((900, 7),), strides=()), (30,), ()),
-        (Found(tables=((900, 7, 7),), strides=()), (), ()),
+        (NetworkSizes(tables=((800, 10),), strides=(2, 2), channels=(8,)), (40, 20, 10), ()),
+        (NetworkSizes(tables=((900, 7),), strides=()), (30,), ()),
+        (NetworkSizes(tables=((900, 7, 7),), strides=()), (), ()),
     ],
 )
-def test_all_sizes_that_parts_suggest(found: Found, squares: tuple[int, ...], lines: tuple[int, ...]) -> None:
+def test_all_sizes_that_parts_suggest(
+    found: NetworkSizes, squares: tuple[int, ...], lines: tuple[int, ...]
+) -> None:
     hints = hints_of(found)
     assert (hints.squares, hints.lines) == (squares, lines)
 
 
 def test_hints_are_cut_off() -> None:
-    hints = hints_of(Found(numbers=tuple(range(290, 320))))
+    hints = hints_of(NetworkSizes(numbers=tuple(range(290, 320))))
     assert hints.squares == tuple(range(290, 302))
     assert hints.lines == tuple(range(290, 298))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trtlint.dry_build import drybuild
-from trtlint.dry_build.drybuild import Request, roughly_needed
+from trtlint.dry_build.drybuild import DryBuildRequest, roughly_needed
 from trtlint.dry_build.errors import DryBuildError
 from trtlint.dry_build.result import Level
 from trtlint.dry_build.wheels import Wheels
@@ -30,6 +30,8 @@ def test_the_files_beside_a_model_count(tmp_path: Path) -> None:
 def test_weights_need_as_much_memory_as_the_guess_says(level: Level, times: int) -> None:
     size = 1 << 30
     needed = roughly_needed(Path("missing.onnx"), level) + times * size
-    drybuild._require_memory(size, Request(Wheels("1.7.1", ""), level, limits=Limits(memory=needed)))
+    drybuild._require_memory(size, DryBuildRequest(Wheels("1.7.1", ""), level, limits=Limits(memory=needed)))
     with pytest.raises(DryBuildError):
-        drybuild._require_memory(size, Request(Wheels("1.7.1", ""), level, limits=Limits(memory=needed - 1)))
+        drybuild._require_memory(
+            size, DryBuildRequest(Wheels("1.7.1", ""), level, limits=Limits(memory=needed - 1))
+        )

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trtlint.dry_build.hints import Hints
-from trtlint.dry_build.shapes import MOST, Given, Input, choices
+from trtlint.dry_build.shapes import MOST, Input, ShapeRange, choices
 
 
 def tensor(name: str, *dims: int | str | None, integer: bool = False, is_shape: bool = False) -> Input:
@@ -20,12 +20,12 @@ def tensor(name: str, *dims: int | str | None, integer: bool = False, is_shape: 
     )
 
 
-def first(*inputs: Input, said: tuple[Given, ...] = ()) -> dict[str, tuple[int, ...]]:
+def first(*inputs: Input, said: tuple[ShapeRange, ...] = ()) -> dict[str, tuple[int, ...]]:
     return {name: shape[1] for name, shape in next(iter(choices(inputs, said))).shapes.items()}
 
 
-def fixed(name: str, *shape: int) -> Given:
-    return Given(name, (shape, shape, shape))
+def fixed(name: str, *shape: int) -> ShapeRange:
+    return ShapeRange(name, (shape, shape, shape))
 
 
 def test_images_have_one_size_and_batch_one() -> None:
@@ -96,7 +96,7 @@ def test_tries_are_bounded() -> None:
 def test_inputs_whose_values_are_shapes_get_values() -> None:
     choice = next(iter(choices((tensor("size", 4, integer=True, is_shape=True),), ())))
     assert choice.values == {"size": ((1, 1, 1, 1),) * 3}
-    said = Given("size", ((1, 3, 64, 64),) * 3)
+    said = ShapeRange("size", ((1, 3, 64, 64),) * 3)
     choice = next(iter(choices((tensor("size", 4, integer=True, is_shape=True),), (said,))))
     assert choice.values["size"][1] == (1, 3, 64, 64)
     assert choice.chosen == ()

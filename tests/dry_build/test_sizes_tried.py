@@ -9,8 +9,8 @@ import pytest
 
 from tests.dry_build import models
 from trtlint.dry_build import drybuild
-from trtlint.dry_build.drybuild import Request, ask
-from trtlint.dry_build.result import Result
+from trtlint.dry_build.drybuild import DryBuildRequest, ask
+from trtlint.dry_build.result import DryBuildResult
 from trtlint.dry_build.wheels import Wheels
 from trtlint.dry_build.wording import notes
 from trtlint.process import Cause
@@ -29,7 +29,9 @@ ANSWERS: tuple[dict[str, Any], ...] = (
 )
 
 
-def result(monkeypatch: pytest.MonkeyPatch, folder: Path, cause: Cause, *more: dict[str, Any]) -> Result:
+def result(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, cause: Cause, *more: dict[str, Any]
+) -> DryBuildResult:
     """The result of a process that said ``ANSWERS`` and more."""
 
     def run(*_: object, log: Path, **__: object) -> ProcessResult:
@@ -39,7 +41,9 @@ def result(monkeypatch: pytest.MonkeyPatch, folder: Path, cause: Cause, *more: d
 
     monkeypatch.setattr(drybuild, "run", run)
     return ask(
-        models.write(folder, models.BUILT), Request(Wheels("1.7.1", str(folder))), folder / "build.log"
+        models.write(folder, models.BUILT),
+        DryBuildRequest(Wheels("1.7.1", str(folder))),
+        folder / "build.log",
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.engine.rules import make_rule
 from tests.facts.builds import facts_of_build
 from tests.graphs import model_of
-from trtlint.dry_build.result import DryBuild, ParserError, Result
+from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserError
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.finding import Finding
@@ -101,7 +101,7 @@ def test_the_refusal_that_was_predicted_confirms_the_finding() -> None:
 
 def test_the_parser_of_a_dry_build_confirms_it_too() -> None:
     error = ParserError("UNSUPPORTED_NODE", "nz", "NonZero", 0, NO_CREATOR, "importNonZero")
-    result = Result("1.7.1", parsed=False, stage="parse", errors=(error,))
+    result = DryBuildResult("1.7.1", parsed=False, stage="parse", errors=(error,))
     facts = Facts(model_of(NONZERO), evidence=[DryBuildEvidence(DryBuild(result))])
     found = {finding.rule: finding for finding in evaluate(RULES, facts, RTX).findings}
     assert "DRY101" not in found
@@ -110,7 +110,7 @@ def test_the_parser_of_a_dry_build_confirms_it_too() -> None:
 
 def test_a_builder_error_at_the_node_outweighs_a_parser_that_took_it() -> None:
     log = facts_of_build(log=BRANCH_LOG).record
-    result = Result("1.7.1", parsed=True, built=False, stage="build")
+    result = DryBuildResult("1.7.1", parsed=True, built=False, stage="build")
     facts = Facts(model_of(BRANCH), evidence=[DryBuildEvidence(DryBuild(result, log))])
     found = {finding.rule: finding for finding in evaluate(RULES, facts, RTX).findings}
     assert found["BLD216"].standing == "confirmed"

@@ -54,7 +54,7 @@ SOFTPLUS = "(float[2,4] x) => (float[2,4] y) { y = Exp (x) }"
         ("(float[4] x) => (float[4] y) { y = Neg (x) }", {}, COMMON),
         (CLIPPED, {}, [*COMMON, "beyond"]),
         (CLIPPED, {"keeps_a_key": True}, COMMON),
-        (CLIPPED, {"mends": True}, ["away", "zeros", "tiny"]),
+        (CLIPPED, {"changes_results": True}, ["away", "zeros", "tiny"]),
         (CLIPPED, {"plain": True}, ["random", "positive", "zeros", "large"]),
         (MASKED, {}, [*COMMON, "masked", "far"]),
         (MASKED, {"keeps_a_key": True}, COMMON),
@@ -133,7 +133,9 @@ def test_numbers_of_each_kind() -> None:
     assert 0.005 < found["small"].std() < 0.02
     found = {
         kind: arrays["x"]
-        for kind, arrays in by_kind("(float[64] x) => (float[64] y) { y = Neg (x) }", mends=True).items()
+        for kind, arrays in by_kind(
+            "(float[64] x) => (float[64] y) { y = Neg (x) }", changes_results=True
+        ).items()
     }
     assert found["away"].min() >= 1
     assert found["away"].max() > 2
@@ -146,12 +148,12 @@ def test_small_numbers_are_small_beside_what_a_patch_adds() -> None:
 
     def least(number: float, **settings: Any) -> tuple[float, float]:
         sets = []
-        for mends in (False, True):
+        for changes_results in (False, True):
             draft = Draft(model, model.graph.nodes[0])
             draft.like(number, "f32")
             draft.like(0.0, "f32")
             draft.op("Neg", "x", out="y", **settings)
-            patch = draft.patch("copies", model.graph.nodes, mends=mends)
+            patch = draft.patch("copies", model.graph.nodes, changes_results=changes_results)
             sets += [each.arrays["x"].std() for each in drawn(model, patch) if each.kind in ("small", "tiny")]
         return sets[0], sets[1]
 

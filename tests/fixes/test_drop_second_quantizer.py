@@ -14,7 +14,7 @@ from onnx import numpy_helper
 from tests.fixes.fixing import computed, fixed, ops
 from trtlint.cli import run
 from trtlint.engine.examplemodel import model_of_text
-from trtlint.fixes.rewrites._quantizers import Quantizer
+from trtlint.fixes.rewrites._quantizers import StoredQuantizer
 from trtlint.fixes.rewrites.drop_second_quantizer import _survive
 
 HEAD = '< ir_version: 9, opset_import: ["" : 19] >'
@@ -113,7 +113,7 @@ def test_what_is_left(text: str, why: str, tmp_path: Path, capsys: pytest.Captur
 )
 def test_every_number_is_tried(kind: type[np.generic], scale: float, zero: int, whole: bool) -> None:
     """In BF16, with 8 bits of a significand, both roundings may take half a step; in FP16 some overflow."""
-    read = Quantizer(Mock(), Mock(), np.array(scale, kind), np.array(zero), None, 2)
+    read = StoredQuantizer(Mock(), Mock(), np.array(scale, kind), np.array(zero), None, 2)
     assert _survive(np.arange(256.0), read, np.dtype(kind)) is whole
 
 

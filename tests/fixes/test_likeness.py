@@ -79,7 +79,7 @@ def test_what_a_patch_stores_makes_a_difference() -> None:
     [
         {"title": "other"},
         {"keeps_a_key": True},
-        {"mends": True},
+        {"changes_results": True},
         {"opset": 18},
         {"retyped": ("y",)},
         {"finite": ("x",)},

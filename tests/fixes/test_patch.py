@@ -78,7 +78,7 @@ def test_a_patch_claims_nothing_that_was_not_asked_for() -> None:
     assert draft.patch("writes", [first]) == Patch("writes", (first,), (), ())
     plain = Patch("writes", (first,), ())
     assert (plain.opset, plain.set_opset) == (0, 0)
-    assert [plain.folds, plain.keeps_a_key, plain.mends] == [False] * 3
+    assert [plain.folds, plain.keeps_a_key, plain.changes_results] == [False] * 3
     settings = {
         "rewire": ((second, 0, "z"),),
         "retyped": ("a",),
@@ -87,7 +87,7 @@ def test_a_patch_claims_nothing_that_was_not_asked_for() -> None:
         "folds": True,
         "keeps_a_key": True,
         "altered": ("b",),
-        "mends": True,
+        "changes_results": True,
         "shapes": ((first.inputs[0], (2,)),),
         "finite": ("c",),
         "holds": (("d", (0.0, 1.0)),),

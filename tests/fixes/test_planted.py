@@ -12,13 +12,13 @@ import pytest
 from onnx import numpy_helper
 
 from tests.fixes.spoiling import spoilt
-from tests.fixes.test_keeping import HALF
+from tests.fixes.test_keep_fp32 import HALF
 from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts.base import Fact
 from trtlint.fixes import names, proposer
 from trtlint.fixes.examples import fixed_by, fixed_examples
-from trtlint.fixes.keeping import widen
+from trtlint.fixes.keep_fp32 import to_fp32
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.proof import prove
 from trtlint.model.load import Model, load
@@ -163,7 +163,7 @@ def test_what_is_kept_in_fp32_wrongly_is_caught(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(onnx.parser.parse_model(HALF), path)
     model = load(path)
-    (kept,), _ = widen(model, ["square", "mean", "shift", "root"])
+    (kept,), _ = to_fp32(model, ["square", "mean", "shift", "root"])
     assert prove(model, kept.patch).equal is True
     passed = {kind for kind, wrong in spoilt(kept.patch) if prove(model, wrong).equal is not False}
     # An exponent may be of another type than its base, and two is a whole number as well.

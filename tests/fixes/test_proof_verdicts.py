@@ -171,7 +171,7 @@ def guarded(least: float, factor: float = 1.0, op: str = "Add") -> Callable[[Dra
     ],
 )
 def test_what_mends_a_division(write: Callable[[Draft], object], equal: bool) -> None:
-    found = proved(model_of(DIVIDED), write, mends=True)
+    found = proved(model_of(DIVIDED), write, changes_results=True)
     assert found.equal is equal, found.words
     if equal:
         assert found.words.endswith(" where it was finite; finite elsewhere, too")

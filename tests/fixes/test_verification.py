@@ -195,9 +195,9 @@ def test_weights_that_are_not_there_are_named(tmp_path: Path) -> None:
     assert "gone.bin" in found.words
 
 
-@pytest.mark.parametrize(("keyed", "equal"), [(False, False), (True, True)])
+@pytest.mark.parametrize(("keep_a_key", "equal"), [(False, False), (True, True)])
 def test_rows_without_a_key_may_differ_where_nothing_is_said_of_them(
-    keyed: bool, equal: bool, tmp_path: Path
+    keep_a_key: bool, equal: bool, tmp_path: Path
 ) -> None:
     text = """< ir_version: 8, opset_import: ["" : 17] >
     g (float[2,3,8] x, bool[2,3,8] m) => (float[2,3,8] y) < float low = {%s} >
@@ -211,7 +211,7 @@ def test_rows_without_a_key_may_differ_where_nothing_is_said_of_them(
     for name, each in zip("ab", pair, strict=True):
         files.append(tmp_path / f"{name}.onnx")
         onnx.save(onnx.parser.parse_model(each), files[-1])
-    assert compare(files[0], files[1], keyed=keyed).equal is equal
+    assert compare(files[0], files[1], keep_a_key=keep_a_key).equal is equal
 
 
 def test_each_set_of_inputs_is_judged_by_its_own_size(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trtlint.dry_build import drybuild
-from trtlint.dry_build.result import DryBuild, Result
+from trtlint.dry_build.result import DryBuild, DryBuildResult
 from trtlint.fixes import verification
 
 BUILT: dict[str, Any] = {"parsed": True, "built": True}
@@ -21,10 +21,10 @@ AT_BUILDER: dict[str, Any] = {"parsed": True, "built": False}
 def ended(fused: int = 0, warnings: int = 0, **how: Any) -> DryBuild:
     layers = SimpleNamespace(layers=[SimpleNamespace(name="_gemm_mha_v2")] * fused)
     record: Any = SimpleNamespace(layers=layers, log=SimpleNamespace(severities={"W": warnings}))
-    return DryBuild(Result("1.7.1", **how), record)
+    return DryBuild(DryBuildResult("1.7.1", **how), record)
 
 
-def judged(before: DryBuild, after: DryBuild, monkeypatch: pytest.MonkeyPatch) -> verification.Verdict:
+def judged(before: DryBuild, after: DryBuild, monkeypatch: pytest.MonkeyPatch) -> verification.CheckResult:
     builds = iter([before, after])
     monkeypatch.setattr(drybuild, "dry_build", lambda *_, **__: next(builds))
     return verification.build(Path("a.onnx"), Path("b.onnx"), None)

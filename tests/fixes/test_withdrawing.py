@@ -19,7 +19,7 @@ from trtlint.fixes import verification
 from trtlint.fixes.fixing import Fixed, fix_file
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.source import read_source
-from trtlint.fixes.verification import Verdict
+from trtlint.fixes.verification import CheckResult
 from trtlint.fixes.withdrawing import MOST_CHECKS
 from trtlint.model.load import Model
 from trtlint.target.target import Target
@@ -128,9 +128,9 @@ def test_what_the_checker_refuses_is_withdrawn(path: Path, monkeypatch: pytest.M
 def test_the_command_writes_what_is_left_and_reports_it(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def outputs(_: Path, after: Path, *__: object, **___: object) -> Verdict:
+    def outputs(_: Path, after: Path, *__: object, **___: object) -> CheckResult:
         worse = "y1" in softplus(onnx.load(after))
-        return Verdict("outputs", not worse, "y1 is off" if worse else "8 sets", {})
+        return CheckResult("outputs", not worse, "y1 is off" if worse else "8 sets", {})
 
     monkeypatch.setattr(verification, "outputs", outputs)
     words = ["fix", str(path), "--trt", "11.4", "--isolated", "--verify", "--format", "json"]

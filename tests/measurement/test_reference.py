@@ -10,7 +10,7 @@ import pytest
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
 
-from trtlint.compare.reference import begun, more_ops, stacks
+from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
 
 LOOP = """< ir_version: 10, opset_import: ["" : 17] > g (float[2] x, int64 n, bool c) => (float[2] y%s)
 { s = Sqrt (x)  a = Abs (x)  y%s = Loop (n, %s) <body = b (int64 i, bool go, float[2] v)
@@ -26,7 +26,7 @@ def loop(condition: str, *, stacked: bool = False) -> onnx.ModelProto:
 
 def test_a_loop_without_a_condition_begins() -> None:
     before = loop('""')
-    after = begun(before)
+    after = with_initial_conditions(before)
     assert [list(node.input) for node in after.graph.node] == [["x"], ["x"], ["n", "trtlint/true", "x"]]
     assert [list(node.input) for node in before.graph.node][2] == ["n", "", "x"]
     (true,) = after.graph.initializer
@@ -38,18 +38,18 @@ def test_a_loop_without_a_condition_begins() -> None:
 
 def test_a_loop_with_a_condition_stays() -> None:
     proto = loop("c")
-    assert begun(proto) is proto
+    assert with_initial_conditions(proto) is proto
     short = loop("c")
     del short.graph.node[2].input[1:]
-    assert list(begun(short).graph.node[2].input) == ["n", "trtlint/true"]
+    assert list(with_initial_conditions(short).graph.node[2].input) == ["n", "trtlint/true"]
 
 
 @pytest.mark.parametrize("stacked", [False, True])
 def test_loops_that_stack(stacked: bool) -> None:
     proto = loop("c", stacked=stacked)
-    assert stacks(proto) is stacked
+    assert has_scan_outputs(proto) is stacked
     proto.graph.node[2].op_type = "Zip"
-    assert stacks(proto) is False
+    assert has_scan_outputs(proto) is False
 
 
 def evaluated(text: str, *arrays: Any, opset: int = 23) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trtlint.dry_build.result import Result, UsedShape
+from trtlint.dry_build.result import DryBuildResult, UsedShape
 from trtlint.dry_build.wording import notes
 
 LABEL = "dry build, TensorRT-RTX 1.7, SM 8.9"
@@ -35,7 +35,7 @@ def shape(name: str, *, chosen: bool = False, most: int = 2) -> UsedShape:
 )
 def test_how_it_ended(settings: dict[str, Any], words: str) -> None:
     label = "dry parse, TensorRT-RTX 1.7" if settings.get("level") == "parse" else LABEL
-    assert notes(Result("1.7", **settings)) == (f"{label}: {words}",)
+    assert notes(DryBuildResult("1.7", **settings)) == (f"{label}: {words}",)
 
 
 @pytest.mark.parametrize(
@@ -53,23 +53,23 @@ def test_how_it_ended(settings: dict[str, Any], words: str) -> None:
     ],
 )
 def test_the_shapes_it_was_built_for(shapes: tuple[UsedShape, ...], words: str) -> None:
-    assert notes(Result("1.7", parsed=True, built=True, shapes=shapes)) == (f"{LABEL}: built{words}",)
+    assert notes(DryBuildResult("1.7", parsed=True, built=True, shapes=shapes)) == (f"{LABEL}: built{words}",)
 
 
 def test_another_gpu_and_zeros_are_named() -> None:
-    found = notes(Result("1.7", asked_sm=75, zeros=("a.bin", "b.bin")))
+    found = notes(DryBuildResult("1.7", asked_sm=75, zeros=("a.bin", "b.bin")))
     assert found[1:] == (
         "TensorRT-RTX 1.7 cannot build for SM 7.5 without such a GPU: "
         "the dry build uses SM 8.9, the nearest supported one",
         f"{LABEL}: zeros replace the weights in a.bin, b.bin",
     )
-    assert len(notes(Result("1.7", asked_sm=89))) == 1
+    assert len(notes(DryBuildResult("1.7", asked_sm=89))) == 1
 
 
 @pytest.mark.parametrize(("length", "said"), [(300, "x" * 300), (301, "x" * 297 + "...")])
 def test_sizes_of_which_none_fits(length: int, said: str) -> None:
     shapes = (shape("given"), *(shape(name, chosen=True) for name in "abcde"))
-    (found,) = notes(Result("1.7", shapes=shapes, unfit="x" * length, tried=7))
+    (found,) = notes(DryBuildResult("1.7", shapes=shapes, unfit="x" * length, tried=7))
     assert found == (
         f"{LABEL}: the parser accepts the model; the builder's verdict is unknown: it rejects all 7 "
         f"choices of sizes that trtlint tried (the first, a=2, b=2, c=2, d=2: {said}); "
@@ -79,8 +79,10 @@ def test_sizes_of_which_none_fits(length: int, said: str) -> None:
 
 
 def test_a_result_comes_back_from_its_document() -> None:
-    result = Result("1.7", shapes=(shape("a", chosen=True),), zeros=("a.bin",), last_lines=("x",), tried=3)
-    assert Result.of(result.document) == result
-    assert Result.of({"version": "1.7"}) == Result("1.7")
+    result = DryBuildResult(
+        "1.7", shapes=(shape("a", chosen=True),), zeros=("a.bin",), last_lines=("x",), tried=3
+    )
+    assert DryBuildResult.of(result.document) == result
+    assert DryBuildResult.of({"version": "1.7"}) == DryBuildResult("1.7")
     with pytest.raises(TypeError):
-        Result.of({"version": "1.7", "other": 1})
+        DryBuildResult.of({"version": "1.7", "other": 1})

@@ -25,7 +25,7 @@ from trtlint.policy.options import INSTALLED, DryOptions, LintOptions
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.build_input import BuildInput
-    from trtlint.dry_build.shapes import Given
+    from trtlint.dry_build.shapes import ShapeRange
     from trtlint.measurement.measurement import Measurement
     from trtlint.network.compare import CompareRequest
     from trtlint.runs.dryjob import DryJob
@@ -171,7 +171,7 @@ class DryBuildReader:
         """Check nothing: the options apply to all models."""
 
     def _job(
-        self, model: Path, wanted: DryOptions, shapes: tuple[Given, ...], compare: CompareRequest | None
+        self, model: Path, wanted: DryOptions, shapes: tuple[ShapeRange, ...], compare: CompareRequest | None
     ) -> DryJob:
         from trtlint.process.spawn import Limits
         from trtlint.runs.dryjob import DryJob
@@ -188,7 +188,7 @@ class DryBuildReader:
         )
 
     @staticmethod
-    def _comparison(values: tuple[str, ...], shapes: tuple[Given, ...], where: str) -> CompareRequest:
+    def _comparison(values: tuple[str, ...], shapes: tuple[ShapeRange, ...], where: str) -> CompareRequest:
         """Return the request for a comparison.
 
         Args:
@@ -227,7 +227,7 @@ class DryBuildReader:
         return self._versions[wanted]
 
 
-def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[Given]:
+def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[ShapeRange]:
     from trtlint.dry_build.given import fixed_shapes
 
     for text in (text for each in options for text in each.shapes):

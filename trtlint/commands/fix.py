@@ -35,8 +35,8 @@ from trtlint.runs.exits import Exit
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import Prove
-    from trtlint.fixes.source import Source
-    from trtlint.fixes.verification import Verdict
+    from trtlint.fixes.source import SourceModel
+    from trtlint.fixes.verification import CheckResult
     from trtlint.report.fixpage import FixPage
 
 
@@ -80,7 +80,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
     Raises:
         click.UsageError: an option cannot be used for this model.
     """
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[CheckResult, ...] = ()
     if not options.dry_run:
         remove_stale(out.parent)
     with tidying_up():
@@ -226,11 +226,11 @@ def _script(fixed: Fixed, path: Path) -> str | None:
     Raises:
         click.UsageError: a script cannot express an edit.
     """
-    from trtlint.fixes.surgeon import ScriptError, script
+    from trtlint.fixes.surgeon import SurgeonError, script
 
     try:
         return script(fixed.outcome, fixed.path.name, path.name) if fixed.changed else None
-    except ScriptError as error:
+    except SurgeonError as error:
         raise click.UsageError(f"--script: {error}") from None
 
 
@@ -241,8 +241,8 @@ def _prover() -> Prove:
 
 
 def _fixed(
-    source: Source, task: Task, out: Path, keep: Sequence[str], options: FixOptions
-) -> tuple[Fixed, tuple[Verdict, ...]]:
+    source: SourceModel, task: Task, out: Path, keep: Sequence[str], options: FixOptions
+) -> tuple[Fixed, tuple[CheckResult, ...]]:
     """Return the fixed model and the verdicts on it.
 
     Raises:
@@ -282,7 +282,7 @@ def _kept(task: Task) -> tuple[str, ...]:
         raise click.UsageError(f"{task.file}: {error}") from None
 
 
-def _write(fixed: Fixed, out: Path, options: FixOptions, verdicts: Sequence[Verdict]) -> Path | None:
+def _write(fixed: Fixed, out: Path, options: FixOptions, verdicts: Sequence[CheckResult]) -> Path | None:
     """Write the model if it changed, and return its file."""
     if not fixed.changed or fixed.fault or options.dry_run:
         return None

@@ -25,7 +25,7 @@ from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, names
-from trtlint.policy.selection import Layer, RuleName, SelectionError, choose_by_layers, require, split
+from trtlint.policy.selection import RuleLayer, RuleName, SelectionError, choose_by_layers, require, split
 from trtlint.remote.addresses import Address
 from trtlint.target.target import Target
 
@@ -155,7 +155,7 @@ class TaskFactory:
         self._checked: set[Path | None] = set()
         self._books: dict[tuple[str, ...], Rulebook] = {}
         self._known: dict[tuple[str, ...], tuple[RuleName, ...]] = {}
-        self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...], bool], RuleSet] = {}
+        self._chosen: dict[tuple[tuple[str, ...], tuple[RuleLayer, ...], bool], RuleSet] = {}
         self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
         self._commands = build_commands(options.build) or provider_commands(options.ep)
         self._fixed: Configuration | None = None
@@ -207,7 +207,7 @@ class TaskFactory:
         sections = tuple(configuration.choices(file))
         layers = [choices.layer for choices in sections]
         layers.append(
-            Layer(
+            RuleLayer(
                 tuple(split(options.select)),
                 tuple(split(options.extend_select)),
                 tuple(split(options.ignore)),
@@ -285,7 +285,7 @@ class TaskFactory:
         return (*map(str, configuration.rules), *self._options.rules)
 
     def _choose(
-        self, configuration: Configuration, book: Rulebook, layers: tuple[Layer, ...], *, preview: bool
+        self, configuration: Configuration, book: Rulebook, layers: tuple[RuleLayer, ...], *, preview: bool
     ) -> RuleSet:
         key = tuple(map(str, configuration.rules)), layers, preview
         if key not in self._chosen:

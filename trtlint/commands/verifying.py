@@ -11,10 +11,10 @@ import onnx
 from trtlint.commands.fixrequest import FixOptions
 from trtlint.files.temporary import temporary_file
 from trtlint.fixes import verification
-from trtlint.fixes.keeping import TITLE as KEPT
+from trtlint.fixes.keep_fp32 import TITLE as KEPT
 from trtlint.fixes.patch import Patch
-from trtlint.fixes.source import Source
-from trtlint.fixes.verification import Verdict
+from trtlint.fixes.source import SourceModel
+from trtlint.fixes.verification import CheckResult
 from trtlint.model.writer import write_to
 
 
@@ -28,12 +28,12 @@ class Verifier:
         sm: the compute capability to build for, None for any.
     """
 
-    def __init__(self, source: Source, out: Path, options: FixOptions, sm: int | None) -> None:
+    def __init__(self, source: SourceModel, out: Path, options: FixOptions, sm: int | None) -> None:
         self._source = source
         self._out = out
         self._options = options
         self._sm = sm
-        self._found: list[tuple[onnx.ModelProto, tuple[Verdict, ...]]] = []
+        self._found: list[tuple[onnx.ModelProto, tuple[CheckResult, ...]]] = []
 
     def check(self, proto: onnx.ModelProto, patches: Sequence[Patch]) -> str:
         """Describe how a candidate is worse than the source; empty if it is not.
@@ -57,11 +57,11 @@ class Verifier:
         worse = [f"{each.check}: {each.words}" for each in verdicts if each.good is False]
         return f"this rewrite makes the whole model worse ({'; '.join(worse)})" if worse else ""
 
-    def verdicts(self, proto: onnx.ModelProto) -> tuple[Verdict, ...]:
+    def verdicts(self, proto: onnx.ModelProto) -> tuple[CheckResult, ...]:
         """Return the verdicts on a candidate; none if it was not checked."""
         return next((verdicts for form, verdicts in reversed(self._found) if form is proto), ())
 
-    def _verdicts(self, after: Path, patches: Sequence[Patch]) -> Iterator[Verdict]:
+    def _verdicts(self, after: Path, patches: Sequence[Patch]) -> Iterator[CheckResult]:
         before = self._source.path
         if self._options.verify:
             yield verification.outputs(
@@ -70,8 +70,8 @@ class Verifier:
                 self._options.inputs,
                 # Nodes kept in FP32 overflow in the source, so their results must differ.
                 wide=any(patch.title == KEPT for patch in patches),
-                mended=any(patch.mends for patch in patches),
-                keyed=any(patch.keeps_a_key for patch in patches),
+                ignore_nan=any(patch.changes_results for patch in patches),
+                keep_a_key=any(patch.keeps_a_key for patch in patches),
                 timed=True,
             )
         if self._options.verify_build:
@@ -81,7 +81,7 @@ class Verifier:
                 yield found
 
 
-def require_weights(source: Source, out: Path) -> None:
+def require_weights(source: SourceModel, out: Path) -> None:
     """Refuse to write a model to another folder than its external data.
 
     Raises:

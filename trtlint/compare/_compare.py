@@ -15,10 +15,10 @@ import numpy as np
 import onnx
 
 from trtlint.compare._judging import Outputs, judge
-from trtlint.compare._running import Runner, Way
+from trtlint.compare._running import LoadedModel, Way
 from trtlint.compare._timing import timed
 from trtlint.compare.alike import Alike, alike
-from trtlint.compare.sets import Given, Sets, made_up, size_of
+from trtlint.compare.sets import Sets, UserSets, random_sets, size_of
 from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
 from trtlint.measurement.feeds import Feeds, given_feeds
@@ -50,21 +50,21 @@ class _BrokenError(ExperimentError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _ComparisonSettings:
     """Settings of one comparison.
 
     Attributes:
         given: the user's inputs; empty for random ones.
-        mended: whether elements that were NaN may have any value.
-        keyed: whether every row of a mask must keep at least one key.
+        ignore_nan: whether elements that were NaN may have any value.
+        keep_a_key: whether every row of a mask must keep at least one key.
         timed: whether to measure the time of both models.
         memory: limit for inputs and outputs in bytes.
         folder: folder for temporary copies.
     """
 
     given: list[Feeds]
-    mended: bool
-    keyed: bool
+    ignore_nan: bool
+    keep_a_key: bool
     timed: bool
     memory: int
     folder: Path
@@ -76,8 +76,8 @@ def work(request: dict[str, Any], say: Say) -> None:
     Args:
         request: ``pairs``: each with the paths ``before`` and ``after``, and ``files``, ``lists`` and
             ``script`` for the inputs; ``folder``: for temporary copies; ``memory``: limit of the process in
-            bytes; ``wide``: compare both in FP32; ``mended``: elements that were NaN may have any value;
-            ``keyed``: every row of a mask keeps at least one key; ``timed``: measure the time of both.
+            bytes; ``wide``: compare both in FP32; ``ignore_nan``: elements that were NaN may have any value;
+            ``keep_a_key``: every row of a mask keeps at least one key; ``timed``: measure the time of both.
         say: receives one answer for each pair: ``{"inputs": ...}`` for invalid inputs, ``{"error": ...}``,
             ``{"broken": ...}`` if only the original runs, or the figures.
     """
@@ -96,10 +96,10 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
         given = _given(before, pair)
     except InputsError as error:
         return {"inputs": " ".join(str(error).split())[:_LONGEST]}
-    wanted = _Wanted(
+    wanted = _ComparisonSettings(
         given,
-        bool(request["mended"]),
-        bool(request["keyed"]) and not given,
+        bool(request["ignore_nan"]),
+        bool(request["keep_a_key"]) and not given,
         bool(request["timed"]),
         int(request["memory"]) // _SHARE,
         Path(request["folder"]),
@@ -159,7 +159,9 @@ def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
     return [feeds for _, feeds in given_feeds(load(model).graph.inputs, named)]
 
 
-def _compared(models: Alike, inputs: Sequence[Value], way: Way, wanted: _Wanted) -> dict[str, Any]:
+def _compared(
+    models: Alike, inputs: Sequence[Value], way: Way, wanted: _ComparisonSettings
+) -> dict[str, Any]:
     """The figures for the first choice of shapes that the model accepts.
 
     Raises:
@@ -168,7 +170,7 @@ def _compared(models: Alike, inputs: Sequence[Value], way: Way, wanted: _Wanted)
     """
     types = _input_types(models.before)
     try:
-        first: Runner | None = Runner(models.before, way, random=models.random)
+        first: LoadedModel | None = LoadedModel(models.before, way, random=models.random)
     except Exception as error:  # noqa: BLE001 - ONNX Runtime exports no common base class
         raise _NotRunError(f"the model does not run: {error}") from None
     batches, before = _run_first(first, _choices(inputs, wanted), types, wanted)
@@ -176,27 +178,32 @@ def _compared(models: Alike, inputs: Sequence[Value], way: Way, wanted: _Wanted)
     if not both:
         first = None  # two large models at once may exceed the memory limit
     try:
-        second = Runner(models.after, way, random=models.random)
+        second = LoadedModel(models.after, way, random=models.random)
         after = second.run(batches)
     except MemoryError:
         raise
     except Exception as error:
         raise _BrokenError(str(error)) from error
-    found = judge(before, after, mended=wanted.mended)
+    found = judge(before, after, ignore_nan=wanted.ignore_nan)
     if found.unsure and found.equal:
-        found = judge(before, after, mended=wanted.mended, truth=_truth(models, batches, wanted.folder))
+        found = judge(
+            before, after, ignore_nan=wanted.ignore_nan, truth=_truth(models, batches, wanted.folder)
+        )
     figures = found.document
     if wanted.timed and first is not None and found.equal and not way.reference and way.types is None:
         figures["times"] = timed(partial(first.once, batches[0]), partial(second.once, batches[0]))
     return figures
 
 
-def _choices(inputs: Sequence[Value], wanted: _Wanted) -> Iterable[Sets]:
-    return [Given(wanted.given)] if wanted.given else made_up(inputs, wanted.memory)
+def _choices(inputs: Sequence[Value], wanted: _ComparisonSettings) -> Iterable[Sets]:
+    return [UserSets(wanted.given)] if wanted.given else random_sets(inputs, wanted.memory)
 
 
 def _run_first(
-    runner: Runner | None, choices: Iterable[Sets], types: Mapping[str, np.dtype[Any]], wanted: _Wanted
+    runner: LoadedModel | None,
+    choices: Iterable[Sets],
+    types: Mapping[str, np.dtype[Any]],
+    wanted: _ComparisonSettings,
 ) -> tuple[list[Feeds], list[dict[str, Any]]]:
     """The first inputs that a model accepts, and its outputs.
 
@@ -207,12 +214,12 @@ def _run_first(
     for choice in choices if runner is not None else ():
         if tried > _MOST_BYTES:
             break
-        if not (one := _typed(choice.first(), types, keyed=wanted.keyed)):
+        if not (one := _typed(choice.first(), types, keep_a_key=wanted.keep_a_key)):
             continue
         tried += size_of(one)
         try:
             outputs = runner.run(one) if runner is not None else []
-            batches = _typed(choice.all(beside=size_of(outputs)), types, keyed=wanted.keyed)
+            batches = _typed(choice.all(beside=size_of(outputs)), types, keep_a_key=wanted.keep_a_key)
             return batches, runner.run(batches) if runner is not None else []
         except MemoryError:
             raise
@@ -232,7 +239,7 @@ def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Output
             copy = alike(models.before, models.before, apart, wider.types).before
             types = _input_types(copy)
             typed = [{name: array.astype(types[name]) for name, array in each.items()} for each in batches]
-            return list(Runner(copy, wider, random=models.random).run(typed))
+            return list(LoadedModel(copy, wider, random=models.random).run(typed))
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - types without a kernel raise anything
@@ -240,10 +247,10 @@ def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Output
     return None
 
 
-def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keyed: bool) -> list[Feeds]:
-    """Convert inputs to the types of a model; with ``keyed``, unmask the first key of each row."""
+def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keep_a_key: bool) -> list[Feeds]:
+    """Convert inputs to the types of a model; with ``keep_a_key``, unmask the first key of each row."""
     typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]
-    for array in (array for batch in typed for array in batch.values() if keyed and array.ndim):
+    for array in (array for batch in typed for array in batch.values() if keep_a_key and array.ndim):
         if array.dtype.kind in "biu":
             array[..., :1] = 1
     return typed

@@ -74,7 +74,7 @@ def judge(
     before: Sequence[Outputs],
     after: Sequence[Outputs],
     *,
-    mended: bool = False,
+    ignore_nan: bool = False,
     truth: Sequence[Outputs] | None = None,
 ) -> Judgement:
     """Compare the outputs of two models for each set of inputs.
@@ -85,7 +85,7 @@ def judge(
     Args:
         before: the outputs of the model.
         after: the outputs of its rewritten form.
-        mended: whether elements that were NaN may have any value.
+        ignore_nan: whether elements that were NaN may have any value.
         truth: the outputs of the model in FP64; None if unknown.
     """
     found = Judgement(sets=len(before))
@@ -100,12 +100,12 @@ def judge(
             floor = _CANCELLED * max(each.get(name, 0.0) for each in largest)
             scale = max(largest[index][name], floor, _LEAST)
             wide = None if truth is None else truth[index].get(name)
-            _compare(found, (array, np.asarray(other[name])), scale, wide, mended=mended)
+            _compare(found, (array, np.asarray(other[name])), scale, wide, ignore_nan=ignore_nan)
     return found
 
 
 def _compare(
-    found: Judgement, pair: tuple[Array, Array], scale: float, truth: Array | None, *, mended: bool
+    found: Judgement, pair: tuple[Array, Array], scale: float, truth: Array | None, *, ignore_nan: bool
 ) -> None:
     """Add the comparison of one output to a judgement."""
     one, other = pair
@@ -125,7 +125,7 @@ def _compare(
     found.lost += int(np.count_nonzero(good & ~still))
     gained = ~good & still
     found.gained += int(np.count_nonzero(gained))
-    neither = ~good & ~still & ~(nan & np.isnan(other)) & ~(nan & mended)
+    neither = ~good & ~still & ~(nan & np.isnan(other)) & ~(nan & ignore_nan)
     found.changed += int(np.count_nonzero(neither & (one != other)))
     infinite = gained & ~nan
     if not infinite.any():

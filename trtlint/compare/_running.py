@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from trtlint.compare._judging import Array
-from trtlint.compare.reference import begun, more_ops, stacks
+from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.lean import dataclass
 from trtlint.model.widening import Types
@@ -36,7 +36,7 @@ class Way:
     optimized: bool = True
 
 
-class Runner:
+class LoadedModel:
     """A loaded model.
 
     Args:
@@ -91,9 +91,9 @@ def _reference(model: Path) -> Any:
     from onnx.reference import ReferenceEvaluator
 
     proto = onnx.load(model)
-    if stacks(proto):
+    if has_scan_outputs(proto):
         raise ValueError("ONNX's reference stacks the scan outputs of a Loop incorrectly")
-    return ReferenceEvaluator(begun(proto), new_ops=list(more_ops()))
+    return ReferenceEvaluator(with_initial_conditions(proto), new_ops=list(more_ops()))
 
 
 def _session(model: Path, *, optimized: bool) -> Any:

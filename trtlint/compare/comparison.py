@@ -87,8 +87,8 @@ def compare(
     limits: Limits | None = None,
     *,
     wide: bool = False,
-    mended: bool = False,
-    keyed: bool = False,
+    ignore_nan: bool = False,
+    keep_a_key: bool = False,
     timed: bool = False,
 ) -> Comparison:
     """Run two models on the same inputs and compare all outputs.
@@ -99,15 +99,17 @@ def compare(
         inputs: the user's inputs; random ones if None.
         limits: time and memory of the process.
         wide: whether 16-bit types run in FP32.
-        mended: whether elements that were NaN may have any value.
-        keyed: whether every row of a mask keeps at least one key; applies to random inputs.
+        ignore_nan: whether elements that were NaN may have any value.
+        keep_a_key: whether every row of a mask keeps at least one key; applies to random inputs.
         timed: whether to measure the time of both.
 
     Raises:
         InputsError: the inputs are invalid.
     """
     pair = Pair(before, after, inputs or Inputs())
-    (found,) = compare_all([pair], limits, wide=wide, mended=mended, keyed=keyed, timed=timed)
+    (found,) = compare_all(
+        [pair], limits, wide=wide, ignore_nan=ignore_nan, keep_a_key=keep_a_key, timed=timed
+    )
     if isinstance(found, InputsError):
         raise found
     return found
@@ -118,8 +120,8 @@ def compare_all(
     limits: Limits | None = None,
     *,
     wide: bool = False,
-    mended: bool = False,
-    keyed: bool = False,
+    ignore_nan: bool = False,
+    keep_a_key: bool = False,
     timed: bool = False,
 ) -> Iterator[Comparison | InputsError]:
     """Compare pairs of models, in one process unless it crashes.
@@ -128,15 +130,15 @@ def compare_all(
         pairs: the pairs.
         limits: time of all processes together and memory of each; default: :func:`usual_limits`.
         wide: as for :func:`compare`.
-        mended: as for :func:`compare`.
-        keyed: as for :func:`compare`.
+        ignore_nan: as for :func:`compare`.
+        keep_a_key: as for :func:`compare`.
         timed: as for :func:`compare`.
     """
     if not available():
         yield from [Comparison(None, MISSING)] * len(pairs)
         return
     allowed = limits or usual_limits()
-    settings = {"mended": mended, "keyed": keyed, "timed": timed, "memory": allowed.memory}
+    settings = {"ignore_nan": ignore_nan, "keep_a_key": keep_a_key, "timed": timed, "memory": allowed.memory}
     left, rest = list(pairs), allowed
     while left and rest.seconds > 0:
         with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:

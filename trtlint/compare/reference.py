@@ -15,7 +15,7 @@ _MASK = 3
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def begun(proto: ModelProto) -> ModelProto:
+def with_initial_conditions(proto: ModelProto) -> ModelProto:
     """Give every ``Loop`` of the main graph an initial condition.
 
     The default is true (https://onnx.ai/onnx/operators/onnx__Loop.html), but the reference then never runs
@@ -33,7 +33,7 @@ def begun(proto: ModelProto) -> ModelProto:
     return copy
 
 
-def stacks(proto: ModelProto) -> bool:
+def has_scan_outputs(proto: ModelProto) -> bool:
     """Whether a ``Loop`` of the main graph has scan outputs, which the reference stacks incorrectly.
 
     It concatenates them along the first axis instead of adding a new leading axis.

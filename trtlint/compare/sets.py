@@ -35,7 +35,7 @@ class Sets(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class UserSets:
     """The user's sets."""
 
     batches: list[Feeds]
@@ -50,7 +50,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeUp:
+class RandomSets:
     """Random sets for one choice of shapes; deterministic.
 
     Attributes:
@@ -89,22 +89,22 @@ class MadeUp:
         return [{name: _zeros(array) for name, array in batch.items()} for batch in sets]
 
 
-def made_up(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[MadeUp]:
+def random_sets(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[RandomSets]:
     """Random sets for each choice of shapes, most likely first.
 
     Args:
         inputs: the model's inputs.
         most: byte limit for all sets of a choice and their outputs.
     """
-    found = [MadeUp(inputs, attempt, most=most) for attempt in range(_ATTEMPTS)]
+    found = [RandomSets(inputs, attempt, most=most) for attempt in range(_ATTEMPTS)]
     for size in _SIZES:  # dimensions with different names may have to be equal
         equal = [_resized(value, dict.fromkeys(_varying(value), size)) for value in inputs]
-        found += [MadeUp(equal, most=most), MadeUp(equal, still=True, most=most)]
+        found += [RandomSets(equal, most=most), RandomSets(equal, still=True, most=most)]
     names = list(dict.fromkeys(key for value in inputs for key in _varying(value)))
     for sizes in product(_MIXED, repeat=len(names)) if 1 < len(names) <= _MOST_MIXED else ():
         if len(set(sizes)) > 1:  # a dimension may have to match another tensor's
             mixed = dict(zip(names, sizes, strict=True))
-            found.append(MadeUp([_resized(value, mixed) for value in inputs], most=most))
+            found.append(RandomSets([_resized(value, mixed) for value in inputs], most=most))
     return found
 
 

@@ -22,7 +22,7 @@ from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
 from trtlint.conversion.writing import Converted, is_external, require_writable, write
 from trtlint.files.limits import limit_work
-from trtlint.fixes.source import Source, read_source
+from trtlint.fixes.source import SourceModel, read_source
 from trtlint.lean import dataclass
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.inputs import Inputs
@@ -83,7 +83,7 @@ class Draft:
     conversion: Conversion
     converted: Converted | None
     external: bool
-    source: Source
+    source: SourceModel
 
     def write(self, out: Path, protected: Sequence[Path] = ()) -> Draft:
         """Write the model; return the draft with the file's name and sizes.
@@ -264,7 +264,7 @@ class Session:
 
 def assemble(
     request: Request,
-    source: Source,
+    source: SourceModel,
     model: Model,
     labels: Labels,
     ranges: Range,

@@ -15,8 +15,8 @@ from itertools import islice
 from math import prod
 from typing import Any
 
-from trtlint.dry_build.hints import FEW, Found, Hints, hints_of, is_about_sizes
-from trtlint.dry_build.shapes import MOST, Choice, Given, Input, choices
+from trtlint.dry_build.hints import FEW, Hints, NetworkSizes, hints_of, is_about_sizes
+from trtlint.dry_build.shapes import MOST, Input, ShapeChoice, ShapeRange, choices
 
 _MOST_ERRORS = 1000
 """Maximum number of reported parser errors; the parser checks every node, and models can be large."""
@@ -56,7 +56,7 @@ def work(request: dict[str, Any], say: Say) -> None:
     if not parsed or request["level"] != "build":
         return
     inputs = [_input(trt, network.get_input(index)) for index in range(network.num_inputs)]
-    given = [Given(name, _range(shapes)) for name, shapes in request["shapes"]]
+    given = [ShapeRange(name, _range(shapes)) for name, shapes in request["shapes"]]
     _Builds(trt, builder, network, request["sm"], say).run(inputs, given)
 
 
@@ -71,7 +71,7 @@ class _Builds:
         self._say = say
         self._parsed_to = 0
 
-    def run(self, inputs: list[Input], given: list[Given]) -> None:
+    def run(self, inputs: list[Input], given: list[ShapeRange]) -> None:
         """Build; if all choices fail, the log keeps the first failure, which has the most likely shapes."""
         sys.stdout.flush()
         self._parsed_to = os.lseek(_OUT, 0, os.SEEK_CUR)
@@ -99,7 +99,7 @@ class _Builds:
             self._rewind(log)
             self._say(result)
 
-    def _try(self, choice: Choice) -> tuple[bytes, dict[str, Any]]:
+    def _try(self, choice: ShapeChoice) -> tuple[bytes, dict[str, Any]]:
         """Build for one choice; return its part of the log, and the result."""
         self._rewind()
         said = {"stage": "build", **_document(choice)}
@@ -121,7 +121,7 @@ class _Builds:
         if log:
             os.write(_OUT, log)
 
-    def _build(self, choice: Choice) -> bool:
+    def _build(self, choice: ShapeChoice) -> bool:
         trt = self._trt
         config = self._builder.create_builder_config()
         config.num_compute_capabilities = 1
@@ -151,7 +151,7 @@ def _hints(trt: Any, network: Any) -> Hints:
         return Hints()
 
 
-def _found(trt: Any, network: Any) -> Found:
+def _found(trt: Any, network: Any) -> NetworkSizes:
     """Parts of the network's layers that suggest input sizes."""
     tables: list[tuple[int, ...]] = []
     numbers: list[int] = []
@@ -179,7 +179,7 @@ def _found(trt: Any, network: Any) -> Found:
         elif kind == types.SHUFFLE:
             layer.__class__ = trt.IShuffleLayer
             numbers += _reshape_of(layer)
-    return Found(tuple(dict.fromkeys(tables)), tuple(numbers), tuple(strides), tuple(channels))
+    return NetworkSizes(tuple(dict.fromkeys(tables)), tuple(numbers), tuple(strides), tuple(channels))
 
 
 def _reshape_of(layer: Any) -> tuple[int, ...]:
@@ -225,7 +225,7 @@ def _range(shapes: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ..
     return smallest, usual, largest
 
 
-def _document(choice: Choice) -> dict[str, Any]:
+def _document(choice: ShapeChoice) -> dict[str, Any]:
     return {
         "shapes": [[name, shapes] for name, shapes in choice.shapes.items()],
         "values": [[name, values] for name, values in choice.values.items()],

@@ -1,7 +1,7 @@
 """Dry build: run NVIDIA's parser and builder on a model without a GPU.
 
 The wheels of TensorRT-RTX contain both.  The log of a dry build is read like any other build log, and
-:class:`~trtlint.dry_build.result.Result` holds the results as values.
+:class:`~trtlint.dry_build.result.DryBuildResult` holds the results as values.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from trtlint.dry_build.errors import DryBuildError
-from trtlint.dry_build.result import DryBuild, Level, ParserError, Result, Stage, UsedShape
-from trtlint.dry_build.shapes import Given
+from trtlint.dry_build.result import DryBuild, DryBuildResult, Level, ParserError, Stage, UsedShape
+from trtlint.dry_build.shapes import ShapeRange
 from trtlint.dry_build.weights import Staged, WeightsError, staged
 from trtlint.dry_build.wheels import Wheels, find
 from trtlint.knowledge.rtx import USUAL_SM, builder
@@ -45,7 +45,7 @@ _TAIL = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DryBuildRequest:
     """Settings of one dry build.
 
     Attributes:
@@ -59,7 +59,7 @@ class Request:
     wheels: Wheels
     level: Level = "build"
     sm: int | None = None
-    shapes: tuple[Given, ...] = ()
+    shapes: tuple[ShapeRange, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
     @property
@@ -73,7 +73,7 @@ def dry_build(
     *,
     version: str | None = None,
     sm: int | None = None,
-    shapes: Sequence[Given] = (),
+    shapes: Sequence[ShapeRange] = (),
     limits: Limits | None = None,
     level: Level = "build",
     folder: Path | None = None,
@@ -94,13 +94,13 @@ def dry_build(
         DryBuildError: this model does not allow a dry build.
         ModelError: the file is not a model.
     """
-    request = Request(find(version, folder), level, sm, tuple(shapes), limits or Limits())
+    request = DryBuildRequest(find(version, folder), level, sm, tuple(shapes), limits or Limits())
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as scratch:
         log = Path(scratch, "build.log")
         return read_back(ask(model, request, log), log)
 
 
-def ask(model: Path, request: Request, log: Path) -> Result:
+def ask(model: Path, request: DryBuildRequest, log: Path) -> DryBuildResult:
     """Run a request and write the log.
 
     Raises:
@@ -129,7 +129,7 @@ def ask(model: Path, request: Request, log: Path) -> Result:
     return _result(ended, request, model_given, _tail(log) if ended.cause != "done" else ())
 
 
-def read_back(result: Result, log: Path) -> DryBuild:
+def read_back(result: DryBuildResult, log: Path) -> DryBuild:
     """Create a dry build from a result and its log."""
     from trtlint.buildfiles.errors import BuildFileError
     from trtlint.buildfiles.log import read_log
@@ -142,7 +142,7 @@ def read_back(result: Result, log: Path) -> DryBuild:
     return DryBuild(result, labelled(record, result))
 
 
-def labelled(record: BuildRecord, result: Result) -> BuildRecord:
+def labelled(record: BuildRecord, result: DryBuildResult) -> BuildRecord:
     """Add the product, release and GPU of a dry build, which the log does not contain."""
     settings = replace(
         record.settings,
@@ -164,7 +164,7 @@ def roughly_needed(model: Path, level: Level) -> int:
     return _ALWAYS + (_TIMES if level == "build" else 1) * size
 
 
-def _require_memory(size: int, request: Request) -> None:
+def _require_memory(size: int, request: DryBuildRequest) -> None:
     needed = _ALWAYS + (_TIMES if request.level == "build" else 1) * size
     if needed > request.limits.memory:
         what = f"a dry {request.level} of {_gigabytes(size)} of weights needs about {_gigabytes(needed)}"
@@ -176,7 +176,9 @@ def _gigabytes(size: int) -> str:
     return f"{size / (1 << 30):.1f} GB"
 
 
-def _result(ended: ProcessResult, request: Request, given: Staged, last_lines: tuple[str, ...]) -> Result:
+def _result(
+    ended: ProcessResult, request: DryBuildRequest, given: Staged, last_lines: tuple[str, ...]
+) -> DryBuildResult:
     state: dict[str, Any] = {}
     for answer in ended.answers:
         if "built" not in answer and "shapes" in answer:  # start of another build
@@ -187,7 +189,7 @@ def _result(ended: ProcessResult, request: Request, given: Staged, last_lines: t
     unfit = "" if ended.cause != "done" or state.get("built") else state.get("refused", "")
     if unfit:  # show the most likely sizes
         state.update(tries[0], built=None)
-    return Result(
+    return DryBuildResult(
         version=request.wheels.version,
         level=request.level,
         sm=request.built_sm,

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 
 from trtlint.buildcommand.command import BuildCommand
 from trtlint.buildcommand.shapes import Shape, shapes_of
-from trtlint.dry_build.shapes import Given
+from trtlint.dry_build.shapes import ShapeRange
 
 
-def fixed_shapes(shapes: Iterable[tuple[str, Shape]]) -> Iterator[Given]:
+def fixed_shapes(shapes: Iterable[tuple[str, Shape]]) -> Iterator[ShapeRange]:
     """Yield fixed shapes by input name."""
     for name, shape in shapes:
-        yield Given(name, (shape, shape, shape))
+        yield ShapeRange(name, (shape, shape, shape))
 
 
-def command_shapes(command: BuildCommand | None) -> Iterator[Given]:
+def command_shapes(command: BuildCommand | None) -> Iterator[ShapeRange]:
     """Yield the shapes of a command's first profile; none without a command."""
     if command is None:
         return
@@ -23,4 +23,4 @@ def command_shapes(command: BuildCommand | None) -> Iterator[Given]:
     for spec in specs:
         usual = spec.opt or spec.max or spec.min
         if usual is not None and spec.profile == specs[0].profile:
-            yield Given(spec.name, (spec.min or usual, usual, spec.max or usual))
+            yield ShapeRange(spec.name, (spec.min or usual, usual, spec.max or usual))

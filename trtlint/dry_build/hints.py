@@ -38,7 +38,7 @@ _ABOUT_RANKS = re.compile(r"equal ranks?|rank mismatch|ranks? must|inputs\. Expe
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NetworkSizes:
     """Parts of a network that suggest sizes.
 
     Attributes:
@@ -67,7 +67,7 @@ class Hints:
     lines: tuple[int, ...] = ()
 
 
-def hints_of(found: Found) -> Hints:
+def hints_of(found: NetworkSizes) -> Hints:
     """Return the sizes that the parts of a network suggest."""
     strides = _strides(found.strides)
     squares = [size for shape in found.tables for size in _sides(shape, strides)]

@@ -67,7 +67,7 @@ class UsedShape:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class DryBuildResult:
     """Result of a dry build.
 
     Attributes:
@@ -130,7 +130,7 @@ class Result:
         return asdict(self)
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Result:
+    def of(cls, document: Mapping[str, Any]) -> DryBuildResult:
         """Create a result from JSON data; missing keys get their defaults.
 
         Raises:
@@ -158,5 +158,5 @@ class DryBuild:
         record: the log and its layers; None without a log.
     """
 
-    result: Result
+    result: DryBuildResult
     record: BuildRecord | None = None

@@ -84,7 +84,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ShapeRange:
     """A user-provided shape of an input.
 
     Attributes:
@@ -97,7 +97,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ShapeChoice:
     """The shapes of one build.
 
     Attributes:
@@ -150,7 +150,9 @@ def _ways(hints: Hints) -> Iterator[_Way]:
     yield from (_Way(line=size) for size in _COMMON_LINES)
 
 
-def choices(inputs: Sequence[Input], given: Sequence[Given], hints: Hints | None = None) -> Iterator[Choice]:
+def choices(
+    inputs: Sequence[Input], given: Sequence[ShapeRange], hints: Hints | None = None
+) -> Iterator[ShapeChoice]:
     """Yield shapes to try, most likely first; only one if the user provided all shapes.
 
     Args:
@@ -164,7 +166,7 @@ def choices(inputs: Sequence[Input], given: Sequence[Given], hints: Hints | None
         if each.name in user_shapes and not each.is_shape:
             sizes.update(_read_off(each, user_shapes[each.name][1]))
     open_ = [each for each in inputs if each.name not in user_shapes and (each.varies or each.is_shape)]
-    tried: list[Choice] = []
+    tried: list[ShapeChoice] = []
     for way in _ways(hints or Hints()):
         choice = _choice(inputs, user_shapes, open_, sizes, way)
         if choice not in tried:
@@ -174,7 +176,7 @@ def choices(inputs: Sequence[Input], given: Sequence[Given], hints: Hints | None
             return
 
 
-def _user_shape(input_: Input, given: Sequence[Given]) -> Range | None:
+def _user_shape(input_: Input, given: Sequence[ShapeRange]) -> Range | None:
     if not (input_.varies or input_.is_shape):
         return None
     found = None
@@ -198,7 +200,7 @@ def _choice(
     open_: Sequence[Input],
     known: Mapping[str, int],
     way: _Way,
-) -> Choice:
+) -> ShapeChoice:
     sizes = dict(known)
     fixed = [each for each in inputs if each.name in user_shapes]
     shapes = {each.name: user_shapes[each.name] for each in fixed if not each.is_shape}
@@ -210,7 +212,7 @@ def _choice(
         else:
             shape = tuple(_sizes(each, sizes, way))
             shapes[each.name] = (shape, shape, shape)
-    return Choice(shapes, values, tuple(each.name for each in open_))
+    return ShapeChoice(shapes, values, tuple(each.name for each in open_))
 
 
 def _sizes(input_: Input, sizes: dict[str, int], way: _Way) -> Iterator[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trtlint.dry_build.agreement import Agreement
-from trtlint.dry_build.result import Result, UsedShape
+from trtlint.dry_build.result import DryBuildResult, UsedShape
 
 _LONGEST = 300
 """Longest quoted builder error in characters."""
@@ -13,12 +13,12 @@ _SHOWN = 4
 """Maximum number of shapes in a message."""
 
 
-def notes(result: Result) -> tuple[str, ...]:
+def notes(result: DryBuildResult) -> tuple[str, ...]:
     """Describe how a dry build ended."""
     return tuple(_notes(result))
 
 
-def _notes(result: Result) -> Iterator[str]:
+def _notes(result: DryBuildResult) -> Iterator[str]:
     yield f"{result.label}: {_unfit(result) if result.unfit else _outcome(result) + _shapes(result.shapes)}"
     if result.asked_sm is not None and result.asked_sm != result.sm:
         yield (
@@ -60,7 +60,7 @@ def _compared(found: Agreement) -> str:
     return f"{words} ({found.sets} {sets} of {kind}inputs)"
 
 
-def _unfit(result: Result) -> str:
+def _unfit(result: DryBuildResult) -> str:
     """Describe a build that failed for all chosen sizes: the first error, and the option to use."""
     chosen = [shape for shape in result.shapes if shape.chosen]
     options = " ".join(f"--shapes {shape.name}:..." for shape in chosen[:_SHOWN])
@@ -73,7 +73,7 @@ def _unfit(result: Result) -> str:
     )
 
 
-def _outcome(result: Result) -> str:
+def _outcome(result: DryBuildResult) -> str:
     where = {"load": "before the parser", "parse": "in the parser", "build": "in the builder"}[result.stage]
     if result.cause == "crashed":
         return f"crashed {where} ({result.signal})"

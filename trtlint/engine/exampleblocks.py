@@ -15,7 +15,7 @@ from trtlint.buildfiles.plan import PlanHeader
 from trtlint.buildfiles.profile import profile_from_json
 from trtlint.buildfiles.record import BuildRecord, FileRead, together
 from trtlint.dry_build.drybuild import labelled
-from trtlint.dry_build.result import DryBuild, Result
+from trtlint.dry_build.result import DryBuild, DryBuildResult
 from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
@@ -147,7 +147,7 @@ def _text_of(kind: Kind, blocks: Sequence[ExampleBlock]) -> str | None:
 def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
     """Return the dry build in a block; its log is in another block."""
     try:
-        result = Result.of(json.loads(text))
+        result = DryBuildResult.of(json.loads(text))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise BuildFileError(f"not the result of a dry build: {error}") from None
     return DryBuildEvidence(DryBuild(result, None if record is None else labelled(record, result)))

@@ -33,7 +33,7 @@ _COMMON = {"random": 1.0, "positive": 1.0, "zeros": 0.0, "large": 3.0, "small": 
 EMPTY = "empty"
 """Set in which all dynamic dimensions are zero: an empty batch or length."""
 _PLAIN = ("random", "positive", "zeros", "large")
-_MENDING = ("away", "zeros", "tiny")
+_CHANGING = ("away", "zeros", "tiny")
 """Sets for patches that change results where a divisor is zero."""
 _WHOLE = 40
 """Largest magnitude of integers with unknown meaning in the set of large numbers."""
@@ -109,8 +109,8 @@ def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False)
     """
     shapes = {value: model.constants.dimensions(value) for value in region.inputs}
     varies = any(not isinstance(dim, int) for shape in shapes.values() for dim in shape or ())
-    kinds = [*(_PLAIN if plain else _MENDING if patch.mends else _COMMON)]
-    if not (plain or patch.mends or patch.keeps_a_key):
+    kinds = [*(_PLAIN if plain else _CHANGING if patch.changes_results else _COMMON)]
+    if not (plain or patch.changes_results or patch.keeps_a_key):
         kinds += ["beyond"] * bool(_bounds(region, model))
         masking = [(value, op) for value in region.inputs if (op := _masking(value, region))]
         kinds += ["masked"] * bool(masking)

@@ -12,8 +12,8 @@ from trtlint.lean import dataclass
 from trtlint.model.assembly import pieces_of, size_of
 
 if TYPE_CHECKING:
-    from trtlint.fixes.source import Source
-    from trtlint.fixes.verification import Verdict
+    from trtlint.fixes.source import SourceModel
+    from trtlint.fixes.verification import CheckResult
 
 _LARGER = 1.1
 """Smallest reported growth of a file."""
@@ -85,7 +85,9 @@ class Costs:
         }
 
 
-def costs_of(fixed: Fixed, source: Source, written: Path | None, verdicts: Sequence[Verdict]) -> Costs:
+def costs_of(
+    fixed: Fixed, source: SourceModel, written: Path | None, verdicts: Sequence[CheckResult]
+) -> Costs:
     """Compare the costs of a fixed model with those of its source.
 
     Args:

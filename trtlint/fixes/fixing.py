@@ -18,10 +18,10 @@ from trtlint.model.reader import RawModel
 from trtlint.model.writer import write
 
 if TYPE_CHECKING:
-    from trtlint.fixes.outcome import Applied, Key, Outcome, Prove
+    from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Prove
     from trtlint.fixes.patch import Patch
     from trtlint.fixes.relint import Judge
-    from trtlint.fixes.source import Source
+    from trtlint.fixes.source import SourceModel
     from trtlint.fixes.withdrawing import Check
 
 KEY = "trtlint.fixes"
@@ -43,7 +43,7 @@ class Fixed:
     """
 
     path: Path
-    outcome: Outcome
+    outcome: FixOutcome
     proto: onnx.ModelProto
     fault: str
     raw: RawModel
@@ -65,7 +65,7 @@ class Fixed:
 
 
 def fix_file(
-    source: Source,
+    source: SourceModel,
     judge: Judge,
     *,
     unsafe: bool = False,
@@ -92,14 +92,14 @@ def fix_file(
     """
     # Import the rewriting code here, while the weights are being copied.
     from trtlint.fixes.relint import checked, linting
-    from trtlint.fixes.session import Session
+    from trtlint.fixes.session import FixSession
     from trtlint.fixes.withdrawing import withdrawing
     from trtlint.model.check import checker_error
 
     lint = linting(judge, source.path, source.raw.tensors)
 
-    def run(withdrawn: Mapping[Key, str]) -> Outcome:
-        session = Session(lint, unsafe=unsafe, prove=prove, withdrawn=withdrawn)
+    def run(withdrawn: Mapping[Key, str]) -> FixOutcome:
+        session = FixSession(lint, unsafe=unsafe, prove=prove, withdrawn=withdrawn)
         return session.run(source.proto, keep)
 
     def check(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
@@ -146,9 +146,9 @@ def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
     return proto
 
 
-def _done(outcome: Outcome) -> list[dict[str, object]]:
+def _done(outcome: FixOutcome) -> list[dict[str, object]]:
     """The applied rewrites as JSON data: each with its sites, and each proof once."""
-    groups: dict[tuple[str, str], list[Applied]] = {}
+    groups: dict[tuple[str, str], list[AppliedFix]] = {}
     for applied in outcome.applied:
         groups.setdefault((applied.rule, applied.fix), []).append(applied)
     return [

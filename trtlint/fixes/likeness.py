@@ -29,7 +29,7 @@ def likeness(model: Model, patch: Patch, region: Region) -> bytes:
         patch: the patch.
         region: the region that it changes.
     """
-    names = _Names()
+    names = _NameNumbers()
     settings = [value for each in fields(patch) if isinstance(value := getattr(patch, each.name), int | str)]
     parts: list[object] = [settings, sorted(model.opsets.items())]
     for value in region.inputs:
@@ -70,7 +70,7 @@ def _unnamed(node: onnx.NodeProto) -> bytes:
     return bare.SerializeToString(deterministic=True)
 
 
-class _Names:
+class _NameNumbers:
     """Numbers for names, in order of appearance."""
 
     def __init__(self) -> None:

@@ -88,7 +88,7 @@ def _number(bound: float) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedFix:
     """A rewrite applied at one site.
 
     ``rule`` is empty if a measurement or the checker requested it, and not a finding.
@@ -110,7 +110,7 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedFix:
     """A rewrite that was not applied at one site; ``fix`` is None if the rule has none.
 
     ``rule`` is empty if a measurement or the checker requested it, and not a finding.
@@ -124,7 +124,7 @@ class Refused:
 
 
 @dataclass(slots=True)
-class Outcome:
+class FixOutcome:
     """Result of fixing a model.
 
     Attributes:
@@ -137,12 +137,12 @@ class Outcome:
 
     before: Linted
     after: Linted
-    applied: list[Applied] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    applied: list[AppliedFix] = field(default_factory=list)
+    refused: list[RefusedFix] = field(default_factory=list)
     rounds: list[tuple[Linted, tuple[Patch, ...]]] = field(default_factory=list)
 
 
-def proofs(members: Iterable[Applied]) -> Iterator[str]:
+def proofs(members: Iterable[AppliedFix]) -> Iterator[str]:
     """Summarize proofs of several sites: one successful proof, and one that was not made."""
     found: dict[bool | None, dict[str, None]] = {True: {}, None: {}}
     for each in members:

@@ -62,7 +62,7 @@ class Patch:
         folds: whether its tensors are computed from stored values.
         keeps_a_key: whether the results are the same only if a mask leaves each row a key.
         altered: values at the boundary of the changed nodes that are different after the edit.
-        mends: whether it changes results on purpose, NaN among them, so that they are not compared.
+        changes_results: whether it changes results on purpose, NaN among them, so that they are not compared.
         shapes: required shapes of inputs, without which the removed nodes are invalid.
         around: surrounding nodes to include in the proof, if the changed nodes alone give other results.
         finite: inputs without -inf, because no mask has been added to them.
@@ -84,7 +84,7 @@ class Patch:
     folds: bool = False
     keeps_a_key: bool = False
     altered: tuple[str, ...] = ()
-    mends: bool = False
+    changes_results: bool = False
     shapes: tuple[tuple[Value, Dimensions], ...] = ()
     finite: tuple[str, ...] = ()
     holds: tuple[tuple[str, tuple[float, ...]], ...] = ()
@@ -202,7 +202,7 @@ class Draft:
         folds: bool = False,
         keeps_a_key: bool = False,
         altered: Iterable[str] = (),
-        mends: bool = False,
+        changes_results: bool = False,
         shapes: Iterable[tuple[Value, Dimensions]] = (),
         finite: Iterable[str] = (),
         holds: Iterable[tuple[str, tuple[float, ...]]] = (),
@@ -222,7 +222,7 @@ class Draft:
             folds=folds,
             keeps_a_key=keeps_a_key,
             altered=tuple(altered),
-            mends=mends,
+            changes_results=changes_results,
             shapes=tuple(shapes),
             finite=tuple(finite),
             holds=tuple(holds),

@@ -188,7 +188,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
         except Exception as error:  # noqa: BLE001 - mismatched sizes, or no implementation
             failure = f"{type(error).__name__}: {error}".splitlines()[0][:120]
             continue
-        if not (patch.mends or _is_telling(before, feeds)):
+        if not (patch.changes_results or _is_telling(before, feeds)):
             failure = "no result is finite"
             continue
         try:
@@ -205,7 +205,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
         if not sizes and (wrong := _other_types(patch, region, feeds)):
             return Proof(False, wrong, {})
         sizes.append(feeds.size)
-        difference = _harm(before, after, feeds) if patch.mends else _difference(before, after)
+        difference = _harm(before, after, feeds) if patch.changes_results else _difference(before, after)
         worst = max(worst, difference)
         if not difference <= tolerance:
             words = f"differs by {difference:.2g} of the largest result in FP64 (allowed: {tolerance:.0e})"
@@ -213,7 +213,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
         if summed and not _same_integers(region, feeds):
             words = "integer results differ in the model's own types"
             return Proof(False, words, {"difference": 1.0})
-        if narrowest == "f16" and feeds.is_common and not patch.mends:
+        if narrowest == "f16" and feeds.is_common and not patch.changes_results:
             errors = [_half_error(proto, feeds.arrays, before) for proto in (region.before, region.after)]
             halves = [max(pair) for pair in zip(halves, errors, strict=True)]
             worse = worse or errors[1] > _WORSE * max(errors[0], tolerance)
@@ -223,7 +223,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
         raise RegionError(failure)
     figures: dict[str, float | int | str] = {"sets": len(sizes), "difference": worst}
     words = f"{len(sizes)} sets of inputs, largest difference {worst:.1e} of the largest result in FP64"
-    if patch.mends:
+    if patch.changes_results:
         return Proof(True, f"{words} where it was finite; finite elsewhere, too", figures)
     if narrowest == "f16":
         figures |= {"half_before": halves[0], "half_after": halves[1]}

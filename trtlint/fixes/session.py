@@ -9,10 +9,10 @@ import onnx
 from trtlint.engine.finding import SEVERITIES, Finding, Rewrite, Severity, Site
 from trtlint.facts.base import Fact, Step
 from trtlint.files.limits import current
-from trtlint.fixes import keeping, names, proposer
+from trtlint.fixes import keep_fp32, names, proposer
 from trtlint.fixes.edit import EditError, apply
 from trtlint.fixes.harm import harm_of, places_of
-from trtlint.fixes.outcome import Applied, Key, Lint, Linted, Outcome, Proof, Prove, Refused
+from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Lint, Linted, Proof, Prove, RefusedFix
 from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.lean import dataclass
 from trtlint.model.check import checker_error
@@ -31,7 +31,7 @@ _UNIFY = "unify-types"
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _RequestedFix:
     """A rewrite requested by a finding at one site."""
 
     rule: str
@@ -50,12 +50,12 @@ class _Wanted:
 class _Proposal:
     """A patch for a finding and its proof."""
 
-    wanted: _Wanted
+    wanted: _RequestedFix
     patch: Patch
     proof: Proof | None
 
 
-class Session:
+class FixSession:
     """The fixes of one model.
 
     Args:
@@ -79,7 +79,7 @@ class Session:
         self._withdrawn = withdrawn or {}
         self._done: set[Key] = set()
 
-    def run(self, proto: onnx.ModelProto, keep: Sequence[str] = ()) -> Outcome:
+    def run(self, proto: onnx.ModelProto, keep: Sequence[str] = ()) -> FixOutcome:
         """Apply all possible rewrites to a model.
 
         Args:
@@ -87,7 +87,7 @@ class Session:
             keep: paths of operators to keep in FP32.
         """
         state = self._lint(proto)
-        outcome = Outcome(state, state)
+        outcome = FixOutcome(state, state)
         if keep:
             self._keep(outcome, keep)
         self._repeat(outcome, self._next)
@@ -97,7 +97,7 @@ class Session:
         self._name_unfixable(outcome)
         return outcome
 
-    def _repeat(self, outcome: Outcome, due: Callable[[Linted], list[_Wanted]]) -> None:
+    def _repeat(self, outcome: FixOutcome, due: Callable[[Linted], list[_RequestedFix]]) -> None:
         """Apply rewrites until none is left."""
         for _ in range(MOST_ROUNDS):
             batch = due(outcome.after)
@@ -105,13 +105,13 @@ class Session:
                 break
             self._round(outcome, batch)
 
-    def _keep(self, outcome: Outcome, paths: Sequence[str]) -> None:
+    def _keep(self, outcome: FixOutcome, paths: Sequence[str]) -> None:
         """Convert operators to FP32 first, because later rewrites rename operators."""
         state = outcome.after
-        wanted = [path for path in paths if (keeping.NAME, path) not in self._withdrawn]
-        found, refused = keeping.widen(state.model, wanted)
-        refused |= {path: why for (name, path), why in self._withdrawn.items() if name == keeping.NAME}
-        made: list[tuple[keeping.Widened, Proof | None]] = []
+        wanted = [path for path in paths if (keep_fp32.NAME, path) not in self._withdrawn]
+        found, refused = keep_fp32.to_fp32(state.model, wanted)
+        refused |= {path: why for (name, path), why in self._withdrawn.items() if name == keep_fp32.NAME}
+        made: list[tuple[keep_fp32.Fp32Group, Proof | None]] = []
         for each, proof in zip(found, self._proofs(state.model, [each.patch for each in found]), strict=True):
             if proof is not None and proof.equal is False:
                 refused |= {node.path: f"the proof failed: {proof.words}" for node in each.nodes}
@@ -130,7 +130,7 @@ class Session:
                 outcome.after = after
                 outcome.rounds.append((state, patches))
                 outcome.applied += [
-                    Applied(
+                    AppliedFix(
                         "",
                         "error",
                         name,
@@ -141,24 +141,26 @@ class Session:
                         (name, node.path),
                         each.patch,
                     )
-                    for name in (keeping.NAME,)
+                    for name in (keep_fp32.NAME,)
                     for each, proof in made
                     for node in each.nodes
                 ]
-        outcome.refused += [Refused("", "error", keeping.NAME, path, why) for path, why in refused.items()]
+        outcome.refused += [
+            RefusedFix("", "error", keep_fp32.NAME, path, why) for path, why in refused.items()
+        ]
 
     def _proofs(self, model: Model, patches: Sequence[Patch]) -> Sequence[Proof | None]:
         """Proofs of patches; None for each if proofs are off."""
         return [None] * len(patches) if self._prove is None else self._prove(model, patches)
 
-    def _name_unfixable(self, outcome: Outcome) -> None:
+    def _name_unfixable(self, outcome: FixOutcome) -> None:
         """Add reasons for remaining findings that have none yet.
 
         Several rules may name the same rewrite for one site; they share the reason of its refusal.
         """
         reported = {refused.rule for refused in outcome.refused}
         tried = {(refused.fix, refused.place): refused.reason for refused in outcome.refused}
-        found: dict[Refused, None] = {}
+        found: dict[RefusedFix, None] = {}
         for finding in (each for report in outcome.after.reports for each in report.findings):
             if finding.rule in reported:
                 continue
@@ -166,10 +168,10 @@ class Session:
                 name = next((fix.name for fix in finding.fixes if (fix.name, site.node) in tried), None)
                 why = tried[name, site.node] if name is not None else _why_unfixable(finding, site)
                 if why:
-                    found[Refused(finding.rule, finding.severity, name, site.node, why)] = None
+                    found[RefusedFix(finding.rule, finding.severity, name, site.node, why)] = None
         outcome.refused += found
 
-    def _next(self, state: Linted) -> list[_Wanted]:
+    def _next(self, state: Linted) -> list[_RequestedFix]:
         """All sites of the next rewrite, which is for the most severe open finding."""
         wanted = self._open(_wanted(state))
         if not wanted:
@@ -178,11 +180,11 @@ class Session:
         same = (each for each in wanted if each.rewrite.name == first.rewrite.name)
         return list({each.key: each for each in reversed(list(same))}.values())[::-1]
 
-    def _open(self, wanted: Iterable[_Wanted]) -> list[_Wanted]:
+    def _open(self, wanted: Iterable[_RequestedFix]) -> list[_RequestedFix]:
         """Requested rewrites that have not been processed yet."""
         return [each for each in wanted if each.key not in self._done]
 
-    def _round(self, outcome: Outcome, batch: Sequence[_Wanted]) -> None:
+    def _round(self, outcome: FixOutcome, batch: Sequence[_RequestedFix]) -> None:
         """Apply one rewrite at all independent sites; one by one if all together are harmful.
 
         Refused sites are tried again after a success: ONNX Runtime's own operators hide types and shapes,
@@ -207,7 +209,7 @@ class Session:
                     outcome, each.wanted, f"for all sites together: {harm}; too many sites to try each"
                 )
 
-    def _alone(self, outcome: Outcome, wanted: _Wanted) -> None:
+    def _alone(self, outcome: FixOutcome, wanted: _RequestedFix) -> None:
         """Apply a rewrite at one site if its finding still exists."""
         for again in (_wanted if wanted.rule else _mixed)(outcome.after):
             if again.key == wanted.key:
@@ -216,7 +218,7 @@ class Session:
                         self._refuse(outcome, again, harm)
                 return
 
-    def _finished(self, trial: Outcome, staying: Sequence[_Wanted]) -> bool:
+    def _finished(self, trial: FixOutcome, staying: Sequence[_RequestedFix]) -> bool:
         """Whether one more rewrite removes the findings that remain.
 
         A site can need two: heads that are too small may also have axes in an order that is not fused.
@@ -231,9 +233,9 @@ class Session:
         self._done = done
         return False
 
-    def _proposals(self, outcome: Outcome, batch: Iterable[_Wanted]) -> list[_Proposal]:
+    def _proposals(self, outcome: FixOutcome, batch: Iterable[_RequestedFix]) -> list[_Proposal]:
         """Create patches that share no node; record refusals."""
-        found: list[tuple[_Wanted, Patch]] = []
+        found: list[tuple[_RequestedFix, Patch]] = []
         touched: set[Node] = set()
         for wanted in batch:
             if wanted.fact.node in touched:
@@ -258,7 +260,7 @@ class Session:
                 good.append(_Proposal(wanted, patch, proof))
         return good
 
-    def _propose(self, wanted: _Wanted, model: Model) -> Patch:
+    def _propose(self, wanted: _RequestedFix, model: Model) -> Patch:
         rewrite = wanted.rewrite
         if reason := self._withdrawn.get(wanted.key):
             raise NotApplicable(reason)
@@ -270,11 +272,11 @@ class Session:
             raise NotApplicable(f"there is no rewrite {rewrite.name!r}")
         return proposer(rewrite.name)(wanted.fact, model)
 
-    def _refuse(self, outcome: Outcome, wanted: _Wanted, reason: str) -> None:
+    def _refuse(self, outcome: FixOutcome, wanted: _RequestedFix, reason: str) -> None:
         name = wanted.rewrite.name
-        outcome.refused.append(Refused(wanted.rule, wanted.severity, name, wanted.place, reason))
+        outcome.refused.append(RefusedFix(wanted.rule, wanted.severity, name, wanted.place, reason))
 
-    def _try(self, outcome: Outcome, proposals: Sequence[_Proposal]) -> str:
+    def _try(self, outcome: FixOutcome, proposals: Sequence[_Proposal]) -> str:
         """Apply patches if they help; return the reason if they do not."""
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
@@ -282,7 +284,7 @@ class Session:
             after = self._lint(apply(state.proto, state.model.graph, patches))
         except (EditError, ModelError) as error:
             return str(error)
-        trial = Outcome(state, after, rounds=[(state, patches)])
+        trial = FixOutcome(state, after, rounds=[(state, patches)])
         made = [each.wanted for each in proposals]
         if (staying := _staying(after, made)) and not self._finished(trial, staying):
             return f"withdrawn because {staying[0].rule} is still reported"
@@ -293,7 +295,7 @@ class Session:
         for each in proposals:
             wanted = each.wanted
             outcome.applied.append(
-                Applied(
+                AppliedFix(
                     rule=wanted.rule,
                     severity=wanted.severity,
                     fix=wanted.rewrite.name,
@@ -309,21 +311,21 @@ class Session:
         return ""
 
 
-def _kept(patch: Patch, proof: Proof | None, node: Node) -> Applied:
+def _kept(patch: Patch, proof: Proof | None, node: Node) -> AppliedFix:
     """The record of an operator that computes in FP32."""
-    key = keeping.NAME, node.path
-    return Applied("", "error", keeping.NAME, "safe", node.path, patch.title, proof, key, patch)
+    key = keep_fp32.NAME, node.path
+    return AppliedFix("", "error", keep_fp32.NAME, "safe", node.path, patch.title, proof, key, patch)
 
 
-def _wanted(state: Linted) -> list[_Wanted]:
+def _wanted(state: Linted) -> list[_RequestedFix]:
     """The rewrites of all findings at all sites, most severe first."""
-    found: dict[tuple[object, ...], _Wanted] = {}
+    found: dict[tuple[object, ...], _RequestedFix] = {}
     for report in state.reports:
         for finding in report.findings:
             for site in finding.sites if finding.fixes else ():
                 fact = _fact(state, site)
                 for rewrite in finding.fixes:
-                    each = _Wanted(finding.rule, finding.severity, rewrite, fact, site.node)
+                    each = _RequestedFix(finding.rule, finding.severity, rewrite, fact, site.node)
                     nodes = tuple(step.node for step in fact.chain)
                     found.setdefault((finding.rule, rewrite.name, site.route, fact.node, nodes), each)
     return sorted(found.values(), key=lambda each: SEVERITIES.index(each.severity))
@@ -346,26 +348,26 @@ def _fact(state: Linted, site: Site) -> Fact:
     return Fact(next((step.node for step in chain if step.node.path == site.node), None), chain)
 
 
-def _mixed(state: Linted) -> list[_Wanted]:
+def _mixed(state: Linted) -> list[_RequestedFix]:
     """All sites where operators read two types, regardless of the target.
 
     A weakly typed network accepts them, but the checker rejects them, so the model could not be written.
     """
     return [
-        _Wanted("", "error", Rewrite(_UNIFY, "safe"), fact, fact.node.path)
+        _RequestedFix("", "error", Rewrite(_UNIFY, "safe"), fact, fact.node.path)
         for fact in state.facts.of("mixed_types")
         if fact.node is not None
     ]
 
 
-def _staying(after: Linted, made: Sequence[_Wanted]) -> list[_Wanted]:
+def _staying(after: Linted, made: Sequence[_RequestedFix]) -> list[_RequestedFix]:
     """Applied rewrites whose finding still exists."""
     nodes = {node.path: node for node in after.model.graph.nodes}
     there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in places_of(after.reports)}
     return [wanted for wanted in made if (wanted.rule, wanted.key[1]) in there]
 
 
-def _mildest(made: Iterable[_Wanted]) -> int:
+def _mildest(made: Iterable[_RequestedFix]) -> int:
     """Index of the lowest severity among rewrites."""
     return max((SEVERITIES.index(wanted.severity) for wanted in made), default=0)
 

@@ -29,7 +29,7 @@ MEMORY = 1800 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceModel:
     """A file and its structure before any rewrite.
 
     Attributes:
@@ -70,7 +70,7 @@ def beside(model: Path) -> Path:
     return model.with_name(f"{model.stem}.fixed{model.suffix}")
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path) -> SourceModel:
     """Read a model without its weights.
 
     Raises:
@@ -87,4 +87,4 @@ def read_source(path: Path) -> Source:
     # Rewrites add ONNX operators, also to models that only use other domains.
     if not any(opset.domain in ("", "ai.onnx") for opset in proto.opset_import):
         proto.opset_import.add(version=_OPSET)
-    return Source(path, raw, proto)
+    return SourceModel(path, raw, proto)

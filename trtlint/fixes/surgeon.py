@@ -14,7 +14,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from trtlint.errors import TrtlintError
-from trtlint.fixes.outcome import Outcome
+from trtlint.fixes.outcome import FixOutcome
 from trtlint.fixes.patch import Patch
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
@@ -85,11 +85,11 @@ onnx.save(gs.export_onnx(graph), sys.argv[2])
 """
 
 
-class ScriptError(TrtlintError):
+class SurgeonError(TrtlintError):
     """Rewrites without an equivalent script; the text gives the reason."""
 
 
-def script(outcome: Outcome, name: str, own: str) -> str:
+def script(outcome: FixOutcome, name: str, own: str) -> str:
     """Convert the rewrites of an outcome to a Python script.
 
     Args:
@@ -115,11 +115,11 @@ def _inside(words: str) -> str:
 
 def _edits(patch: Patch) -> Iterator[str]:
     if any(node.scope for node in patch.touched):
-        raise ScriptError("a rewrite is in the body of an If or a loop")
+        raise SurgeonError("a rewrite is in the body of an If or a loop")
     for tensor in patch.initializers:
         if math.prod(tensor.dims) > _MOST_ELEMENTS:
             count = math.prod(tensor.dims)
-            raise ScriptError(
+            raise SurgeonError(
                 f"{patch.title}: the new tensor has {count:,} elements, more than {_MOST_ELEMENTS:,}"
             )
     for node in patch.remove:
@@ -130,7 +130,7 @@ def _edits(patch: Patch) -> Iterator[str]:
         yield f"constant({text(tensor.name)!r}, {flat}, {array.dtype.name!r}, {tuple(array.shape)!r})"
     for proto in patch.insert:
         if any(attribute.HasField("g") for attribute in proto.attribute):
-            raise ScriptError(f"{patch.title}: the new operator contains a body")
+            raise SurgeonError(f"{patch.title}: the new operator contains a body")
         yield _added(proto)
     for node, port, name in patch.rewire:
         yield f"read_instead({_key(node)!r}, {port}, {name!r})"

@@ -19,7 +19,7 @@ _STAGES = ("rejected by the parser", "rejected by the builder", "built")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckResult:
     """Result of one check of the whole model.
 
     Attributes:
@@ -53,10 +53,10 @@ def outputs(
     inputs: Inputs,
     *,
     wide: bool = False,
-    mended: bool = False,
-    keyed: bool = False,
+    ignore_nan: bool = False,
+    keep_a_key: bool = False,
     timed: bool = False,
-) -> Verdict:
+) -> CheckResult:
     """Compare the outputs of both models.
 
     Args:
@@ -64,21 +64,23 @@ def outputs(
         after: the fixed model.
         inputs: the inputs of both.
         wide: whether to run in FP32, because the source may overflow its types.
-        mended: whether elements that are NaN in the source may have any value.
-        keyed: whether every row of a mask keeps at least one key.
+        ignore_nan: whether elements that are NaN in the source may have any value.
+        keep_a_key: whether every row of a mask keeps at least one key.
         timed: whether to measure the time of both.
     """
-    found = compare(before, after, inputs, wide=wide, mended=mended, keyed=keyed, timed=timed)
+    found = compare(
+        before, after, inputs, wide=wide, ignore_nan=ignore_nan, keep_a_key=keep_a_key, timed=timed
+    )
     figures = {
         "sets": found.sets,
         "largest_difference": found.difference,
         "no_longer_finite": found.lost,
         "finite_now": found.gained,
     }
-    return Verdict("outputs", found.equal, found.words, figures, found.times)
+    return CheckResult("outputs", found.equal, found.words, figures, found.times)
 
 
-def build(before: Path, after: Path, sm: int | None) -> Verdict:
+def build(before: Path, after: Path, sm: int | None) -> CheckResult:
     """Build both models with TensorRT-RTX without a GPU."""
     from trtlint.dry_build.drybuild import dry_build
     from trtlint.dry_build.errors import DryBuildError, WheelError
@@ -86,7 +88,7 @@ def build(before: Path, after: Path, sm: int | None) -> Verdict:
     try:
         old, new = (dry_build(model, sm=sm) for model in (before, after))
     except (DryBuildError, WheelError) as error:
-        return Verdict("build", None, str(error), {})
+        return CheckResult("build", None, str(error), {})
     stages = _stage(old), _stage(new)
     fused = _fused(old), _fused(new)
     warnings = _warnings(old), _warnings(new)
@@ -106,10 +108,10 @@ def build(before: Path, after: Path, sm: int | None) -> Verdict:
         "warnings_before": warnings[0],
         "warnings_after": warnings[1],
     }
-    return Verdict("build", good, words, figures)
+    return CheckResult("build", good, words, figures)
 
 
-def network(before: Path, after: Path, inputs: Inputs) -> Verdict | None:
+def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
     """Compare the parsed networks of both models with ONNX.
 
     Args:
@@ -134,7 +136,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> Verdict | None:
         old, new = (compare_network(model, request, wheels, Limits()) for model in (before, after))
     except InputsError as error:
         words = f"network of TensorRT-RTX {wheels.version}: nothing was compared: {error}"
-        return Verdict("network", None, words, {"release": wheels.version})
+        return CheckResult("network", None, words, {"release": wheels.version})
     if not (old.compared or new.compared):
         return None
     counts = len(old.differences), len(new.differences)
@@ -153,7 +155,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> Verdict | None:
         "compared": new.compared,
         "tensors": new.tensors,
     }
-    return Verdict("network", good, words, figures)
+    return CheckResult("network", good, words, figures)
 
 
 def _no_worse(before: str, after: str) -> bool | None:

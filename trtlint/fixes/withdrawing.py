@@ -14,7 +14,7 @@ import onnx
 from trtlint.errors import TrtlintError
 from trtlint.files.limits import FOR_THE_END, current
 from trtlint.fixes.edit import EditError, apply
-from trtlint.fixes.outcome import Applied, Key, Outcome, Refused
+from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, RefusedFix
 from trtlint.fixes.patch import Patch
 
 MOST_CHECKS = 24
@@ -22,7 +22,7 @@ MOST_CHECKS = 24
 
 Check = Callable[[onnx.ModelProto, tuple[Patch, ...]], str]
 """Function that describes what is wrong with a patched model; empty if it is as good as its source."""
-Run = Callable[[Mapping[Key, str]], Outcome]
+Run = Callable[[Mapping[Key, str]], FixOutcome]
 """Function that rewrites the model without the rewrites of the given keys."""
 
 
@@ -30,7 +30,7 @@ class _SpentError(TrtlintError):
     """The checks are used up."""
 
 
-def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> Outcome:
+def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
     """Rewrite a model without the rewrites that make it worse.
 
     Args:
@@ -43,7 +43,7 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> Outcome:
     """
     left = most
     withdrawn: dict[Key, str] = {}
-    fallback: Outcome | None = None
+    fallback: FixOutcome | None = None
 
     def counted(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
         nonlocal left
@@ -74,7 +74,7 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> Outcome:
         withdrawn |= dict.fromkeys(found, f"withdrawn: {why}")
 
 
-def _search(outcome: Outcome, check: Check, why: str) -> tuple[int, set[Key], str, bool]:
+def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key], str, bool]:
     """Find the first bad patch.
 
     Returns:
@@ -107,19 +107,19 @@ def _search(outcome: Outcome, check: Check, why: str) -> tuple[int, set[Key], st
     return good, {each.key for each in outcome.applied if each.patch is patches[most - 1]}, why, False
 
 
-def _patches(outcome: Outcome, rounds: int) -> tuple[Patch, ...]:
+def _patches(outcome: FixOutcome, rounds: int) -> tuple[Patch, ...]:
     """The patches of the first rounds."""
     return tuple(patch for _, patches in outcome.rounds[:rounds] for patch in patches)
 
 
-def _up_to(outcome: Outcome, rounds: int, reason: str) -> Outcome:
+def _up_to(outcome: FixOutcome, rounds: int, reason: str) -> FixOutcome:
     """Reduce an outcome to its first rounds; the other rewrites are refused."""
     if rounds == len(outcome.rounds):
         return outcome
     kept = {id(patch) for patch in _patches(outcome, rounds)}
     made = [each for each in outcome.applied if id(each.patch) in kept]
     gone = [each for each in outcome.applied if id(each.patch) not in kept]
-    return Outcome(
+    return FixOutcome(
         outcome.before,
         outcome.rounds[rounds][0],
         made,
@@ -128,5 +128,5 @@ def _up_to(outcome: Outcome, rounds: int, reason: str) -> Outcome:
     )
 
 
-def _refused(gone: Iterable[Applied], reason: str) -> list[Refused]:
-    return [Refused(each.rule, each.severity, each.fix, each.place, reason) for each in gone]
+def _refused(gone: Iterable[AppliedFix], reason: str) -> list[RefusedFix]:
+    return [RefusedFix(each.rule, each.severity, each.fix, each.place, reason) for each in gone]

@@ -12,7 +12,7 @@ import onnx
 from onnx import ModelProto, TensorProto, numpy_helper
 
 from trtlint.compare.alike import IR_VERSION
-from trtlint.compare.reference import begun, more_ops, stacks
+from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
 from trtlint.errors import ExperimentError
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.model.contents import all_tensors, nodes
@@ -128,12 +128,12 @@ def by_reference(model: Path, names: Sequence[str]) -> Source:
     if model.stat().st_size > _MOST_FOR_REFERENCE:
         raise ValueError("the model is too large for ONNX's reference")
     proto = onnx.load(model)
-    if stacks(proto):
+    if has_scan_outputs(proto):
         raise ValueError("ONNX's reference does not stack what iterations of a loop give as ONNX says")
     bound_loops(proto)
     has = {output.name for output in proto.graph.output}
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in has)
-    return _Reference(ReferenceEvaluator(begun(proto), new_ops=list(more_ops())), names)
+    return _Reference(ReferenceEvaluator(with_initial_conditions(proto), new_ops=list(more_ops())), names)
 
 
 class Source(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from trtlint.compare.sets import made_up
+from trtlint.compare.sets import random_sets
 from trtlint.measurement.feeds import given_feeds
 from trtlint.measurement.inputs import Inputs
 from trtlint.model.graph import Value
@@ -51,7 +51,7 @@ def compare_all(
                 raise NotComparableError(f"ONNX Runtime does not run on {name}: {reason}")
         return
     base, failure = None, "no inputs could be made"
-    for choice in made_up([_sized(value, shapes) for value in inputs])[:_MOST_TRIED]:
+    for choice in random_sets([_sized(value, shapes) for value in inputs])[:_MOST_TRIED]:
         sets = choice.first()
         if not sets:
             continue

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from trtlint.compare.reference import begun, more_ops, stacks
+from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
 from trtlint.lean import dataclass
 from trtlint.model.widening import Types, widen_node
 from trtlint.network.layers import Array
@@ -99,11 +99,11 @@ class Regions:
         model = helper.make_model(
             graph, opset_imports=list(self._proto.opset_import), functions=list(self._proto.functions)
         )
-        if stacks(model):
+        if has_scan_outputs(model):
             return None
         try:
             with np.errstate(all="ignore"):
-                evaluator = ReferenceEvaluator(begun(model), new_ops=list(more_ops()))
+                evaluator = ReferenceEvaluator(with_initial_conditions(model), new_ops=list(more_ops()))
                 found: Any = evaluator.run(None, {name: values[name] for name in region.inputs})
         except MemoryError:
             raise

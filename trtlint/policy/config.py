@@ -24,7 +24,7 @@ from trtlint.files.regular import read_text
 from trtlint.lean import dataclass
 from trtlint.policy import schema
 from trtlint.policy.options import INSTALLED, DryOptions, FailOn, TargetOptions
-from trtlint.policy.selection import Layer
+from trtlint.policy.selection import RuleLayer
 from trtlint.policy.suppression import Acceptance, texts
 
 OWN, SHARED = "trtlint.toml", "pyproject.toml"
@@ -57,7 +57,7 @@ class Choices:
 
     where: str = ""
     targets: tuple[TargetOptions, ...] = ()
-    layer: Layer = field(default_factory=Layer)
+    layer: RuleLayer = field(default_factory=RuleLayer)
     severity: tuple[tuple[str, Severity], ...] = ()
     fail_on: FailOn | None = None
     min_confidence: Confidence | None = None
@@ -67,7 +67,7 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ModelSection:
     """Settings for the models that match one of some globs."""
 
     paths: tuple[str, ...]
@@ -90,7 +90,7 @@ class Configuration:
 
     file: Path | None = None
     general: Choices = Choices()
-    sections: tuple[Section, ...] = ()
+    sections: tuple[ModelSection, ...] = ()
     rules: tuple[Path, ...] = ()
     preview: bool = False
     baseline: Path | None = None
@@ -185,7 +185,7 @@ def load(file: Path) -> Configuration:
         file=folder / file.name,
         general=_choices(document, where, folder),
         sections=tuple(
-            Section(texts(table["path"]), _choices(table, f"{where}models[{number}].", folder))
+            ModelSection(texts(table["path"]), _choices(table, f"{where}models[{number}].", folder))
             for number, table in enumerate(document.get("models", ()))
         ),
         rules=tuple(folder / path for path in document.get("rules", ())),
@@ -266,7 +266,7 @@ def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
     return Choices(
         where=where,
         targets=tuple(_target(entry) for entry in ([targets] if isinstance(targets, dict) else targets)),
-        layer=Layer(
+        layer=RuleLayer(
             tuple(table.get("select", ())),
             tuple(table.get("extend-select", ())),
             tuple(table.get("ignore", ())),

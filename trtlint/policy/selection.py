@@ -76,12 +76,12 @@ def choose(
     Raises:
         SelectionError: a selector matches no rule.
     """
-    layer = Layer(tuple(split(select)), ignore=tuple(split(ignore)))
+    layer = RuleLayer(tuple(split(select)), ignore=tuple(split(ignore)))
     return choose_by_layers(rules, [layer], preview=preview)
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class RuleLayer:
     """Rule selection of one place: a configuration, one of its sections, or the command line.
 
     Attributes:
@@ -102,7 +102,7 @@ class Layer:
 
 
 def choose_by_layers(
-    rules: Sequence[_Rule], layers: Iterable[Layer], *, preview: bool = False
+    rules: Sequence[_Rule], layers: Iterable[RuleLayer], *, preview: bool = False
 ) -> list[_Rule]:
     """Select the rules to run, in their order, from several layers.
 

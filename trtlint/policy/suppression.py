@@ -101,7 +101,7 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class SuppressedReport:
     """A report after suppression.
 
     Attributes:
@@ -120,7 +120,7 @@ def texts(value: str | Iterable[str]) -> tuple[str, ...]:
 
 def apply(
     report: ModelReport, entries: Sequence[Acceptance], today: date, known: Iterable[RuleName] = ()
-) -> Applied:
+) -> SuppressedReport:
     """Remove accepted findings from a report.
 
     If several entries cover a site, the first that has not expired counts.
@@ -147,7 +147,7 @@ def apply(
         return tuple(left)
 
     if not entries:
-        return Applied(report, used)
+        return SuppressedReport(report, used)
     findings, conditional = remaining(report.findings), remaining(report.conditional)
     changed = replace(
         report,
@@ -155,7 +155,7 @@ def apply(
         conditional=conditional,
         suppressed=report.suppressed + tuple(suppressed),
     )
-    return Applied(changed, used)
+    return SuppressedReport(changed, used)
 
 
 def _split(

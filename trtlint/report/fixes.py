@@ -27,8 +27,8 @@ from trtlint.report.names import collapse
 from trtlint.report.partition import headlines, partition_in
 
 if TYPE_CHECKING:
-    from trtlint.fixes.outcome import Applied, Outcome, Refused
-    from trtlint.fixes.verification import Verdict
+    from trtlint.fixes.outcome import AppliedFix, FixOutcome, RefusedFix
+    from trtlint.fixes.verification import CheckResult
     from trtlint.report.fixpage import FixPage
 
 SCHEMA = "trtlint.fix/1"
@@ -73,7 +73,7 @@ class FixReport:
         self,
         fixed: Fixed,
         written: Path | None,
-        verdicts: Sequence[Verdict] = (),
+        verdicts: Sequence[CheckResult] = (),
         costs: Costs | None = None,
     ) -> None:
         """Report the fixes of a model, their costs and the written file, if any."""
@@ -100,10 +100,10 @@ class FixReport:
         self._file.write(clean(line) + "\n")
 
 
-def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], costs: Costs) -> Iterator[str]:
+def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], costs: Costs) -> Iterator[str]:
     outcome = fixed.outcome
     yield f"{fixed.path}" + (f" -> {written}" if written is not None else "")
-    groups: dict[tuple[str, ...], list[Applied]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[AppliedFix]] = defaultdict(list)
     for applied in outcome.applied:
         groups[applied.rule, applied.severity, applied.fix, applied.title].append(applied)
     for (rule, severity, fix, title), members in groups.items():
@@ -111,7 +111,7 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], costs
         yield f"  {label}  {_finding(severity, rule)}{fix}: {title}{_at(each.place for each in members)}"
         for words in proofs(members):
             yield f"           proof: {words}"
-    refusals: dict[tuple[str, str, str | None, str], list[Refused]] = defaultdict(list)
+    refusals: dict[tuple[str, str, str | None, str], list[RefusedFix]] = defaultdict(list)
     for refused in outcome.refused:
         refusals[refused.rule, refused.severity, refused.fix, refused.reason].append(refused)
     for (rule, severity, tried, reason), refused_places in refusals.items():
@@ -190,7 +190,7 @@ def _tensor(tensor: onnx.TensorProto) -> str:
 def _data(
     fixed: Fixed,
     written: Path | None,
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[CheckResult],
     costs: Costs,
     diff: Sequence[str] | None,
 ) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def _data(
     }
 
 
-def _partitions(outcome: Outcome) -> dict[str, Any]:
+def _partitions(outcome: FixOutcome) -> dict[str, Any]:
     """Return the partitions before and after, one for each target; empty without a provider."""
     states = {"before": outcome.before.reports, "after": outcome.after.reports}
     found = {when: [*map(partition_in, reports)] for when, reports in states.items()}

@@ -11,9 +11,9 @@ from trtlint.engine.finding import SEVERITIES, Row, Severity
 from trtlint.files.problem import Problem
 from trtlint.fixes.costs import Costs
 from trtlint.fixes.fixing import Fixed
-from trtlint.fixes.outcome import Applied, Linted, Outcome, Refused, proofs
+from trtlint.fixes.outcome import AppliedFix, FixOutcome, Linted, RefusedFix, proofs
 from trtlint.fixes.patch import Patch
-from trtlint.fixes.verification import Verdict
+from trtlint.fixes.verification import CheckResult
 from trtlint.model.graph import Node
 from trtlint.report.counts import by_severity, plural
 from trtlint.report.names import collapse
@@ -54,7 +54,7 @@ class FixPage:
         """Add a file that could not be read or written."""
         self._problems.append(problem)
 
-    def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], costs: Costs) -> None:
+    def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], costs: Costs) -> None:
         """Add the fixes of a model, their costs and the written file, if any."""
         outcome = fixed.outcome
         before, after = outcome.before.findings, outcome.after.findings
@@ -104,8 +104,8 @@ class FixPage:
         lines = shell(f"trtlint fix: {what}", header, [problems, self._sections])
         return "".join(f"{line}\n" for line in lines)
 
-    def _rewrites(self, outcome: Outcome, number: int) -> Iterator[Markup]:
-        groups: dict[tuple[str, str], list[Applied]] = defaultdict(list)
+    def _rewrites(self, outcome: FixOutcome, number: int) -> Iterator[Markup]:
+        groups: dict[tuple[str, str], list[AppliedFix]] = defaultdict(list)
         for applied in outcome.applied:
             groups[applied.fix, applied.title].append(applied)
         steps = {}
@@ -161,7 +161,7 @@ class FixPage:
         return tag("figure", tag("h4", title, more), scrolls, class_=colour)
 
 
-def _steps(outcome: Outcome) -> Iterator[tuple[Linted, Patch, Linted]]:
+def _steps(outcome: FixOutcome) -> Iterator[tuple[Linted, Patch, Linted]]:
     """Yield each applied patch with the model before and after it."""
     states = [state for state, _ in outcome.rounds] + [outcome.after]
     for (before, patches), after in zip(outcome.rounds, states[1:], strict=True):
@@ -196,7 +196,7 @@ def _rows(changed: Sequence[Node], label: str, rewired: Sequence[Node]) -> list[
     ]
 
 
-def _refused(refused: Sequence[Refused]) -> Markup | None:
+def _refused(refused: Sequence[RefusedFix]) -> Markup | None:
     groups: dict[tuple[str, str, str | None, str], list[str]] = defaultdict(list)
     for each in refused:
         groups[each.rule, each.severity, each.fix, each.reason].append(each.place)

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 from trtlint.dry_build.agreement import Agreement
 from trtlint.dry_build.drybuild import (
-    Request,
+    DryBuildRequest,
     ask,
     read_back,
     roughly_needed,
 )
 from trtlint.dry_build.errors import DryBuildError
-from trtlint.dry_build.result import Result
+from trtlint.dry_build.result import DryBuildResult
 from trtlint.dry_build.wheels import find
 from trtlint.dry_build.wording import notes
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
@@ -50,10 +50,10 @@ def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[D
         InputsError: the inputs for a comparison do not fit the model.
     """
     wheels = find(job.version, None if job.folder is None else Path(job.folder))
-    by_request: dict[Request, DryBuildEvidence] = {}
+    by_request: dict[DryBuildRequest, DryBuildEvidence] = {}
     for target in targets:
         sm = target.sm if job.level == "build" else None
-        request = Request(wheels, job.level, sm, job.shapes, job.limits)
+        request = DryBuildRequest(wheels, job.level, sm, job.shapes, job.limits)
         same = next((other for other in by_request if other.built_sm == request.built_sm), None)
         if request not in by_request:
             made = _made(job, request, model) if same is None else _for(by_request[same], request)
@@ -63,7 +63,7 @@ def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[D
     return tuple(by_request.values())
 
 
-def _for(made: DryBuildEvidence, request: Request) -> DryBuildEvidence:
+def _for(made: DryBuildEvidence, request: DryBuildRequest) -> DryBuildEvidence:
     """Return the dry build for another target with the same nearest GPU."""
     if made.build is None:
         return made
@@ -71,7 +71,7 @@ def _for(made: DryBuildEvidence, request: Request) -> DryBuildEvidence:
     return DryBuildEvidence(replace(made.build, result=result), about=notes(result))
 
 
-def _made(job: DryJob, request: Request, model: Path) -> DryBuildEvidence:
+def _made(job: DryJob, request: DryBuildRequest, model: Path) -> DryBuildEvidence:
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as scratch:
         log = Path(scratch, "build.log")
         entry = None if job.kept is None else _entry(job.kept, request, model)
@@ -98,7 +98,7 @@ def _made(job: DryJob, request: Request, model: Path) -> DryBuildEvidence:
         return DryBuildEvidence(read_back(result, log), about=tuple(said))
 
 
-def _compared(job: DryJob, request: Request, model: Path) -> Agreement:
+def _compared(job: DryJob, request: DryBuildRequest, model: Path) -> Agreement:
     """Compare the parsed network with the model."""
     from trtlint.network.compare import compare_network
 
@@ -112,7 +112,7 @@ def _compared(job: DryJob, request: Request, model: Path) -> Agreement:
         bar.close()
 
 
-def _entry(folder: Path, request: Request, model: Path) -> Path | None:
+def _entry(folder: Path, request: DryBuildRequest, model: Path) -> Path | None:
     """Return the cache entry of a dry build, or None if the model cannot be identified for sure."""
     shapes = [[given.name, given.shapes] for given in request.shapes]
     asked = ["dry", request.wheels.version, request.level, request.built_sm, shapes, request.limits.memory]
@@ -122,7 +122,7 @@ def _entry(folder: Path, request: Request, model: Path) -> Path | None:
     return None
 
 
-def _kept(entry: Path, request: Request, model: Path, log: Path) -> Result | None:
+def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryBuildResult | None:
     """Return the cached result and write its log to a file; None if there is no usable one."""
     data = cache.read(entry)
     if data is None:
@@ -133,14 +133,14 @@ def _kept(entry: Path, request: Request, model: Path, log: Path) -> Result | Non
         for name, known_by in document["companions"]:
             if cache.companion(model, name) != known_by:
                 return None
-        result = replace(Result.of(document["result"]), asked_sm=request.sm)
+        result = replace(DryBuildResult.of(document["result"]), asked_sm=request.sm)
         log.write_bytes(zlib.decompressobj().decompress(packed, _LARGEST_LOG))
     except (ValueError, TypeError, KeyError, RecursionError, zlib.error, cache.UncertainError, OSError):
         return None
     return result
 
 
-def _keep(entry: Path, result: Result, model: Path, log: Path) -> None:
+def _keep(entry: Path, result: DryBuildResult, model: Path, log: Path) -> None:
     """Cache a result with its log, unless the result depends on the load of the machine."""
     if result.cause not in ("done", "crashed") or result.signal == "SIGKILL":
         return
@@ -152,7 +152,7 @@ def _keep(entry: Path, result: Result, model: Path, log: Path) -> None:
         cache.write(entry, head + b"\n" + zlib.compress(log.read_bytes(), 1))
 
 
-def _save(folder: Path, model: Path, result: Result, log: Path) -> None:
+def _save(folder: Path, model: Path, result: DryBuildResult, log: Path) -> None:
     """Save the log and the result in the folder for logs.
 
     Raises:

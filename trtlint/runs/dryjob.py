@@ -13,7 +13,7 @@ from trtlint.lean import dataclass
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
-    from trtlint.dry_build.shapes import Given
+    from trtlint.dry_build.shapes import ShapeRange
     from trtlint.network.compare import CompareRequest
     from trtlint.process.spawn import Limits
 
@@ -36,7 +36,7 @@ class DryJob:
     version: str
     folder: str | None
     level: Level
-    shapes: tuple[Given, ...]
+    shapes: tuple[ShapeRange, ...]
     limits: Limits
     kept: Path | None = None
     logs: Path | None = None

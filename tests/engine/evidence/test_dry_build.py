@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.graphs import model_of
-from trtlint.dry_build.result import DryBuild, ParserError, Result, UsedShape
+from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserError, UsedShape
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.dry_build import DryBuildEvidence, confidence_for
 from trtlint.engine.finding import Finding
@@ -23,8 +23,8 @@ PLAIN = """
 plain (float[4] x) => (float[4] y)
 { [one] y = Relu(x) }
 """
-BUILT = Result("1.7.1", parsed=True, built=True, stage="build")
-PARSER_SAYS_NO = Result(
+BUILT = DryBuildResult("1.7.1", parsed=True, built=True, stage="build")
+PARSER_SAYS_NO = DryBuildResult(
     "1.7.1",
     parsed=False,
     stage="parse",
@@ -34,7 +34,7 @@ RULES = tuple(entry.read() for entry in load_builtin().entries)
 RTX = Target("tensorrt-rtx", "1.7")
 
 
-def findings(text: str, result: Result, target: Target) -> dict[str, Finding]:
+def findings(text: str, result: DryBuildResult, target: Target) -> dict[str, Finding]:
     facts = Facts(model_of(text), evidence=[DryBuildEvidence(DryBuild(result))])
     return {finding.rule: finding for finding in evaluate(RULES, facts, target).findings}
 
@@ -56,7 +56,7 @@ def findings(text: str, result: Result, target: Target) -> dict[str, Finding]:
     ],
 )
 def test_how_much_it_says(version: str, stage: str, target: Target, sure: str) -> None:
-    assert confidence_for(Result(version), "parse" if stage == "parse" else "build", target) == sure
+    assert confidence_for(DryBuildResult(version), "parse" if stage == "parse" else "build", target) == sure
 
 
 def test_a_parse_that_succeeds_refutes_what_was_to_be_refused() -> None:
@@ -71,7 +71,7 @@ def test_of_another_product_it_refutes_nothing() -> None:
 
 
 def test_the_same_parser_makes_a_finding_less_sure() -> None:
-    result = Result("1.4.0", parsed=True, built=True, stage="build")
+    result = DryBuildResult("1.4.0", parsed=True, built=True, stage="build")
     finding = findings(REFUSED, result, Target("tensorrt", "10.16"))["BLD201"]
     assert (finding.standing, finding.confidence) == ("open", "medium")
     assert finding.said == ("dry build, TensorRT-RTX 1.4.0, SM 8.9: the parser takes it",)
@@ -100,18 +100,18 @@ def test_what_no_rule_knows_is_told_with_the_confidence_that_it_has() -> None:
 
 
 def test_a_builder_without_a_reason_is_a_finding() -> None:
-    result = Result("1.7.1", parsed=True, built=False, stage="build")
+    result = DryBuildResult("1.7.1", parsed=True, built=False, stage="build")
     assert findings(PLAIN, result, RTX)["DRY102"].confidence == "confirmed"
     assert findings(PLAIN, result, Target("tensorrt", "10.7"))["DRY102"].confidence == "low"
 
 
 def test_a_builder_that_refuses_shapes_chosen_here_is_no_proof() -> None:
     shape = UsedShape("x", (1, 8), (1, 8), (1, 8), chosen=True, values=False)
-    result = Result("1.7.1", parsed=True, built=False, stage="build", shapes=(shape,))
+    result = DryBuildResult("1.7.1", parsed=True, built=False, stage="build", shapes=(shape,))
     assert findings(PLAIN, result, RTX)["DRY102"].confidence == "medium"
 
 
 def test_a_crash_says_little_of_another_product() -> None:
-    result = Result("1.7.1", parsed=True, cause="crashed", signal="SIGSEGV", stage="build")
+    result = DryBuildResult("1.7.1", parsed=True, cause="crashed", signal="SIGSEGV", stage="build")
     assert findings(PLAIN, result, RTX)["DRY103"].severity == "error"
     assert findings(PLAIN, result, Target("tensorrt", "10.7"))["DRY103"].confidence == "low"

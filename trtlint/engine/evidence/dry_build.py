@@ -14,7 +14,7 @@ from typing import Any, Literal
 from packaging.version import Version
 
 from trtlint.dry_build.agreement import Agreement
-from trtlint.dry_build.result import DryBuild, Result
+from trtlint.dry_build.result import DryBuild, DryBuildResult
 from trtlint.engine.evidence.base import Evidence, Question, Verdict
 from trtlint.engine.evidence.build import cited_message, judged, quotations, statements
 from trtlint.engine.evidence.words import shortened
@@ -103,7 +103,7 @@ class DryBuildEvidence(Evidence):
         )
 
 
-def confidence_for(result: Result, stage: Stage, target: Target) -> Confidence:
+def confidence_for(result: DryBuildResult, stage: Stage, target: Target) -> Confidence:
     """Confidence in a stage of a dry build for a target; ``confirmed`` for its own targets.
 
     A dry build uses TensorRT-RTX, perhaps for another GPU.  For TensorRT-RTX of the same release, it is as
@@ -126,17 +126,17 @@ def _words(release: tuple[int, ...]) -> str:
     return ".".join(map(str, release[:2]))
 
 
-def _reached(result: Result) -> Stage:
+def _reached(result: DryBuildResult) -> Stage:
     """Return the stage of the errors of a dry build."""
     return "build" if result.parsed and result.level == "build" else "parse"
 
 
-def _passed(result: Result, stage: Stage) -> bool:
+def _passed(result: DryBuildResult, stage: Stage) -> bool:
     """Return whether the parser accepted the model, or the builder built it."""
     return bool(result.parsed if stage == "parse" else result.built)
 
 
-def _judged(result: Result, question: Question) -> Verdict:
+def _judged(result: DryBuildResult, question: Question) -> Verdict:
     rule, stage = question.rule, _reached(result)
     sure = confidence_for(result, stage, question.target)
     if about_builds(rule) or about_experiments(rule):
@@ -150,7 +150,7 @@ def _judged(result: Result, question: Question) -> Verdict:
     return _cited(question, sure if stage == "parse" else None)
 
 
-def _judged_refusal(result: Result, question: Question) -> Verdict:
+def _judged_refusal(result: DryBuildResult, question: Question) -> Verdict:
     """Judge a finding that predicts a refusal: an error at its node counts more than any success."""
     refusal, stage = question.subject.refusal, _reached(result)
     assert refusal is not None
@@ -189,14 +189,14 @@ def _cited(question: Question, support: Confidence | None) -> Verdict:
     )
 
 
-def _passed_words(result: Result, stage: Stage) -> str:
+def _passed_words(result: DryBuildResult, stage: Stage) -> str:
     if stage == "parse":
         return f"{result.label}: the parser takes it"
     shapes = ", ".join(shape.words for shape in result.shapes)
     return f"{result.label}: it is built{f' ({shapes})' if shapes else ''}"
 
 
-def _values(result: Result) -> dict[str, Any]:
+def _values(result: DryBuildResult) -> dict[str, Any]:
     """The answers of NVIDIA's parser and builder, as JSON data."""
     return {
         "version": result.version,

@@ -9,7 +9,7 @@ from trtlint.facts.base import Fact
 from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
-    from trtlint.dry_build.result import Result
+    from trtlint.dry_build.result import DryBuildResult
     from trtlint.facts.facts import Facts
 
 Outcome = Literal["parsed", "built", "refused", "crashed", "out-of-time", "out-of-memory", "failed"]
@@ -76,7 +76,7 @@ def find(facts: Facts) -> Iterator[DryBuildFact]:
     )
 
 
-def _outcome(result: Result) -> Outcome:
+def _outcome(result: DryBuildResult) -> Outcome:
     if result.cause == "crashed":
         return "crashed"
     if result.cause == "time":

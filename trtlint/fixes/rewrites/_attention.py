@@ -19,7 +19,7 @@ _TERMS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class AttentionBlock:
     """Decomposed attention: softmax(Q·Kᵀ)·V.
 
     Attributes:
@@ -94,7 +94,7 @@ def letters(node: Node) -> tuple[str, str, str] | None:
     return (terms[0], terms[1], terms[2]) if plain else None
 
 
-def block_of(fact: Fact, model: Model) -> Block:
+def block_of(fact: Fact, model: Model) -> AttentionBlock:
     """The block of an attention fact."""
     softmax = next((step.node for step in fact.chain if step.role == "softmax"), None)
     path = None if softmax is None else score_path(softmax, model.constants)
@@ -102,7 +102,7 @@ def block_of(fact: Fact, model: Model) -> Block:
     if softmax is None or path is None or weights is None:
         raise NotApplicable("the attention is a single operator, or has an unsupported form")
     product = path.product
-    return Block(
+    return AttentionBlock(
         softmax,
         path,
         weights,

@@ -24,7 +24,7 @@ def is_quantizer(node: Node, *ops: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Quantizer:
+class StoredQuantizer:
     """A quantizer with stored parameters.
 
     Attributes:
@@ -49,7 +49,7 @@ class Quantizer:
             return parameter.reshape(())
         return parameter.reshape([-1 if axis == self.axis else 1 for axis in range(self.rank)])
 
-    def same(self, other: Quantizer) -> bool:
+    def same(self, other: StoredQuantizer) -> bool:
         """Whether another quantizer has the same parameters."""
         return (
             self.axis == other.axis
@@ -58,7 +58,7 @@ class Quantizer:
         )
 
 
-def quantizer(node: Node, model: Model) -> Quantizer:
+def quantizer(node: Node, model: Model) -> StoredQuantizer:
     """Read the parameters of a QuantizeLinear or DequantizeLinear."""
     data = node.input(0)
     scale = model.constants.payload(node.input(1))
@@ -83,10 +83,10 @@ def quantizer(node: Node, model: Model) -> Quantizer:
         raise NotApplicable("scale and zero point have different sizes")
     zero = np.broadcast_to(zero.reshape(-1), (scale.size,)) if axis is not None else zero.reshape(())
     scale = np.asarray(scale).reshape(-1) if axis is not None else np.asarray(scale).reshape(())
-    return Quantizer(node, data, scale, zero, axis, data.rank)
+    return StoredQuantizer(node, data, scale, zero, axis, data.rank)
 
 
-def folded(read: Quantizer, model: Model) -> Array | None:
+def folded(read: StoredQuantizer, model: Model) -> Array | None:
     """Dequantize a stored tensor; None if it is unknown or too large."""
     tensor = model.constants.stored(read.data)
     if tensor is None or int(np.prod(tensor.dims, dtype=np.float64)) > MOST_ELEMENTS:

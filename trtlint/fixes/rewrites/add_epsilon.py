@@ -29,4 +29,4 @@ def propose(fact: Fact, model: Model) -> Patch:
     draft = Draft(model, node)
     shifted = draft.op("Add", divisor, draft.like(epsilon, divisor, "epsilon"))
     title = f"adds {epsilon:g} to the divisor"
-    return draft.patch(title, [], rewire=[(node, port, shifted)], mends=True)
+    return draft.patch(title, [], rewire=[(node, port, shifted)], changes_results=True)

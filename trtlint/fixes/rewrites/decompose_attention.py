@@ -31,11 +31,11 @@ def propose(fact: Fact, model: Model) -> Patch:
     if node is None or node.op != "Attention" or node.domain:
         raise NotApplicable("there is no Attention operator of ONNX here")
     heads = _heads(node)
-    return _Block(model, node, heads).patch()
+    return _Decomposition(model, node, heads).patch()
 
 
 @dataclass(frozen=True, slots=True)
-class _Heads:
+class _HeadCounts:
     """Numbers of heads, whether they are a separate axis, and the sizes of a head."""
 
     query: int
@@ -45,7 +45,7 @@ class _Heads:
     value_size: Dimension
 
 
-def _heads(node: Node) -> _Heads:
+def _heads(node: Node) -> _HeadCounts:
     query, key, value = (node.input(port) for port in (_Q, _K, _V))
     if query is None or key is None or value is None or query.shape is None or key.shape is None:
         raise NotApplicable("the shapes of Q and K are not known")
@@ -70,7 +70,7 @@ def _heads(node: Node) -> _Heads:
         raise NotApplicable("the number of heads is not known")
     if size < 1 or query_heads % key_heads:
         raise NotApplicable("the number of heads of Q is not a multiple of that of K and V")
-    return _Heads(query_heads, key_heads, rank == 4, size, value_last)
+    return _HeadCounts(query_heads, key_heads, rank == 4, size, value_last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ class _Mask:
     bias: str | None
 
 
-class _Block:
+class _Decomposition:
     """Decomposition of one operator."""
 
-    def __init__(self, model: Model, node: Node, heads: _Heads) -> None:
+    def __init__(self, model: Model, node: Node, heads: _HeadCounts) -> None:
         self.node = node
         self.heads = heads
         self.constants = model.constants

@@ -12,7 +12,7 @@ import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, numpy_type
-from trtlint.fixes.rewrites._quantizers import RANGES, Array, Quantizer, quantizer
+from trtlint.fixes.rewrites._quantizers import RANGES, Array, StoredQuantizer, quantizer
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -49,7 +49,7 @@ def _is(node: Node, op: str) -> bool:
     return node.op == op and not node.domain
 
 
-def _unequal(before: Quantizer, after: Quantizer) -> str:
+def _unequal(before: StoredQuantizer, after: StoredQuantizer) -> str:
     """Reason why quantizing again gives other integers; empty for none."""
     dtype, kind = before.data.dtype, after.data.dtype
     if dtype is None or dtype != after.node.output.dtype:
@@ -77,7 +77,7 @@ def _numbers(dtype: str) -> Array | None:
     return None
 
 
-def _survive(numbers: Array, read: Quantizer, kind: np.dtype[np.generic]) -> bool:
+def _survive(numbers: Array, read: StoredQuantizer, kind: np.dtype[np.generic]) -> bool:
     """Whether each number survives dequantizing and quantizing with rounding to a type each time."""
     scale = np.atleast_1d(read.scale).astype(np.float64)[:, None]
     steps = numbers - np.atleast_1d(read.zero).astype(np.float64)[:, None]

@@ -13,7 +13,7 @@ from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites import write_out_quantized
 from trtlint.fixes.rewrites._numbers import HAS_ROUND
-from trtlint.fixes.rewrites._quantizers import RANGES, Array, Quantizer, folded, is_quantizer, quantizer
+from trtlint.fixes.rewrites._quantizers import RANGES, Array, StoredQuantizer, folded, is_quantizer, quantizer
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
@@ -74,7 +74,7 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
     dtype = quantize.output.dtype or ("u8" if zero is None else zero.dtype)
     if dtype not in RANGES or quantize.output.is_output:
         raise NotApplicable("the quantized tensor does not have 8 or 16 bits, or is an output")
-    pairs: list[Quantizer] = []
+    pairs: list[StoredQuantizer] = []
     for reader, _ in quantize.output.uses:
         if not is_quantizer(reader, "DequantizeLinear") or reader.scope != quantize.scope:
             raise NotApplicable(f"the quantized tensor is also read by {reader.op}")
@@ -101,7 +101,7 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
     return draft.patch(_WRITTEN, nodes, folds=True)
 
 
-def _rewritten(draft: Draft, read: Quantizer, data: str, out: Value | None) -> str:
+def _rewritten(draft: Draft, read: StoredQuantizer, data: str, out: Value | None) -> str:
     """Copy an operator as INT8 around 0."""
     scale = draft.constant(read.scale, "scale")
     zero = draft.constant(np.zeros(read.scale.shape, np.int8), "zero")
@@ -111,7 +111,7 @@ def _rewritten(draft: Draft, read: Quantizer, data: str, out: Value | None) -> s
     return draft.op(read.node.op, data, scale, zero, axis=read.axis, out=name)
 
 
-def _rounded(draft: Draft, read: Quantizer, limits: tuple[int, int]) -> str:
+def _rounded(draft: Draft, read: StoredQuantizer, limits: tuple[int, int]) -> str:
     """Float integers of a quantizer, relative to its zero point."""
     dtype = read.scale.dtype
     divided = draft.op("Div", read.data, draft.constant(read.shaped(read.scale), "scale"))
@@ -123,7 +123,7 @@ def _rounded(draft: Draft, read: Quantizer, limits: tuple[int, int]) -> str:
     return draft.op("Min", above, draft.constant(high, "high"))
 
 
-def _scaled(draft: Draft, steps: str, read: Quantizer, pair: Quantizer) -> None:
+def _scaled(draft: Draft, steps: str, read: StoredQuantizer, pair: StoredQuantizer) -> None:
     """Dequantize the float integers."""
     dtype = pair.scale.dtype
     shift: Array = read.shaped(read.zero) - pair.shaped(pair.zero)

@@ -10,7 +10,7 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
-from trtlint.fixes.rewrites._quantizers import Array, Quantizer, folded, is_quantizer, quantizer
+from trtlint.fixes.rewrites._quantizers import Array, StoredQuantizer, folded, is_quantizer, quantizer
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
@@ -36,7 +36,7 @@ def _stored(node: Node, model: Model, payload: Array) -> Patch:
     return draft.patch("stores the dequantized INT32 tensor as floats", [node], folds=True)
 
 
-def _computed(node: Node, model: Model, read: Quantizer) -> Patch:
+def _computed(node: Node, model: Model, read: StoredQuantizer) -> Patch:
     draft = Draft(model, node)
     value = draft.op("Cast", read.data, to=helper.np_dtype_to_tensor_dtype(read.scale.dtype))
     if read.zero.any():

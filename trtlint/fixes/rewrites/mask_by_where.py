@@ -49,7 +49,7 @@ Kind = Literal["indices", "positions", "rows", "picked", "sizes"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _MaskedValue:
     """Meaning of a value whose size depends on the mask.
 
     Attributes:
@@ -77,12 +77,12 @@ class _Masking:
     mask: Value
     dims: tuple[Dimension, ...]
     condition: str
-    parts: dict[Value, _Part] = field(default_factory=dict)
+    parts: dict[Value, _MaskedValue] = field(default_factory=dict)
     removed: list[Node] = field(default_factory=list)
 
     def follow(self, node: Node) -> None:
         """Rewrite all readers of the output of NonZero until the size is fixed."""
-        self.parts[node.output] = _Part("indices")
+        self.parts[node.output] = _MaskedValue("indices")
         pending = [(node.index, node)]
         while pending:
             reader = heapq.heappop(pending)[1]
@@ -120,11 +120,11 @@ class _Masking:
         else:
             raise _refused(node)
 
-    def _part(self, node: Node, port: int) -> _Part | None:
+    def _part(self, node: Node, port: int) -> _MaskedValue | None:
         value = node.input(port)
         return None if value is None else self.parts.get(value)
 
-    def _moved(self, node: Node) -> _Part | None:
+    def _moved(self, node: Node) -> _MaskedValue | None:
         """Operators that only move positions, or return their number."""
         part, single = self._part(node, 0), len(self.dims) == 1
         if part is None or part.kind == "sizes":
@@ -133,37 +133,39 @@ class _Masking:
             return part
         if node.op == "Shape" and not {"start", "end"} & node.attributes.keys() and part.kind != "indices":
             rest = {"positions": (len(self.dims),), "picked": part.rest}.get(part.kind, ())
-            return _Part("sizes", rest=rest)
+            return _MaskedValue("sizes", rest=rest)
         if node.op == "Transpose" and part.kind == "indices" and node.attribute("perm", (1, 0)) == (1, 0):
-            return _Part("positions")
+            return _MaskedValue("positions")
         axes = self.model.constants.axes(node)
         if node.op == "Squeeze" and single and axes is not None:
             axis = {"indices": 0, "positions": 1}.get(part.kind)
-            return _Part("rows") if axis is not None and axes in ((axis,), (axis - 2,)) else None
+            return _MaskedValue("rows") if axis is not None and axes in ((axis,), (axis - 2,)) else None
         if node.op == "Unsqueeze" and part.kind == "rows" and axes in ((1,), (-1,)):
-            return _Part("positions")
+            return _MaskedValue("positions")
         if node.op == "Expand" and part.kind == "rows":
             sizes = self._part(node, 1)
             return part if sizes is not None and not sizes.rest else None
         return None
 
-    def _picked(self, node: Node) -> _Part | None:
+    def _picked(self, node: Node) -> _MaskedValue | None:
         """Operators that select elements, or repeat a number for each position."""
         sizes, at, first = self._part(node, 0), self._part(node, 1), node.input(0)
         if node.op == "ConstantOfShape" and sizes is not None and sizes.kind == "sizes":
             value = node.attribute("value")
             number = np.zeros((), np.float32) if value is None else numpy_helper.to_array(value)
-            return _Part("picked", self.draft.constant(number.reshape(()), "number"), sizes.rest, thin=True)
+            return _MaskedValue(
+                "picked", self.draft.constant(number.reshape(()), "number"), sizes.rest, thin=True
+            )
         if at is None or first is None or first in self.parts:
             return None
         if node.op == "Expand" and at.kind == "sizes" and self._broadcasts(first, at.rest):
-            return _Part("picked", first.name, at.rest, thin=True)
+            return _MaskedValue("picked", first.name, at.rest, thin=True)
         gathers = node.op == "GatherND" and at.kind == "positions" and not node.number("batch_dims", 0)
         takes = node.op == "Gather" and at.kind == "rows" and not node.number("axis", 0)
         rest = self._rest(first)
-        return _Part("picked", first.name, rest) if (gathers or takes) and rest is not None else None
+        return _MaskedValue("picked", first.name, rest) if (gathers or takes) and rest is not None else None
 
-    def _computed(self, node: Node) -> _Part | None:
+    def _computed(self, node: Node) -> _MaskedValue | None:
         """Write an element-wise operator at full size."""
         if node.op not in _ALONE | _TOGETHER or len(node.outputs) != 1:
             return None
@@ -183,7 +185,7 @@ class _Masking:
         ]
         full = self.draft.name(node.op.lower())
         self.draft.again(node, names, [full])
-        return _Part("picked", full, rest, thin=all(part.thin for part in parts))
+        return _MaskedValue("picked", full, rest, thin=all(part.thin for part in parts))
 
     def _broadcasts(self, value: Value, rest: tuple[Dimension, ...]) -> bool:
         """Whether a tensor has the same value for each selected element."""

@@ -9,7 +9,7 @@ from string import ascii_letters
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
-from trtlint.fixes.rewrites._attention import Block, block_of, letters, product_again
+from trtlint.fixes.rewrites._attention import AttentionBlock, block_of, letters, product_again
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import CAST
@@ -61,7 +61,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     return draft.patch(_TITLE, remove, rewire=rewire, retyped=retyped, around=around)
 
 
-def _require_fitting(block: Block, model: Model) -> None:
+def _require_fitting(block: AttentionBlock, model: Model) -> None:
     product, weighted = block.path.product, block.weights.node
     values = (product.query, product.key, block.weights.value)
     if any(node.op == "Einsum" and letters(node) is None for node in (block.product, weighted)):
@@ -81,7 +81,7 @@ def _require_fitting(block: Block, model: Model) -> None:
         raise NotApplicable("the products and the softmax are not in the same graph")
 
 
-def _casts(block: Block) -> list[Node]:
+def _casts(block: AttentionBlock) -> list[Node]:
     """Casts after the softmax, each with a single reader."""
     found: list[Node] = []
     value = block.softmax.output

@@ -12,7 +12,7 @@ import numpy as np
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.walk import Scaled
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type
-from trtlint.fixes.rewrites._attention import Block, block_of, require_way_down, without
+from trtlint.fixes.rewrites._attention import AttentionBlock, block_of, require_way_down, without
 from trtlint.model.graph import Value
 from trtlint.model.load import Model
 from trtlint.model.operators import CAST, MOVING
@@ -50,7 +50,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     return draft.patch(_TITLE, [scale.node for scale in scales], rewire=rewire, retyped=retyped, folds=True)
 
 
-def _require_movable(block: Block) -> None:
+def _require_movable(block: AttentionBlock) -> None:
     """Reject scalings that cannot be moved."""
     for scale in (*block.query.scales, *block.key.scales):
         require_way_down(scale, block.product)

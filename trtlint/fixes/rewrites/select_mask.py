@@ -306,7 +306,7 @@ def _patch(
         rewire += [(softmax, 0, masked) for softmax in site.softmax]
     masks = {site.mask.name for site in sites if not site.fill and site.source is None}
     narrowed = any(each.op == "Cast" and each.output.dtype == "f16" for s in sites for each in s.path)
-    conditions = _conditions(sites, lowest, keyed=narrowed)
+    conditions = _conditions(sites, lowest, keep_a_key=narrowed)
     return draft.patch(
         _TITLE,
         [],
@@ -326,13 +326,13 @@ def _scores_of(site: _Site, lowest: float) -> tuple[float, float]:
     return (lowest / 2, np.inf) if site.fill else (-_FARTHEST_ADDED, _FARTHEST_ADDED)
 
 
-def _conditions(sites: list[_Site], lowest: float, *, keyed: bool) -> Iterator[str]:
+def _conditions(sites: list[_Site], lowest: float, *, keep_a_key: bool) -> Iterator[str]:
     """Assumptions of the proof."""
     if any(site.fill for site in sites):
         yield f"scores above {lowest / 2:.2g}"
     if not all(site.fill for site in sites):
         yield f"scores within {_FARTHEST_ADDED:.0e}"
-    if keyed:
+    if keep_a_key:
         yield "rows that keep a key"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.rounded_integer import RoundedInteger
 from trtlint.facts.of_model.sum_of_squares import SumOfSquares
-from trtlint.fixes.keeping import in_fp32, obstacle
+from trtlint.fixes.keep_fp32 import in_fp32, obstacle
 from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model

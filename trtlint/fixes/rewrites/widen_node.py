@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.keeping import in_fp32, obstacle
+from trtlint.fixes.keep_fp32 import in_fp32, obstacle
 from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.load import Model
 

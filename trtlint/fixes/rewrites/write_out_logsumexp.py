@@ -35,4 +35,4 @@ def propose(fact: Fact, model: Model) -> Patch:
     back = bounded if keep else forms.squeeze(bounded, *axes)
     draft.op("Add", logarithm, back, out=node.output.name)
     # The proof cannot compare results: a plain evaluation of ReduceLogSumExp overflows.
-    return draft.patch("decomposes ReduceLogSumExp into Exp, ReduceSum and Log", [node], mends=True)
+    return draft.patch("decomposes ReduceLogSumExp into Exp, ReduceSum and Log", [node], changes_results=True)

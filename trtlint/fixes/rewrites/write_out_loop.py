@@ -47,7 +47,7 @@ class _EndlessError(NotApplicable):
 
 
 @dataclass(frozen=True, slots=True)
-class _Loop:
+class _LoopBody:
     """A Loop and its body.
 
     Attributes:
@@ -98,7 +98,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     return _written_out(loop, model, times)
 
 
-def _loop(node: Node, model: Model) -> _Loop:
+def _loop(node: Node, model: Model) -> _LoopBody:
     body = model.graph.bodies(node).get("body")
     proto = node.attributes["body"].g if "body" in node.attributes else None
     if body is None or proto is None or len(body.inputs) < 2 or not body.outputs:
@@ -107,10 +107,10 @@ def _loop(node: Node, model: Model) -> _Loop:
         raise NotApplicable("the body stores a sparse tensor")
     most = model.constants.scalar(node.input(0))
     fed = node.input(0) is not None and most is None
-    return _Loop(node, proto, body, None if most is None else int(most), fed)
+    return _LoopBody(node, proto, body, None if most is None else int(most), fed)
 
 
-def _times(loop: _Loop, model: Model) -> int:
+def _times(loop: _LoopBody, model: Model) -> int:
     """Number of iterations, at most :data:`_MOST_TIMES`."""
     first = loop.node.input(1)
     started = True if first is None else model.constants.scalar(first)
@@ -136,7 +136,7 @@ def _times(loop: _Loop, model: Model) -> int:
     return max(times, 0)
 
 
-def _counted(loop: _Loop, model: Model) -> int:
+def _counted(loop: _LoopBody, model: Model) -> int:
     """Compute the number of iterations from a condition that depends on constants only."""
     found = _deciding(loop, model)
     if found is None:
@@ -155,7 +155,9 @@ def _counted(loop: _Loop, model: Model) -> int:
     return _run(helper.make_model(graph, opset_imports=opsets), loop, outside, state)
 
 
-def _run(proto: onnx.ModelProto, loop: _Loop, outside: Mapping[str, Array], state: dict[int, Array]) -> int:
+def _run(
+    proto: onnx.ModelProto, loop: _LoopBody, outside: Mapping[str, Array], state: dict[int, Array]
+) -> int:
     try:
         times, reason = json.loads(
             compute(lambda: json.dumps(_times_of(proto, loop, outside, state)).encode())
@@ -168,7 +170,7 @@ def _run(proto: onnx.ModelProto, loop: _Loop, outside: Mapping[str, Array], stat
 
 
 def _times_of(
-    proto: onnx.ModelProto, loop: _Loop, outside: Mapping[str, Array], state: dict[int, Array]
+    proto: onnx.ModelProto, loop: _LoopBody, outside: Mapping[str, Array], state: dict[int, Array]
 ) -> tuple[int | None, str]:
     """The number of iterations, or the reason why it is unknown."""
     from onnx.reference import ReferenceEvaluator
@@ -194,7 +196,7 @@ def _times_of(
     return None, "the loop has too many iterations to unroll"
 
 
-def _deciding(loop: _Loop, model: Model) -> tuple[list[Node], dict[str, Array], dict[int, Array]] | None:
+def _deciding(loop: _LoopBody, model: Model) -> tuple[list[Node], dict[str, Array], dict[int, Array]] | None:
     """Find the operators that decide whether the body runs again.
 
     Returns:
@@ -233,7 +235,7 @@ def _deciding(loop: _Loop, model: Model) -> tuple[list[Node], dict[str, Array], 
     return sorted(nodes, key=lambda node: node.index), outside, state
 
 
-def _written_out(loop: _Loop, model: Model, times: int) -> Patch:
+def _written_out(loop: _LoopBody, model: Model, times: int) -> Patch:
     """Create the patch with the unrolled body."""
     node, proto, carried = loop.node, loop.proto, loop.carried
     begins = node.inputs[2:]
@@ -287,7 +289,7 @@ def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
     return body
 
 
-def _completed(loop: _Loop, model: Model) -> Patch | None:
+def _completed(loop: _LoopBody, model: Model) -> Patch | None:
     """Add an initial condition to the Loop, and a counter if it has no trip count."""
     node, inputs = loop.node, loop.body.inputs
     countless = not loop.fed and (loop.most is None or loop.most >= _COUNTLESS)

@@ -16,7 +16,7 @@ from tests.fixes.fixing import computed, ops
 from tests.measurement.test_measuring import NORM
 from trtlint.cli import run
 from trtlint.fixes.edit import apply
-from trtlint.fixes.keeping import widen
+from trtlint.fixes.keep_fp32 import to_fp32
 from trtlint.measurement.measurement import MeasurementError
 from trtlint.model.load import load
 from trtlint.report import schemas
@@ -62,7 +62,7 @@ def widened(folder: Path, text: str, *paths: str) -> tuple[onnx.ModelProto, dict
     proto = onnx.parser.parse_model(text)
     onnx.save(proto, path)
     model = load(path)
-    found, refused = widen(model, paths)
+    found, refused = to_fp32(model, paths)
     after = apply(proto, model.graph, [each.patch for each in found])
     onnx.checker.check_model(after, full_check=True)
     return after, refused
@@ -229,7 +229,7 @@ def test_what_cannot_be_widened_is_left_alone(node: str, path: str, why: str, tm
     """
     file = tmp_path / "model.onnx"
     onnx.save(onnx.parser.parse_model(text), file)
-    found, refused = widen(load(file), [path])
+    found, refused = to_fp32(load(file), [path])
     assert found == []
     assert refused == {path: why}
 
@@ -245,4 +245,4 @@ def test_a_node_in_a_body_is_left_alone(tmp_path: Path) -> None:
     onnx.save(onnx.parser.parse_model(text), file)
     model = load(file)
     (inner,) = (node for node in model.graph.nodes if node.op == "Relu")
-    assert widen(model, [inner.path])[1] == {inner.path: "Relu is in the body of an If or a loop"}
+    assert to_fp32(model, [inner.path])[1] == {inner.path: "Relu is in the body of an If or a loop"}

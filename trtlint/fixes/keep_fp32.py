@@ -31,7 +31,7 @@ _INSIDE = frozenset({"softmax_precision", "stash_type", "output_dtype"})
 
 
 @dataclass(frozen=True, slots=True)
-class Widened:
+class Fp32Group:
     """Adjacent operators that compute in FP32 together.
 
     Attributes:
@@ -43,7 +43,7 @@ class Widened:
     patch: Patch
 
 
-def widen(model: Model, paths: Iterable[str]) -> tuple[list[Widened], dict[str, str]]:
+def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[str, str]]:
     """Make operators compute in FP32; operators that share a tensor form one group without Casts inside.
 
     Args:
@@ -64,7 +64,7 @@ def widen(model: Model, paths: Iterable[str]) -> tuple[list[Widened], dict[str, 
             refused[path] = why
         else:
             chosen.append(node)
-    return [Widened(tuple(group), in_fp32(model, group, TITLE)) for group in _groups(chosen)], refused
+    return [Fp32Group(tuple(group), in_fp32(model, group, TITLE)) for group in _groups(chosen)], refused
 
 
 def _groups(nodes: Sequence[Node]) -> list[list[Node]]:
