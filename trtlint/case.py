@@ -38,7 +38,9 @@ _Data = TypeVar("_Data")
 
 @dataclass(frozen=True)
 class Case:
-    """One model with its settings and evidence.  It can be pickled unless it holds a model in memory.
+    """One model with its settings and evidence.
+
+    It can be pickled unless it holds a model in memory.
 
     Attributes:
         path: the file, or the name for reports if the model is remote or in memory.

@@ -134,7 +134,7 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
 
 
 def _varies(inputs: Sequence[Value]) -> bool:
-    """Whether an input has a dynamic dimension or no shape."""
+    """Return whether an input has a dynamic dimension or no shape."""
     return any(v.shape is None or any(not isinstance(dim, int) for dim in v.shape) for v in inputs)
 
 
@@ -248,7 +248,7 @@ def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Output
 
 
 def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keep_a_key: bool) -> list[Feeds]:
-    """Convert inputs to the types of a model; with ``keep_a_key``, unmask the first key of each row."""
+    """Convert inputs to a model's types; ``keep_a_key`` unmasks the first key of each row."""
     typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]
     for array in (array for batch in typed for array in batch.values() if keep_a_key and array.ndim):
         if array.dtype.kind in "biu":

@@ -50,7 +50,7 @@ class Judgement:
 
     @property
     def equal(self) -> bool:
-        """Whether the rewritten form is at least as good as the model."""
+        """Return whether the rewritten form is at least as good as the model."""
         return not (self.beyond or self.lost or self.changed or self.shape)
 
     @property
@@ -144,5 +144,5 @@ def _largest(array: Array) -> float:
 
 
 def _tells(array: Array) -> bool:
-    """Whether an output has an element to compare; an empty output counts."""
+    """Return whether an output has an element to compare; an empty output counts."""
     return array.dtype.kind != "f" or array.size == 0 or bool(np.isfinite(array).any())

@@ -22,7 +22,7 @@ Feeds = Mapping[str, Array]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How to compute two models.
+    """Execution mode of two models.
 
     Attributes:
         types: wider types to compute in; None for the model's own.

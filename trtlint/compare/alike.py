@@ -50,7 +50,7 @@ class RandomError(ExperimentError, ValueError):
 
 
 def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -> Alike:
-    """Return two models that can be compared: copies where a change is needed, else the files themselves.
+    """Return two comparable models: copies if changes are needed, else the files.
 
     Args:
         before: a model.

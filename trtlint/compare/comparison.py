@@ -63,7 +63,7 @@ class Comparison:
 
 
 def available() -> bool:
-    """Whether the packages for a comparison are installed."""
+    """Return whether the packages for a comparison are installed."""
     return importlib.util.find_spec("onnxruntime") is not None
 
 

@@ -34,7 +34,7 @@ def with_initial_conditions(proto: ModelProto) -> ModelProto:
 
 
 def has_scan_outputs(proto: ModelProto) -> bool:
-    """Whether a ``Loop`` of the main graph has scan outputs, which the reference stacks incorrectly.
+    """Return whether a ``Loop`` of the main graph has scan outputs, which the reference stacks incorrectly.
 
     It concatenates them along the first axis instead of adding a new leading axis.
     """

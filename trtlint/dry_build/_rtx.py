@@ -72,7 +72,7 @@ class _Builds:
         self._parsed_to = 0
 
     def run(self, inputs: list[Input], given: list[ShapeRange]) -> None:
-        """Build; if all choices fail, the log keeps the first failure, which has the most likely shapes."""
+        """Build; if all choices fail, the log keeps the first and most likely one."""
         sys.stdout.flush()
         self._parsed_to = os.lseek(_OUT, 0, os.SEEK_CUR)
         likeliest = next(choices(inputs, given))

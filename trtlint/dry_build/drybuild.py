@@ -214,7 +214,7 @@ def _result(
 
 
 def _crashed_on_own_size(ended: ProcessResult) -> int | None:
-    """Log size before the first build, if the builder crashed on a size that trtlint chose; else None.
+    """Log size before the first build if a size chosen by trtlint crashed the builder.
 
     The builder had already rejected a likelier size, so the crash proves nothing about the model's sizes.
     """

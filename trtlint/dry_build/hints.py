@@ -88,7 +88,7 @@ def is_about_sizes(error: str) -> bool:
 
 
 def _strides(strides: Iterable[int]) -> tuple[int, ...]:
-    """Possible strides in front of a table: single strides in descending order, running products, and 1."""
+    """Strides before a table: single ones in descending order, running products, and 1."""
     found: dict[int, None] = {}
     total = 1
     for stride in strides:

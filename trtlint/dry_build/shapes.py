@@ -79,7 +79,7 @@ class Input:
 
     @property
     def varies(self) -> bool:
-        """Whether a dimension is dynamic."""
+        """Return whether a dimension is dynamic."""
         return -1 in self.dims
 
 

@@ -114,7 +114,7 @@ def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
 
 
 def _wanting(store: TensorStore, location: str, size: int) -> bool:
-    """Whether a file needs zeros: it is missing, too short or huge."""
+    """Return whether a file needs zeros: it is missing, too short or huge."""
     found = store.file_of(location)
     return found is None or found[1] < size or size >= HUGE
 

@@ -91,7 +91,7 @@ class Feeds:
 
     @property
     def is_common(self) -> bool:
-        """Whether all results must be finite in the region's types."""
+        """Return whether all results must be finite in the region's types."""
         return self.kind in _PLAIN
 
 

@@ -50,7 +50,7 @@ class Fixed:
 
     @property
     def functions(self) -> bool:
-        """Whether the model's functions were inlined."""
+        """Return whether the model's functions were inlined."""
         return self.raw.has_functions
 
     @property
@@ -60,7 +60,7 @@ class Fixed:
 
     @property
     def changed(self) -> bool:
-        """Whether a rewrite was applied."""
+        """Return whether a rewrite was applied."""
         return bool(self.outcome.applied)
 
 

@@ -38,7 +38,7 @@ _SPLIT_WANTS_A_COUNT = 18
 
 
 def is_foreign(region: Region) -> bool:
-    """Whether the reference does not compute one of the changed operators as defined."""
+    """Return whether the reference does not compute one of the changed operators as defined."""
     nodes = region.before.graph.node
     return any(
         domain_of(node.domain) or node.op_type in _LOOPS | _OPEN or _is_unknown(node) for node in nodes
@@ -46,7 +46,7 @@ def is_foreign(region: Region) -> bool:
 
 
 def _is_unknown(node: onnx.NodeProto) -> bool:
-    """Whether ONNX's reference rejects an attribute value."""
+    """Return whether ONNX's reference rejects an attribute value."""
     return any(attribute.s in _UNKNOWN.get(node.op_type, ()) for attribute in node.attribute)
 
 
@@ -160,7 +160,7 @@ def _stored(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[A
 
 
 def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """Unpack Q, K and V of attention, because its CPU kernels do not accept packed tensors.
+    """Unpack Q, K and V of attention for ONNX Runtime's CPU kernels.
 
     Packed tensors are stacked along the fourth of five axes:
     https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md

@@ -45,7 +45,7 @@ def _seen_late(before: Linted, after: Linted) -> frozenset[str]:
 def _counts(
     reports: Sequence[ModelReport], mildest: int, but: frozenset[str] = frozenset()
 ) -> Counter[tuple[int, str]]:
-    """Number of sites by target and rule, for findings of at least this severity outside some sites."""
+    """Count sites of findings of at least this severity by target and rule."""
     return Counter(
         (index, finding.rule)
         for index, report in enumerate(reports)

@@ -44,7 +44,7 @@ class Fp32Group:
 
 
 def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[str, str]]:
-    """Make operators compute in FP32; operators that share a tensor form one group without Casts inside.
+    """Make operators compute in FP32; those that share a tensor form one group.
 
     Args:
         model: the model.
@@ -126,7 +126,7 @@ def _refused_type(node: Node, schema: defs.OpSchema) -> str:
 
 
 def _says_type(node: Node) -> bool:
-    """Whether an attribute that widening changes sets the output type of an operator."""
+    """Return whether an attribute that widening changes sets the output type of an operator."""
     before, after = onnx.NodeProto(), onnx.NodeProto()
     before.CopyFrom(node.proto)
     after.CopyFrom(node.proto)
@@ -175,7 +175,7 @@ def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
 
 
 def _only_narrows(node: Node) -> bool:
-    """Whether an operator only casts to a narrow type, which FP32 makes superfluous."""
+    """Return whether an operator only casts to a narrow type, which FP32 makes superfluous."""
     first = node.input(0)
     return (
         node.op == "Cast"

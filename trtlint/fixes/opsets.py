@@ -26,7 +26,7 @@ _TYPE_NAMES: Mapping[str, str] = {
 
 
 def has(op: str, opset: int) -> bool:
-    """Whether an opset of the default domain contains an operator."""
+    """Return whether an opset of the default domain contains an operator."""
     try:
         schema_at(op, opset)
     except defs.SchemaError:
@@ -36,7 +36,7 @@ def has(op: str, opset: int) -> bool:
 
 @cache
 def same_but_types(op: str, one: int, other: int) -> bool:
-    """Whether the definitions of an operator in two opsets differ at most in their element types.
+    """Return whether an operator's definitions in two opsets differ only in element types.
 
     A new version that changes the computation also changes inputs, attributes or defaults.
     """
@@ -45,7 +45,7 @@ def same_but_types(op: str, one: int, other: int) -> bool:
 
 @cache
 def raises(op: str, old: int, new: int) -> bool:
-    """Whether a node keeps its meaning in a newer opset, which may add only optional parts."""
+    """Return whether a node keeps its meaning in a newer opset, which may add only optional parts."""
     if op in _CHANGED:
         return same_but_types(op, old, new)
     before, after = _attributes(op, old), _attributes(op, new)
@@ -65,12 +65,12 @@ def raises(op: str, old: int, new: int) -> bool:
 
 
 def means_the_same(node: Node, old: int, new: int) -> bool:
-    """Whether a node of a newer opset has the same meaning in an older one."""
+    """Return whether a node has the same meaning in an older opset."""
     return not difference(node, old, new)
 
 
 def difference(node: Node, old: int, new: int) -> str:
-    """Reason why a node of a newer opset has another meaning in an older one; empty for none."""
+    """Reason why a node has another meaning in an older opset; empty for none."""
     op = node.op
     if not has(op, old):
         return f"opset {old} has no {op}"
@@ -135,12 +135,12 @@ def _formal(
 
 
 def same_meaning(op: str, old: int, new: int) -> bool:
-    """Whether an operator has the same meaning in two opsets, or only exists in the newer one."""
+    """Return whether an operator has the same meaning in a newer opset, or is new there."""
     return has(op, new) and (not has(op, old) or raises(op, old, new))
 
 
 def raisable(model: Model, least: int) -> bool:
-    """Whether a model has at least this opset, or can get it without changing other operators.
+    """Return whether a model has this opset, or can get it without other changes.
 
     Operators that are in no ONNX opset do not count: they belong to ONNX Runtime.
     """

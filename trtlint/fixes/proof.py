@@ -252,13 +252,13 @@ def _of_nothing(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -
 
 
 def _is_telling(results: Sequence[Array], feeds: Feeds) -> bool:
-    """Whether results can be compared: not all NaN, and all finite if beyond bounds."""
+    """Return whether results can be compared: some are finite, or all if beyond bounds."""
     finite = [np.isfinite(each) if each.dtype.kind == "f" else np.ones(each.shape, bool) for each in results]
     return all(each.all() if feeds.kind == "beyond" else each.any() for each in finite)
 
 
 def _same_integers(region: Region, feeds: Feeds) -> bool:
-    """Whether integer results are equal in the model's own types, because FP64 hides rounding."""
+    """Return whether integer results are equal in the model's own types, because FP64 hides rounding."""
     try:
         before, after = (run_reference(proto, feeds.arrays) for proto in (region.before, region.after))
     except MemoryError:

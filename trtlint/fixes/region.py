@@ -41,7 +41,7 @@ class Region:
 
 
 def region_of(model: Model, patch: Patch) -> Region:
-    """Extract the nodes that a patch changes, with nodes between them and the shape arithmetic they read.
+    """Extract the nodes that a patch changes, nodes between them, and their shape arithmetic.
 
     Raises:
         RegionError: the nodes cannot be extracted.

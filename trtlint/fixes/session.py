@@ -1,4 +1,4 @@
-"""Fix session: propose rewrites, apply them, lint again, and undo those that do not help."""
+"""Fix session: propose rewrites, apply them, lint again, and undo failures."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ class FixSession:
                 return
 
     def _finished(self, trial: FixOutcome, staying: Sequence[_RequestedFix]) -> bool:
-        """Whether one more rewrite removes the findings that remain.
+        """Return whether one more rewrite removes the findings that remain.
 
         A site can need two: heads that are too small may also have axes in an order that is not fused.
         """

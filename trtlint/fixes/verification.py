@@ -1,4 +1,4 @@
-"""Verification of a whole fixed model: outputs, builds and parsed networks, compared with its source."""
+"""Comparison of a fixed model with its source: outputs, builds and parsed networks."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
 
 
 def _no_worse(before: str, after: str) -> bool | None:
-    """Whether one build got as far as another; None if unknown."""
+    """Return whether one build got as far as another; None if unknown."""
     if before in _STAGES and after in _STAGES:
         return _STAGES.index(after) >= _STAGES.index(before)
     if _STAGES[-1] in (before, after):

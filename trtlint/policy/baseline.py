@@ -195,7 +195,7 @@ class Baseline:
         replace_text(self.file, text, protected)
 
     def shrink(self, protected: Iterable[Path] = ()) -> int:
-        """Remove entries that are gone, including those of deleted models; write the file if it changed.
+        """Remove entries that are gone, also of deleted models, and write a changed file.
 
         This adds no entry and changes no fingerprint, but it updates modules and nodes.
 

@@ -218,7 +218,7 @@ def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
 
 
 def _is_there(file: Path) -> bool:
-    """Whether a path exists and is no folder; reading a device later fails with a message."""
+    """Return whether a path exists and is no folder; reading a device later fails with a message."""
     return os.path.exists(file) and not os.path.isdir(file)  # noqa: PTH110, PTH112
 
 

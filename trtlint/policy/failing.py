@@ -9,7 +9,7 @@ from trtlint.policy.options import FailOn
 
 
 def fails(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
-    """Whether a finding makes the run fail with exit code 1.
+    """Return whether a finding makes the run fail with exit code 1.
 
     Args:
         reports: the reports.
@@ -19,7 +19,7 @@ def fails(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
 
 
 def unsearched(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
-    """Whether an incomplete search may have missed a finding that makes the run fail.
+    """Return whether an incomplete search may have missed a finding that makes the run fail.
 
     Args:
         reports: the reports.
@@ -34,5 +34,5 @@ def grave(fail_on: FailOn) -> tuple[Severity, ...]:
 
 
 def counts(finding: Finding, fail_on: FailOn) -> bool:
-    """Whether a finding makes a run fail."""
+    """Return whether a finding makes a run fail."""
     return finding.severity in grave(fail_on) and finding.confidence != "low"

@@ -105,7 +105,7 @@ class LintOptions:
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     preview: bool | None = None
-    """Whether to run preview rules; None if the configuration decides."""
+    """Return whether to run preview rules; None if the configuration decides."""
     format: str | None = None
     """Format of standard output; None if unset."""
     outputs: tuple[str, ...] = ()
@@ -132,7 +132,7 @@ class LintOptions:
     ranges: tuple[str, ...] = ()
     """Files from ``trtlint measure``."""
     weights: bool = False
-    """Whether to read all weights."""
+    """Return whether to read all weights."""
     show_conditional: bool = False
     exit_zero: bool = False
     jobs: int = 1

@@ -143,7 +143,7 @@ def require(selector: str, rules: Iterable[Selectable], where: str = "") -> None
 
 
 def covers(selector: str, rule: Selectable) -> bool:
-    """Whether a selector covers a rule."""
+    """Return whether a selector covers a rule."""
     return _precision(selector, rule) is not None
 
 
@@ -158,7 +158,7 @@ def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
 
 
 def removed(selector: str) -> bool:
-    """Whether a selector is the id or name of a removed rule."""
+    """Return whether a selector is the id or name of a removed rule."""
     became = redirect(selector)
     return became is not None and became.to is None
 
@@ -200,7 +200,7 @@ def _exactly(rule: Selectable) -> int:
 
 
 def _precision(selector: str, rule: Selectable) -> int | None:
-    """How specifically a selector matches a rule, from 1; None for no match."""
+    """Precision of a selector for a rule, from 1; None for no match."""
     if selector.lower() == rule.name:
         return _exactly(rule)
     became = redirect(selector)

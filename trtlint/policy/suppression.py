@@ -77,24 +77,24 @@ class Acceptance:
         return " ".join([*words, *([f"in {', '.join(self.paths)}"] if self.paths else [])])
 
     def expired(self, today: date) -> bool:
-        """Whether its last day has passed."""
+        """Return whether its last day has passed."""
         expires = self.suppression.expires
         return expires is not None and date.fromisoformat(expires) < today
 
     def covers_model(self, path: str) -> bool:
-        """Whether it applies to a model, given relative to the configuration's folder."""
+        """Return whether it applies to a model, given relative to the configuration's folder."""
         return not self.paths or any(matches_path(glob, path) for glob in self.paths)
 
     def covers_rule(self, rule: RuleName) -> bool:
-        """Whether it applies to a rule."""
+        """Return whether it applies to a rule."""
         return any(covers(selector, rule) for selector in self.rules)
 
     def covers_any(self, rules: Iterable[RuleName]) -> bool:
-        """Whether it applies to one of several rules."""
+        """Return whether it applies to one of several rules."""
         return any(self.covers_rule(rule) for rule in rules)
 
     def covers_site(self, site: Site) -> bool:
-        """Whether it applies to a site."""
+        """Return whether it applies to a site."""
         if self.node is not None and not matches_name(self.node, site.node):
             return False
         return self.module is None or (site.module is not None and matches_name(self.module, site.module))
@@ -161,7 +161,7 @@ def apply(
 def _split(
     finding: Finding, entries: Sequence[Acceptance], today: date, used: Counter[Acceptance]
 ) -> tuple[Finding | None, list[Finding]]:
-    """Split a finding: the rest, None if empty, and one part for each entry that covers sites.
+    """Split a finding into the rest (or None) and one part for each covering entry.
 
     All entries must match its rule.
     """
@@ -193,7 +193,7 @@ def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]
 
 
 def comparable(entries: Sequence[Acceptance], reports: Iterable[ModelReport]) -> bool:
-    """Whether matching a model's entries with its findings is fast enough.
+    """Return whether matching a model's entries with its findings is fast enough.
 
     The model decides how many findings there are and how long their names are.
     """

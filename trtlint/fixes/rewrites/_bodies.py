@@ -85,7 +85,7 @@ def _forget_shapes(node: onnx.NodeProto) -> None:
 
 
 def hangs_on_sizes(value: Value) -> bool:
-    """Whether a value in a body depends on tensor sizes there, which may change with each iteration."""
+    """Return whether a value depends on tensor sizes in a body, which may vary by iteration."""
     for number, (made, _) in enumerate(search(value, _inside, _MOST_VISITED + 1)):
         node = made.producer
         if number > _MOST_VISITED or (node is not None and node.scope and node.op in ("Shape", "Size")):

@@ -19,7 +19,7 @@ _WHOLE = frozenset({"Add", "Sub", "Mul", "Neg", "Min", "Max", "Abs"})
 
 
 def is_coarse(value: Value, constants: Constants) -> bool:
-    """Whether each element is zero or at least 2^-24: an integer, or 1 - x with x in FP32."""
+    """Return whether each element is zero or at least 2^-24: an integer, or 1 - x in FP32."""
     if _is_whole(value, constants):
         return True
     node = value.producer
@@ -29,7 +29,7 @@ def is_coarse(value: Value, constants: Constants) -> bool:
 
 
 def _is_whole(value: Value | None, constants: Constants, depth: int = 0) -> bool:
-    """Whether a tensor contains only integers."""
+    """Return whether a tensor contains only integers."""
     if value is None or depth > DEEPEST:
         return False
     if value.dtype is not None and value.dtype not in FLOAT_DTYPES:

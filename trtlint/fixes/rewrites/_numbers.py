@@ -157,7 +157,7 @@ class Numbers:
 
 
 def along(parameter: Array, behind: int | None) -> Array:
-    """Reshape a scalar or vector to broadcast along the axis with this number of axes after it."""
+    """Reshape a scalar or vector to broadcast along an axis with ``behind`` axes after it."""
     if parameter.size == 1:
         return parameter.reshape(())
     if behind is None or parameter.ndim != 1:

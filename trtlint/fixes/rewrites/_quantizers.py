@@ -19,7 +19,10 @@ RANGES = {"u8": (0, 255), "i8": (-128, 127), "u16": (0, 65535), "i16": (-32768, 
 
 
 def is_quantizer(node: Node, *ops: str) -> bool:
-    """Whether a node is one of these operators of ONNX or of ONNX Runtime, which had 16 bits earlier."""
+    """Return whether a node is one of these operators, of ONNX or ONNX Runtime.
+
+    ONNX Runtime supported 16 bits earlier.
+    """
     return node.op in ops and node.domain in ("", ONNX_RUNTIME)
 
 
@@ -50,7 +53,7 @@ class StoredQuantizer:
         return parameter.reshape([-1 if axis == self.axis else 1 for axis in range(self.rank)])
 
     def same(self, other: StoredQuantizer) -> bool:
-        """Whether another quantizer has the same parameters."""
+        """Return whether another quantizer has the same parameters."""
         return (
             self.axis == other.axis
             and np.array_equal(self.scale, other.scale)

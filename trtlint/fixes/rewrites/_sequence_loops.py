@@ -36,7 +36,7 @@ def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
 
 
 def outermost(node: Node, graph: Graph, giving: Set[str]) -> Node:
-    """The outermost Loop that carries a sequence around an operator; the operator itself if none does."""
+    """The outermost Loop around an operator that carries a sequence, or the operator itself."""
     for _ in range(_DEEPEST):
         owner = graph.owner(node)
         if owner is None or not carried(owner, graph, giving):

@@ -1,4 +1,4 @@
-"""Products of quantized operands with exact sums: in FP32, or in parts that are added as INT32.
+"""Products of quantized operands with exact sums, in FP32 or INT32.
 
 FP32 holds integers up to 2^24 exactly.  The bound of a sum is the largest magnitude of one operand, without
 its zero point, times the stored elements of the other.
@@ -27,7 +27,7 @@ Write = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Layout of a product: input indices of the operands and zero points, and the summed axes.
+    """Layout of a product: inputs, zero points and summed axes.
 
     Attributes:
         left, right: input indices of the operands.

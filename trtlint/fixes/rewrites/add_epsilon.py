@@ -1,6 +1,6 @@
-"""Add an epsilon to the divisor of a division by a root or norm, which is zero for a zero tensor.
+"""Add an epsilon to the divisor of a division by a root or norm.
 
-The size of the epsilon is a choice, so results change slightly.
+The divisor is zero for a zero tensor.  The size of the epsilon is a choice, so results change slightly.
 """
 
 from __future__ import annotations

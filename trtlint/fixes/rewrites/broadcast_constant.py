@@ -42,7 +42,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _repeats(source: Value, result: Value) -> bool:
-    """Whether every changed dimension was 1."""
+    """Return whether every changed dimension was 1."""
     before, after = source.shape, result.shape
     if before is None or after is None or len(before) > len(after):
         return False
@@ -51,7 +51,7 @@ def _repeats(source: Value, result: Value) -> bool:
 
 
 def _same_result(reader: Node, result: Value, source: Value) -> bool:
-    """Whether a reader gives a result of the same shape without the expansion."""
+    """Return whether a reader gives a result of the same shape without the expansion."""
     shape = reader.output.shape
     if shape is None:
         return False

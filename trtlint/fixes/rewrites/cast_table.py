@@ -1,6 +1,7 @@
-"""Cast a table before Gather instead of the rows after it, so that the builder folds the Cast.
+"""Cast a table before Gather instead of the rows after it.
 
-Each element is rounded once in both orders, so the results are bit-identical.
+The builder folds a Cast of a constant.  Each element is rounded once in both orders, so the results are
+bit-identical.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Clamp the constants of a mask to the range of FP16, as is often done by hand.
+"""Clamp the constants of a mask to the range of FP16.
 
 Results change in rows in which every key is masked by addition: equal weights become those of the scores.
 They also change for scores near -60000.  :mod:`trtlint.fixes.rewrites.select_mask` changes neither.

@@ -171,7 +171,7 @@ class _Decomposition:
         return _Mask(together, bias)
 
     def _too_short(self, mask: Value) -> bool:
-        """Whether a mask has fewer columns than keys, so that the rest would have to be added."""
+        """Return whether a mask has fewer columns than there are keys."""
         last = mask.shape[-1] if mask.shape else 1
         total = self._keys()
         return isinstance(last, int) and last != total and (last == 1 or isinstance(total, int))
@@ -279,7 +279,7 @@ class _Decomposition:
         return self.draft.op("ReduceMax", bias, self.draft.ints(-1), keepdims=1)
 
     def _never_empty(self) -> bool:
-        """Whether the mask is stored and leaves each row a key."""
+        """Return whether the mask is stored and leaves each row a key."""
         payload = self.constants.payload(self.node.input(_MASK))
         if payload is None or payload.dtype.kind == "O":
             return False

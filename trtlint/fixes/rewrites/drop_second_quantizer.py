@@ -78,7 +78,7 @@ def _numbers(dtype: str) -> Array | None:
 
 
 def _survive(numbers: Array, read: StoredQuantizer, kind: np.dtype[np.generic]) -> bool:
-    """Whether each number survives dequantizing and quantizing with rounding to a type each time."""
+    """Return whether each number survives dequantizing and quantizing with rounding to a type each time."""
     scale = np.atleast_1d(read.scale).astype(np.float64)[:, None]
     steps = numbers - np.atleast_1d(read.zero).astype(np.float64)[:, None]
     gaps = np.diff(numbers)

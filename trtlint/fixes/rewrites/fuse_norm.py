@@ -66,7 +66,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _plain(norm: Norm) -> bool:
-    """Whether the norm is exactly (x - mean) / sqrt(mean((x - mean)²) + epsilon)."""
+    """Return whether the norm is exactly (x - mean) / sqrt(mean((x - mean)²) + epsilon)."""
     centre, mean = norm.centre, norm.mean
     if centre is None or mean is None or mean.op != norm.variance.op != "GlobalAveragePool":
         return False
@@ -93,7 +93,7 @@ def _plain(norm: Norm) -> bool:
 
 
 def _plain_rms(norm: Norm, constants: Constants) -> bool:
-    """Whether the norm is exactly x / sqrt(mean(x²) + epsilon)."""
+    """Return whether the norm is exactly x / sqrt(mean(x²) + epsilon)."""
     square, under = norm.square, norm.epsilon if norm.epsilon is not None else norm.variance
     squares = square.op == "Mul" and square.inputs[0] is square.inputs[1] is norm.tensor
     if square.op == "Pow":
@@ -124,7 +124,7 @@ def _plain_rms(norm: Norm, constants: Constants) -> bool:
 
 
 def _is_centre(value: Value | None, centre: Node) -> bool:
-    """Whether a value is x - mean; exporters may compute it twice."""
+    """Return whether a value is x - mean; exporters may compute it twice."""
     node = None if value is None else value.producer
     return node is not None and (node is centre or (node.op == "Sub" and node.inputs == centre.inputs))
 
@@ -165,7 +165,7 @@ def _next(node: Node, op: str, width: Dimension, constants: Constants) -> tuple[
 
 
 def _fits(shape: tuple[Dimension, ...] | None, width: Dimension) -> bool:
-    """Whether a shape is that of a vector along an axis."""
+    """Return whether a shape is that of a vector along an axis."""
     if shape is None or len(shape) != 1 or not isinstance(shape[0], int):
         return False
     return shape[0] == width if isinstance(width, int) else shape[0] > 1

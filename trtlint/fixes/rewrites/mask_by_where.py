@@ -188,7 +188,7 @@ class _Masking:
         return _MaskedValue("picked", full, rest, thin=all(part.thin for part in parts))
 
     def _broadcasts(self, value: Value, rest: tuple[Dimension, ...]) -> bool:
-        """Whether a tensor has the same value for each selected element."""
+        """Return whether a tensor has the same value for each selected element."""
         shape = value.shape
         if shape is None:
             return False

@@ -64,7 +64,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _has(shape: Dimensions, axis: int) -> bool:
-    """Whether a shape has an axis; operators may name one that does not exist."""
+    """Return whether a shape has an axis; operators may name one that does not exist."""
     return -len(shape) <= axis < len(shape)
 
 

@@ -98,7 +98,7 @@ def _front(node: Node) -> str:
 
 
 def _raised(draft: Draft, value: Value) -> str:
-    """Add a leading axis to a value, before its Transpose: kernels expect that next to the product."""
+    """Add a leading axis to a value before its Transpose, which kernels expect at the product."""
     source, perm = _transposed(value)
     if source is None:
         return draft.op("Unsqueeze", value, draft.ints(0))

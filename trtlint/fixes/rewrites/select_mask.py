@@ -241,7 +241,7 @@ class _Search:
         return node.op == "Cast" and node.output.dtype in FLOAT_DTYPES
 
     def _is_mask(self, value: Value) -> bool:
-        """Whether a tensor contains only zeros and the mask value."""
+        """Return whether a tensor contains only zeros and the mask value."""
         numbers = self._numbers(value)
         return numbers is not None and numbers <= {0.0, self.lowest}
 

@@ -1,4 +1,4 @@
-"""Insert Casts where an operator reads two float types, and where its result meets other types.
+"""Insert Casts where an operator or its result meets other float types.
 
 The wider type wins, so that nothing overflows.  A product with stored weights of a narrower type keeps the
 narrower type, as exported.

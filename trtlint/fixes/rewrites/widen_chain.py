@@ -61,12 +61,12 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
-    """Whether an operator after a sum makes it smaller before it is rounded."""
+    """Return whether an operator after a sum makes it smaller before it is rounded."""
     return total is not None and any(node.op in _SMALLER and node.index > total.index for node in chosen)
 
 
 def _leads(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
-    """Whether a path between two operators contains only chosen ones."""
+    """Return whether a path between two operators contains only chosen ones."""
     left, pending = set(chosen), [last]
     while pending:
         node = pending.pop()
@@ -97,7 +97,7 @@ def _before(core: Iterable[Node], model: Model) -> list[Node] | None:
 
 
 def _is_slight(node: Node) -> bool:
-    """Whether an operator is cheap enough to be widened along with others."""
+    """Return whether an operator is cheap enough to be widened along with others."""
     if node.domain or node.op not in _ARITHMETIC | _VIEWS:
         return False
     if node.op == "MatMul":

@@ -1,4 +1,4 @@
-"""Compute the statistics of a decomposed norm in FP32, with Casts at its input and result."""
+"""Compute the statistics of a decomposed norm in FP32."""
 
 from __future__ import annotations
 

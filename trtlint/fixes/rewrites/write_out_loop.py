@@ -71,7 +71,7 @@ class _LoopBody:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the body returns its condition unchanged."""
+        """Return whether the body returns its condition unchanged."""
         value = self.body.outputs[0]
         while value.producer is not None and value.producer.op == "Identity":
             before = value.producer.input(0)
@@ -316,7 +316,7 @@ def _completed(loop: _LoopBody, model: Model) -> Patch | None:
 
 
 def _count(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> None:
-    """Add an iteration counter to the carried values of a Loop, under the body's name for it."""
+    """Add an iteration counter to the carried values of a Loop."""
     number = body.input[0]
     number.type.tensor_type.elem_type = onnx.TensorProto.INT64
     shape = [1] * len(number.type.tensor_type.shape.dim)

@@ -1,4 +1,4 @@
-"""Decompose PRelu into Max(x, 0) + slope · Min(x, 0), which fuses with the convolution before it.
+"""Decompose PRelu into Max(x, 0) + slope · Min(x, 0), which fuses with a convolution.
 
 One of the two terms is zero, so the sum is exact.
 https://onnx.ai/onnx/operators/onnx__PRelu.html

@@ -84,7 +84,7 @@ def _near(node: Node) -> Iterator[Node]:
 
 
 def _given(numbers: Numbers, node: Node, value: Value) -> list[Node]:
-    """Restore the type of integers that leave the quantized part; return the Casts that this replaces."""
+    """Restore the type of integers that leave the quantized part; return replaced Casts."""
     name = numbers.known.get(value, "")
     if not name:
         return []
