@@ -157,7 +157,7 @@ def test_values(name: str, snapshot: SnapshotAssertion) -> None:
     assert found == snapshot
 
 
-_PLACES = ("node", "chain", "path", "nodes")
+_PLACES = ("node", "chain", "path", "nodes", "file")
 KINDS = (
     "attention",
     "baked_shape",

@@ -26,6 +26,11 @@ def short(kind: type) -> st.SearchStrategy[tuple[Any, ...]]:
 
 
 st.register_type_strategy(tuple, short)
+HINTS = get_type_hints(Finding)
+STORED = {
+    each.name: st.from_type(HINTS[each.name]) for each in fields(Finding) if each.metadata.get("stored", True)
+}
+st.register_type_strategy(Finding, st.builds(Finding, **STORED))
 REPORTS = st.from_type(ModelReport)
 
 

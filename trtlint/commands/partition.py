@@ -8,7 +8,6 @@ from pathlib import Path
 from trtlint.commands.tasks import Settings
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.policy.options import LintOptions
-from trtlint.runs.partitionjob import evidence_of, log_of
 
 
 def partition_of(
@@ -21,8 +20,13 @@ def partition_of(
         settings: the settings of the model.
         before: evidence about the model; a dry build in it makes the partition ask the parser.
     """
-    command, log = settings.command, log_of(before)
+    command, before = settings.command, tuple(before)
     provider = options.ep.provider or (None if command is None else command.provider)
+    if provider is None and not before:
+        return None
+    from trtlint.runs.partitionjob import evidence_of, log_of
+
+    log = log_of(before)
     if provider is None and log is not None and log.provider:
         provider = "nv-tensorrt-rtx" if log.provider.startswith("Nv") else "tensorrt"
     if provider is None:

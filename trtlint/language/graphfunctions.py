@@ -68,14 +68,11 @@ def _dequantized(_: object, value: Value) -> object:
 
 def _one_scale(_: object, value: Value) -> object:
     scale = _read_by(value, "DequantizeLinear", 1)
-    if scale is None or scale.shape is None:
-        return None
-    return all(dim == 1 for dim in scale.shape)
+    return None if scale is None or scale.shape is None else all(dim == 1 for dim in scale.shape)
 
 
 def _scale_rank(_: object, value: Value) -> object:
-    scale = _read_by(value, "DequantizeLinear", 1)
-    return None if scale is None else scale.rank
+    return None if (scale := _read_by(value, "DequantizeLinear", 1)) is None else scale.rank
 
 
 def _same(_: object, a: Value, b: Value) -> object:

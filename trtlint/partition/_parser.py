@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 import onnx.numpy_helper
 
+from trtlint.errors import ExperimentError
 from trtlint.model.inline import inline
 from trtlint.partition.naming import INDEX, MOST_BODIES, operator, path_of, reads
 from trtlint.partition.regions import Region, join, runs
@@ -41,7 +42,7 @@ Say = Callable[[Any], None]
 Types = Mapping[str, onnx.TypeProto]
 
 
-class _EndedError(Exception):
+class _EndedError(ExperimentError):
     """The provider gives up: a region came back too often, or there were too many calls."""
 
 

@@ -19,6 +19,8 @@ import types
 from pathlib import Path
 from typing import Any
 
+from trtlint.errors import ExperimentError
+
 _MEMORY = 24 << 30
 _ALGORITHMS = (
     "IAlgorithmSelector",
@@ -30,7 +32,7 @@ _ALGORITHMS = (
 """Classes of TensorRT 8 to 10 that TensorRT-RTX does not have; Torch-TensorRT up to 2.10 derives from one."""
 
 
-class StandInError(Exception):
+class StandInError(ExperimentError):
     """Torch-TensorRT cannot be asked here."""
 
 
