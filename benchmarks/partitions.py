@@ -163,7 +163,8 @@ def main() -> None:
     left = sum(len(_left(each.asked)) for each in found)
     said = sum(len(_left(each.expected)) for each in found)
     print(
-        f"{same} of {len(found)} models the same; nodes left: {hit} of {said} predicted, {hit} of {left} found"
+        f"{same} of {len(found)} models the same; nodes left: {hit} of {said} predicted, "
+        f"{hit} of {left} found"
     )
 
 

@@ -147,7 +147,7 @@ def test_a_notebook_shows_cards() -> None:
     shown = cells(NOTEBOOK)
     assert len(shown) == 1
     assert shown[0].startswith("<iframe")
-    assert "class=&quot;finding error&quot;" in shown[0]
+    assert "class=&quot;finding error" in shown[0]
     assert "ACC102" in shown[0]
     assert "<script" not in shown[0]
 

@@ -394,11 +394,11 @@ class TestLimits:
         ("step", "command"),
         [
             ("trtlint.model.load.load", ["facts"]),
-            ("trtlint.model.load._inlined", ["explain", "XYZ901"]),
+            ("trtlint.model.load._inlined", ["--explain-miss", "XYZ901", "node"]),
             ("trtlint.model.load._inlined", ["upgrade", "--from", "8.6", "--to", "10.8"]),
             ("trtlint.commands.skeleton.outline", ["skeleton"]),
         ],
-        ids=["facts", "explain", "upgrade", "skeleton"],
+        ids=["facts", "explain-miss", "upgrade", "skeleton"],
     )
     def test_other_commands_hold_to_them(
         self,

@@ -272,7 +272,7 @@ def test_a_file_called_like_an_option_is_none(
     if arguments[-1] == "--":
         assert f"--> {LIKE_AN_OPTION}" in out
     else:
-        assert "is an option or a file" in out
+        assert "is both an option and a file" in out
         assert "exit code: 2" in out
 
 

@@ -186,7 +186,10 @@ class TestText:
         assert "inputs: x f32[4], ids i64[4]" in text
         assert "build: SM 8.9 (L4)" in text
         assert "command: trtexec --onnx=a.onnx --verbose" in text
-        assert "safest version: 10.8, no error or warning known for this graph; 10.6 has as few" in text
+        assert (
+            "safest version: 10.8, no error or warning known for this graph; 10.6 has equally few, and this is the newest"
+            in text
+        )
         assert "known risks: 10.6 none; 10.7 1 error; 10.8 none; 10.9 to 10.10 1 warning" in text
         assert "10.10 also has TST102 find-sin" in text
         assert "avoid 10.7: TST101 find-relu" in text
@@ -270,7 +273,7 @@ class TestCommand:
         [
             (["--from", "10.99"], "does not exist"),
             (["--from", "11.0", "--to", "10.0"], "is reversed"),
-            (["--from", "10.8", "--to", "10.8"], "nothing is upgraded"),
+            (["--from", "10.8", "--to", "10.8"], "are the same release line"),
             (["--from", "8.6", "--build", "python build.py"], "neither a file nor a trtexec command"),
             ([], "--from"),
         ],

@@ -42,6 +42,10 @@ FOREIGN_EVERY = 15
 
 SHIFTED = "a softmax, and the logarithm of a sum of exponentials, take out again what is added to all"
 EQUIVALENT = {
+    "cut-stacked-outputs": {
+        "off by one: Loop_0/none": "ONNX's loop stacks no more elements than the Slice keeps",
+        "operator dropped: Loop_0/Slice": "ONNX's loop stacks no more elements than the Slice keeps",
+    },
     "widen-norm": {
         "off by one keepdims: Div_6/ReduceMean": "the tensor has one axis besides",
         "off by one keepdims: Div_6/ReduceMean_2": "the tensor has one axis besides",

@@ -64,7 +64,7 @@ def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
     assert fixed(tmp_path, model)[1] is None
     printed = capsys.readouterr().out
     assert "not written: the checker also rejects the source: Field 'shape'" in printed
-    assert "nothing rewritten, as the model cannot be written" in printed
+    assert "nothing written, because the fixed model is invalid" in printed
     assert "  fixed " not in printed
 
 
