@@ -60,7 +60,7 @@ def search_in_process(
         request: what to convert, and how.
         labels: the operators of the model.
         ranges: its stored tensors.
-        listen: is told what is being done.
+        listen: receives the current step.
         attempt: how many searches went before, whose result failed the rehearsal.
 
     Raises:

@@ -42,7 +42,7 @@ def run(
         command: the build command to report, with ``{model}`` for the file.
         sm: the compute capability times ten to build for.
         protected: files that must not be replaced.
-        listen: is told what is being done.
+        listen: receives the current step.
 
     Raises:
         ConversionError, InputsError, ModelError, OSError, KeepError: as :class:`Session`.

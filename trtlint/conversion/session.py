@@ -184,7 +184,7 @@ class Session:
 
     Args:
         request: what to convert, and how.
-        listen: is told what is being done.
+        listen: receives the current step.
 
     Raises:
         ConversionError: the model cannot be converted.

@@ -127,8 +127,8 @@ def measure(
     Args:
         request: what to measure; its paths are taken from the current folder.
         limits: time and memory of the process; those of a model without weights if left out.
-        listen: is told what is being done.
-        progress: is told the same as a mapping; ``run`` and ``most`` count the runs of a search.
+        listen: receives the current step.
+        progress: receives the same as a mapping; ``run`` and ``most`` count the runs of a search.
 
     Raises:
         MissingRuntimeError: ONNX Runtime is not there.

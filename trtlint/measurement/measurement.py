@@ -112,7 +112,7 @@ class Output:
             rounds its result; None where it is not finite, or was not rehearsed.
         unclamped: the same where constants beyond the range become infinite; None as well where there
             are none.
-        finite: whether it is finite in FP32; nothing can be said of one that is not.
+        finite: whether it is finite in FP32; the others have no verdict.
         band: the error in several ways; None where it was not rehearsed so.
     """
 
@@ -182,7 +182,7 @@ class Measurement:
 
     @property
     def judged(self) -> tuple[Output, ...]:
-        """The outputs that are finite in FP32; nothing can be said of the others."""
+        """Return the outputs that are finite in FP32; the others have no verdict."""
         return tuple(output for output in self.outputs if output.finite)
 
     @property

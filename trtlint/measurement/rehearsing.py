@@ -78,7 +78,7 @@ def rehearse(
         format_: the narrow type.
         constants: names of the constants beyond its range.
         layers: the layers of a build, None where they are unknown.
-        say: is told which way comes next.
+        say: receives the next way.
 
     Raises:
         TrialError: the model cannot be run.

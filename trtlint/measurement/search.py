@@ -45,7 +45,7 @@ class KeepSearch:
         rehearsal: the model rehearsed in each way.
         bound: the error that is still good.
         thorough: whether to search on until the set cannot be smaller.
-        progress: is told how many runs of how many are done.
+        progress: receives the number of finished runs and of all runs.
     """
 
     def __init__(

@@ -83,7 +83,7 @@ class Trial:
         self.ranged = self._range()
         finite = [name for name in self.ranged.outputs[0] if self._finite(name)]
         self.judged = frozenset(finite)
-        """The outputs that are finite in FP32; nothing can be said of the others."""
+        """Return the outputs that are finite in FP32; the others have no verdict."""
 
     def _finite(self, name: str) -> bool:
         return all(bool(np.isfinite(outputs[name]).all()) for outputs in self.ranged.outputs)

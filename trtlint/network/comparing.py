@@ -41,7 +41,7 @@ _PACKED = frozenset({TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1
 _CANCELLED = 1e-4
 """The share of the largest operand that is left over where FP32 numbers cancel each other."""
 _STEPS = 100
-"""How often progress is told in one run of the network."""
+"""Number of progress reports in one run of the network."""
 
 Feeds = Mapping[str, Array]
 

@@ -93,7 +93,7 @@ def _is_external(model: onnx.ModelProto) -> bool:
 
 
 def _without_casts(model: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Return a model without the Casts of a CPU; None where some cannot be told from the model's own."""
+    """Return a model without the Casts of a CPU; None if some look like the model's own."""
     graph = model.graph
     if any(node.name.startswith(_CASTS) for node in graph.node):
         return None

@@ -59,7 +59,7 @@ class ProgramNode:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """An exported program, and what Torch-TensorRT said of it.
+    """An exported program, with the answers of Torch-TensorRT.
 
     Attributes:
         path: the file.
@@ -67,7 +67,7 @@ class Program:
         torch: the version of torch that wrote the file; empty where not known.
         dynamic: whether a size is not fixed.
         nodes: the operators.
-        run: what Torch-TensorRT said of it in a process of its own; None where it was not asked.
+        run: the answers of Torch-TensorRT from a separate process; None if it was not asked.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""What Torch-TensorRT said of a program in a process of its own."""
+"""Answers of Torch-TensorRT about a program, from a separate process."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class DryRun:
         found: the version of Torch-TensorRT that ran.
         operators: operators of the lowered program.
         supported: those that have a converter.
-        engines: engines that the program would get; None where that was not told.
+        engines: engines that the program would get; None if unknown.
         fallbacks: the operators that run in PyTorch for want of a converter.
         in_torch: every node that runs in PyTorch.
         failures: engines that fail.
@@ -110,7 +110,7 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
         seconds: how long it ran.
         peak: bytes of memory at most.
     """
-    told: dict[str, Any] = {}
+    answer_data: dict[str, Any] = {}
     failures: list[Failure] = []
     layers: Counter[str] = Counter()
     types: Counter[str] = Counter()
@@ -118,7 +118,7 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
     names: list[str] = []
     stage = ""
     for answer in (each for each in answers if isinstance(each, dict)):
-        told |= answer
+        answer_data |= answer
         stage = answer.get("stage", stage)
         if network := answer.get("network"):
             if "error" in network:
@@ -135,18 +135,18 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
             if not build["built"]:
                 words = "; ".join(build.get("errors", ())) or "the builder gave no reason"
                 failures.append(Failure(build["engine"], "build", words))
-    unasked = str(told.get("unasked", ""))
+    unasked = str(answer_data.get("unasked", ""))
     if not unasked and ended:
         unasked = f"the process {ended} while it was at the stage {stage or 'import'!r}"
     return DryRun(
         unasked=unasked,
-        torch=str(told.get("torch", "")),
-        found=str(told.get("found", "")),
-        operators=int(told.get("operators", 0)),
-        supported=int(told.get("supported", 0)),
-        engines=_engines(told),
-        fallbacks=tuple(_fallback(each) for each in told.get("fallbacks", ())),
-        in_torch=tuple(map(str, told.get("in_torch", ()))),
+        torch=str(answer_data.get("torch", "")),
+        found=str(answer_data.get("found", "")),
+        operators=int(answer_data.get("operators", 0)),
+        supported=int(answer_data.get("supported", 0)),
+        engines=_engines(answer_data),
+        fallbacks=tuple(_fallback(each) for each in answer_data.get("fallbacks", ())),
+        in_torch=tuple(map(str, answer_data.get("in_torch", ()))),
         failures=tuple(failures),
         built=built,
         layers=dict(layers),
@@ -154,17 +154,17 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
         convolutions=convolutions,
         tensor_weights=tensors,
         tensor_weight_layers=tuple(names),
-        error=str(told.get("ended", "")),
+        error=str(answer_data.get("ended", "")),
         seconds=seconds,
         peak=peak,
     )
 
 
-def _engines(told: Mapping[str, Any]) -> int | None:
-    if "engines" in told:
-        return int(told["engines"])
+def _engines(answer_data: Mapping[str, Any]) -> int | None:
+    if "engines" in answer_data:
+        return int(answer_data["engines"])
     # Torch-TensorRT returns the module as it is where too few operators are supported.
-    return 0 if "supported" in told and told.get("stage") == "done" else None
+    return 0 if "supported" in answer_data and answer_data.get("stage") == "done" else None
 
 
 def _fallback(node: Mapping[str, Any]) -> Fallback:

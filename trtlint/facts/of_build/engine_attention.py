@@ -26,7 +26,7 @@ class EngineAttention(Fact):
         attention: the block, with the fields of the fact ``attention``.
         fused: whether one fused attention kernel computes it; False where its products and its softmax
             are in different layers.  Blocks inside an island whose kernels the file does not list are
-            left out: of them it cannot be told.
+            left out, because their kernels are unknown.
         layers: the names of the layers that compute its products and its softmax.
         ms: average milliseconds that these take in one run.
         share: their share of the time of all layers, 0 to 1.

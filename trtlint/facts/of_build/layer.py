@@ -68,14 +68,14 @@ class LayerFact(Fact):
     Attributes:
         name: its name, without the number of its optimisation profile.
         type: the engine's word for what it is: ``CaskConvolution``, ``Reformat``, ``kgen`` ...
-        nodes: the nodes of the model that it computes, in graph order; none where that cannot be told.
+        nodes: the nodes of the model that it computes, in graph order; empty if unknown.
         ops: the operator types of ``nodes``, without repeats.
         family: the same in one vocabulary; ``generated`` is a kernel of Myelin, ``none`` a layer that does
             nothing; None where the file holds names only.
         reformat: whether it only copies a tensor into another layout or type.
         origin: why a reformat is there: ``REFORMAT``, ``QDQ``.
         shape: whether it computes shapes or synchronises, and no tensor of the model.
-        attention: whether it is a fused attention kernel; None for an island, whose kernels are not told.
+        attention: whether it is a fused attention kernel; None for an island, which names no kernels.
         precision: the type it works in, such as ``f16``.
         asked: the type that ``--layerPrecisions`` in the build command asks it to work in; None for none.
         weights: the type its weights are kept in.

@@ -32,7 +32,7 @@ class BuildCommandFact(Fact):
         varying: the inputs, as written, whose least and greatest shape differ.
         dla_core: the DLA core that it builds for; None where it builds for the GPU, or does not say.
         fixed_shapes: whether neither an input nor an output of the model has a dimension that is not
-            in the file; None where it cannot be told.
+            in the file; None if unknown.
     """
 
     kind: ClassVar[str] = "build_command"

@@ -38,7 +38,7 @@ class BakedShape(Fact):
     join (``Concat``) or broadcast (``Add``, ``Sub``, ``Mul``, ``Div``, ``Where``) a dynamic dimension with a
     stored tensor, which often an ``Expand`` or ``Tile`` with stored numbers has made as large as the traced
     input was.  A dimension counts as dynamic where the input gives it a name, and as far as that name can be
-    followed; one without a name is left alone.
+    followed; one without a name is ignored.
 
     Attributes:
         op: the operator, such as ``Reshape``.

@@ -103,7 +103,7 @@ def _fact(
     shown = [Step(step, "step") for step in order[-_SHOWN:] if step is not node]
     return Foldable(
         node=node,
-        chain=(*shown, Step(node, "result", label="constant, whatever is fed")),
+        chain=(*shown, Step(node, "result", label="constant for any input")),
         op=node.op,
         operators=tuple(sorted({step.op for step in order})),
         nodes=len(order),

@@ -21,7 +21,7 @@ _LATEST_OPSET = 1000
 
 @dataclass(frozen=True, slots=True)
 class KnownBad(Fact):
-    """A cause for which some releases are bad at this model, told once whatever the number of places.
+    """A cause for which some releases are bad at this model, reported once for any number of places.
 
     Attributes:
         hurts: the consequence: ``accuracy``, ``performance`` or ``build``.

@@ -50,7 +50,7 @@ class ModelFact(Fact):
         producer: producer name and version as the file says.
         exporter: what wrote the graph: ``torchscript`` (``torch.onnx.export(dynamo=False)``),
             ``dynamo`` (``dynamo=True``, the default since PyTorch 2.9), another known converter,
-            else ``other``.  Told from the node metadata and names before the producer, because
+            else ``other``.  Read from node metadata and names before the producer, because
             tools that rewrite a graph put their own name there.
         float_type: the float type that at least three quarters of the convolutions, matrix
             products, attention and recurrent layers read, ``mixed`` where there is none.  Without

@@ -1,6 +1,6 @@
 """Safe HTML and SVG, where text is always escaped.
 
-Names in a model are arbitrary text.  Whatever is put into an element or an attribute is escaped, unless it
+Names in a model are arbitrary text.  All content of an element or an attribute is escaped, unless it
 is :class:`Markup`, which only this module makes: https://html.spec.whatwg.org/multipage/syntax.html
 """
 
