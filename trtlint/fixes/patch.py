@@ -144,8 +144,11 @@ class Draft:
             outputs,
             name=self.name(op),
             domain=domain,
-            **attributes,
+            **{key: value for key, value in attributes.items() if value != []},
         )
+        # An empty list does not show its type; operators have no empty lists but of integers.
+        for key in (key for key, value in attributes.items() if value == []):
+            node.attribute.append(helper.make_attribute(key, [], attr_type=onnx.AttributeProto.INTS))
         node.metadata_props.extend(self.node.proto.metadata_props)
         self._nodes.append(node)
         return outputs[0]

@@ -51,9 +51,9 @@ def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
     try:
         with np.errstate(all="ignore"):
             result = folder(node, inputs)
-    # numpy raises ValueError, TypeError, IndexError, OverflowError, ... on operands of invalid models.
-    # This function does not validate models.
-    except (ArithmeticError, LookupError, TypeError, ValueError, UnfoldableError):
+    # numpy raises ValueError, TypeError, IndexError, OverflowError, RuntimeError (too many axes), ...
+    # on operands of invalid models.  This function does not validate models.
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError, UnfoldableError):
         return None
     return result if result.size <= MAX_ELEMENTS else None
 

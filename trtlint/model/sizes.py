@@ -94,7 +94,7 @@ def slice_shape(data: Dimensions, bounds: Sequence[Dimensions | None]) -> Dimens
 def _slice_axis(size: Dimension, start: Dimension, end: Dimension, step: Dimension) -> Dimension:
     if (start, step) == (0, 1) and (end == size or (isinstance(end, int) and end >= _TO_THE_END)):
         return size
-    if not (isinstance(size, int) and isinstance(start, int) and isinstance(end, int)):
+    if not (isinstance(size, int) and isinstance(start, int) and isinstance(end, int)) or size < 0:
         return None
     if not isinstance(step, int) or step == 0:
         return None

@@ -129,6 +129,8 @@ class Numbers:
         scale = self.stored(node.input(port))
         if scale is None or scale.dtype != np.float32:
             raise NotApplicable("the scale is not stored in the model as FLOAT")
+        if not np.all(np.isfinite(scale) & (scale != 0)):
+            raise NotApplicable("the scale is 0 or not finite")
         return scale
 
     def quantized(self, node: Node, value: str, scale: Array | None, zero: int) -> str:

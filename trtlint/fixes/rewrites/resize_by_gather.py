@@ -40,12 +40,13 @@ def propose(fact: Fact, model: Model) -> Patch:
     if node is None or node.op != "Resize" or node.domain or not int(node.number("antialias", 0)):
         raise NotApplicable("there is no Resize with antialias here")
     data = node.input(0)
-    if data is None or data.dtype not in FLOAT_DTYPES or data.shape is None or node.output.shape is None:
+    if data is None or data.dtype not in FLOAT_DTYPES or data.shape is None or node.output.rank != data.rank:
         raise NotApplicable("the type or the sizes of Resize are not known")
     if node.attribute("mode", "nearest") not in ("linear", "cubic") or int(node.number("exclude_outside", 0)):
         raise NotApplicable("the mode of Resize is not linear in the data")
     if node.attribute("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize":
         raise NotApplicable("Resize crops")
+    assert node.output.shape is not None
     changed = []
     for axis, (before, after) in enumerate(zip(data.shape, node.output.shape, strict=True)):
         if before == after:

@@ -71,7 +71,7 @@ def _neutral(reduction: _Reduction, dtype: str) -> float | int:
 
 def _elements(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, Value, Value]) -> Patch:
     data, indices, updates = tensors
-    if data.shape is None or indices.shape is None or len(data.shape) != len(indices.shape):
+    if not data.shape or indices.shape is None or len(data.shape) != len(indices.shape):
         raise NotApplicable("the shapes of data and indices are not known")
     rank = len(data.shape)
     axis = int(node.number("axis", 0)) % rank
