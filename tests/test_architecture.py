@@ -26,29 +26,34 @@ LONGEST = 400
 
 
 @cache
-def parsed(source: str) -> ast.Module:
-    """Parse the source of a module, once for all tests."""
-    return ast.parse(source)
+def everything_imported(source: str) -> tuple[tuple[str, int, bool], ...]:
+    """What a module imports, lazily too: name, level, and whether only the checker of types reads it.
 
-
-def imports(module: str, source: str) -> Iterator[tuple[str, bool]]:
-    """What a module imports of the project, lazily too, and whether it is only for the checker of types."""
-    tree = parsed(source)
+    The tree itself is not kept: millions of nodes would slow down every later collection of garbage.
+    """
+    tree = ast.parse(source)
     typing = {
         id(part)
         for node in ast.walk(tree)
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for part in ast.walk(node)
     }
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found += [(alias.name, 0, id(node) in typing) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{module}: relative imports hide where they go"
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        yield from ((name, id(node) in typing) for name in names if name.partition(".")[0] == "trtlint")
+            found += [(name, node.level, id(node) in typing) for name in names]
+    return tuple(found)
+
+
+def imports(module: str, source: str) -> Iterator[tuple[str, bool]]:
+    """What a module imports of the project, lazily too, and whether it is only for the checker of types."""
+    for name, level, only_types in everything_imported(source):
+        assert not level, f"{module}: relative imports hide where they go"
+        if name.partition(".")[0] == "trtlint":
+            yield name, only_types
 
 
 def room_of(module: str) -> str:
@@ -129,7 +134,7 @@ def test_the_engine_knows_no_operators() -> None:
     operators = {schema.name for schema in onnx.defs.get_all_schemas_with_history()}
     for folder in ("engine", "policy", "report"):
         for file in sorted(Path(REPOSITORY, "trtlint", folder).rglob("*.py")):
-            tree = parsed(file.read_text(encoding="utf-8"))
+            tree = ast.parse(file.read_text(encoding="utf-8"))
             texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
             assert not {text for text in texts if isinstance(text, str)} & operators, file
 
@@ -139,9 +144,6 @@ def test_dataclasses_are_lean() -> None:
     pythons = [
         module
         for module, source in modules().items()
-        for node in ast.walk(parsed(source))
-        if isinstance(node, ast.ImportFrom)
-        and node.module == "dataclasses"
-        and any(alias.name == "dataclass" for alias in node.names)
+        if any(name == "dataclasses.dataclass" for name, _, _ in everything_imported(source))
     ]
     assert set(pythons) == {"trtlint.lean", "trtlint.target.target"}
