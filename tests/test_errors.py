@@ -7,7 +7,7 @@ import ast
 import pytest
 
 import trtlint
-from tests.test_architecture import modules, parsed
+from tests.test_architecture import modules
 from trtlint.errors import ExperimentError, FileError, SettingError, TrtlintError
 
 PYTHONS = {"Exception", "ValueError", "OSError", "RuntimeError", "TypeError", "KeyError", "LookupError"}
@@ -17,7 +17,7 @@ def test_all_exceptions_of_the_project_have_one_base() -> None:
     apart = [
         f"{module}.{node.name}"
         for module, source in modules().items()
-        for node in ast.walk(parsed(source))
+        for node in ast.parse(source).body
         if isinstance(node, ast.ClassDef)
         and node.bases
         and all(isinstance(base, ast.Name) and base.id in PYTHONS for base in node.bases)
