@@ -33,6 +33,8 @@ SHARED = Path(os.environ.get("TRTLINT_SHARED", Path(__file__).resolve().parents[
 SCALES = (1.0, 30.0, 1000.0)
 BOUND = 0.01
 _ATTEMPTS = 12
+_MOST_TRIED = 64
+"""Size of the largest set of which each node is left out in turn; a larger one counts as not minimal."""
 _LARGEST = 4 << 20
 """Bytes of a model that the reference evaluator computes in reasonable time."""
 
@@ -82,7 +84,8 @@ def case(file: Path, model: onnx.ModelProto, feeds: Any, archive: Path, scale: f
         return {**found, "skipped": "not finite in FP32"}
     begun = time.process_time()
     try:
-        mine = measured(Request(str(file), file.name, (str(archive),), bound=BOUND), lambda _: None)
+        request = Request(str(file), file.name, (str(archive),), type="all", bound=BOUND)
+        mine = measured(request, lambda _: None)
     except TrtlintError as error:
         return {**found, "skipped": str(error)[:200]}
     found["seconds"] = time.process_time() - begun
@@ -92,6 +95,10 @@ def case(file: Path, model: onnx.ModelProto, feeds: Any, archive: Path, scale: f
         "mine": None if mine.error is None else mine.error.document,
         "other": other,
         "verdicts": [mine.verdict, verdict([*other.values()])],
+        "tf32": [
+            next(each.error.rounded for each in mine.types if each.type == "tf32"),
+            judge.error("tf32"),
+        ],
     }
     if kept is not None:
         keep = frozenset(kept.nodes)
@@ -114,8 +121,8 @@ def case(file: Path, model: onnx.ModelProto, feeds: Any, archive: Path, scale: f
                 for node in kept.nodes
                 if node not in constants
             ]
-            if len(keep) <= 16
-            else [],
+            if len(keep) <= _MOST_TRIED
+            else None,
         }
     return found
 
@@ -158,11 +165,14 @@ def summary(results: list[dict[str, Any]]) -> bool:
     good = [
         each for each in kept if all(error is not None and error <= BOUND for error in each["other"].values())
     ]
+    untried = [each for each in kept if each["without"] is None]
     spare = [
         each
         for each in kept
-        if any(error <= BOUND and node not in each["margin"] for node, error in each["without"])
+        if each not in untried
+        and any(error <= BOUND and node not in each["margin"] for node, error in each["without"])
     ]
+    marked = [each for each in kept if each["margin"] and each not in spare]
     sizes, runs = sorted(len(each["nodes"]) for each in kept), sorted(each["runs"] for each in kept)
     if kept:
         print(f"  sets to keep: {len(kept)}, verified {sum(e['verified'] for e in kept)}, good {len(good)}")
@@ -170,12 +180,20 @@ def summary(results: list[dict[str, Any]]) -> bool:
             f"    sizes: median {sizes[len(sizes) // 2]}, most {sizes[-1]}; runs: median "
             f"{runs[len(runs) // 2]}, most {runs[-1]}; not complete {sum(not e['complete'] for e in kept)}"
         )
+        print(
+            f"    a node can go: {len(spare)} sets unmarked, {len(marked)} marked as margin;"
+            f" larger than {_MOST_TRIED} and not tried: {len(untried)}"
+        )
+    pairs = [each["tf32"] for each in told]
+    wrong = sum(len({error is not None and error <= BOUND for error in pair}) > 1 for pair in pairs)
+    print(f"  TF32: verdicts that differ: {wrong} of {len(pairs)}; broken {sum(e is None or e > BOUND for _, e in pairs)}")
     agreed = sum(len(set(each["verdicts"])) == 1 for each in told) / max(1, len(told))
     return all(
         [
             report("verdicts that differ, %", 100 * (1 - agreed), 2.0),
             report("sets that do not mend, %", 100 * (1 - len(good) / max(1, len(kept))), 2.0),
-            report("sets with a superfluous node, %", 100 * len(spare) / max(1, len(kept)), 5.0),
+            report("sets that are not minimal, %", 100 * len(spare + untried) / max(1, len(kept)), 5.0),
+            report("TF32 verdicts that differ, %", 100 * wrong / max(1, len(told)), 2.0),
             report("runs of a search", max(runs, default=0), 20),
         ]
     )
