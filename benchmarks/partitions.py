@@ -1,9 +1,10 @@
 """Predicted parts of models against those that NVIDIA's parser gives when it is asked as the providers ask.
 
-    python -m benchmarks.partitions [--all-probes] [--rewrite] [MODEL...]
+    python -m benchmarks.partitions [--all-probes] [--rewrite] [--sample 40 --seed 1] [MODEL...]
 
 Without models they are those of ``shared/data``: exported, public and repro, and the probes for which the
-verdicts hold several refusals.  Models that the parser takes whole are not counted.
+verdicts hold several refusals.  Models that the parser takes whole are not counted.  ``--sample`` draws from
+those that it refuses.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import argparse
 import gzip
 import json
 import os
+import random
 import tempfile
 import time
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from trtlint.case import Case
@@ -108,6 +111,22 @@ def models(folder: Path, *, all_probes: bool) -> Iterator[Path]:
                     yield target
 
 
+def refused(path: Path) -> bool:
+    """Whether the parser refuses a model."""
+    try:
+        found = simulate(path, "tensorrt", find(), Settings(), rewrite=False)
+    except Exception:  # noqa: BLE001 - a model that cannot be read is not counted
+        return False
+    return found.partition is not None and bool(found.partition.left)
+
+
+def drawn(paths: Iterable[Path], count: int, seed: int) -> list[Path]:
+    """Draw refused models, in an order that the seed decides."""
+    shuffled = sorted(paths)
+    random.Random(seed).shuffle(shuffled)
+    return list(islice(filter(refused, shuffled), count))
+
+
 def compared(paths: Iterable[Path], *, rewrite: bool) -> Iterator[Compared]:
     """Yield the comparison of each model that the parser divides."""
     for path in paths:
@@ -143,9 +162,13 @@ def main() -> None:
     parser.add_argument("models", nargs="*", type=Path)
     parser.add_argument("--all-probes", action="store_true", help="also probes with one refusal")
     parser.add_argument("--rewrite", action="store_true", help="after the rewrites of ONNX Runtime")
+    parser.add_argument("--sample", type=int, default=0, help="number of models drawn from the refused ones")
+    parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         paths = arguments.models or models(Path(folder), all_probes=arguments.all_probes)
+        if arguments.sample:
+            paths = drawn(paths, arguments.sample, arguments.seed)
         found = []
         for each in compared(paths, rewrite=arguments.rewrite):
             found.append(each)

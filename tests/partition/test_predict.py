@@ -141,3 +141,72 @@ def test_operands_that_onnx_runtime_computes_refuse_nothing(tmp_path: Path) -> N
     findings = opened.evaluate().findings
     before = predicted(opened.model, findings, "tensorrt", Settings(), rewritten=False)
     assert [each.node for each in before.left] == ["s"]
+
+
+DECIDED = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[4] x) => (float[4] z) < bool c = {1} > {
+  [a] p = Relu (x)
+  [branch] y = If (c) <
+    then_branch = t () => (float[4] t1) { [n1] t0 = Neg (p) [n2] t1 = Abs (t0) },
+    else_branch = e () => (float[4] e1) { [n3] e1 = Unique (p) }
+  >
+  [b] z = Exp (y)
+}
+"""
+
+
+def test_a_decided_branch_belongs_to_the_graph_around_it(tmp_path: Path) -> None:
+    found = partition(write(tmp_path, DECIDED))
+    assert found["parts"] == [["a", "branch/then_branch/n1", "branch/then_branch/n2", "b"]]
+    assert found["left"] == []
+
+
+def test_stored_quantizers_are_computed_and_dequantizers_are_not(tmp_path: Path) -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[2,2] x) => (float[N] y) < float[2,2] w = {1,2,3,4}, float s = {1}, int8 z = {0} > {
+      [q] a = QuantizeLinear (w, s, z) [d] b = DequantizeLinear (a, s, z) [t] c = Transpose (b)
+      [m] e = MatMul (x, c) [u] y = Unique (e)
+    }
+    """
+    found = partition(write(tmp_path, text))
+    assert found["parts"] == [["d", "t", "m"]]
+    assert found["left"] == ["u"]
+
+
+@pytest.mark.parametrize(("given", "left"), [("p", ["u"]), ("x", ["u", "i"])])
+def test_an_identity_of_an_input_stays(tmp_path: Path, given: str, left: list[str]) -> None:
+    text = f"""
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[4] x) => (float[N] y, float[4] z) {{
+      [a] p = Relu (x) [u] y = Unique (x) [i] z = Identity ({given})
+    }}
+    """
+    found = partition(write(tmp_path, text), settings=Settings(exclude=frozenset({"Identity"})))
+    assert found["left"] == left
+
+
+def test_every_node_of_mixed_types_divides_a_model(tmp_path: Path) -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[4,4] x, float16[4] s, float16[4] b) => (float[4,4] y) {
+      [n1] p = LayerNormalization (x, s, b) [a] q = Relu (p)
+      [n2] r = LayerNormalization (q, s, b) [c] y = Abs (r)
+    }
+    """
+    found = partition(write(tmp_path, text))
+    assert found["left"] == ["n1", "n2"]
+    assert found["parts"] == [["a"], ["c"]]
+
+
+def test_a_refusal_without_a_node_leaves_everything(tmp_path: Path) -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[4] x, int64[2] i, float[2] u) => (float[4] y) {
+      [a] p = Relu (x) [s] q = ScatterElements <axis = 0, reduction = "add"> (p, i, u) [b] y = Abs (q)
+    }
+    """
+    found = partition(write(tmp_path, text))
+    assert found["parts"] == []
+    assert found["left"] == ["a", "s", "b"]

@@ -82,3 +82,54 @@ def test_the_parser_takes_operands_that_onnx_runtime_computes(tmp_path: Path) ->
     assert found.partition is not None
     assert found.partition.parts == (("r", "s"),)
     assert [each.node for each in simulated(path).left] == ["s"]
+
+
+MERGED = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[4,4] x) => (float[N] y, float[4] z)
+< float[4,4] w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7}, float[4] b = {1,2,3,4}, bool c = {1} >
+{
+  h = MatMul (x, w)
+  p = Add (h, b)
+  y = Unique (p)
+  z = If (c) <
+    then_branch = t () => (float[4] t1) { t0 = ReduceMax <axes = [0], keepdims = 0> (p) t1 = Abs (t0) },
+    else_branch = e () => (float[4] e1) { e1 = Identity (b) }
+  >
+}
+"""
+
+
+def test_nodes_after_the_rewrites_keep_their_places_in_the_file(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = write(tmp_path, MERGED)
+    found = simulate(path, "tensorrt", find(), Settings())
+    assert found.rewritten
+    assert found.partition is not None
+    parts = {frozenset(part) for part in found.partition.parts}
+    assert parts == {
+        frozenset({"MatMul_0", "Add_1"}),
+        frozenset({"If_3/then_branch/ReduceMax_0", "If_3/then_branch/Abs_1"}),
+    } or parts == {frozenset({"MatMul_0", "Add_1", "If_3/then_branch/ReduceMax_0", "If_3/then_branch/Abs_1"})}
+    assert [each.node for each in found.partition.left] == ["Unique_2"]
+    assert {frozenset(part) for part in partition(path)["parts"]} == parts  # type: ignore[attr-defined]
+
+
+HALF = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float16[4] x) => (float16[N] y) < float16[4] w = {1,2,3,4}, float16[4] v = {1,2,3,4} > {
+  [s] s = Mul (w, v) [a] p = Atan (x) [b] q = Add (p, s) [u] r = Unique (q) [c] y = Asinh (r)
+}
+"""
+
+
+def test_casts_of_a_processor_are_removed(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = write(tmp_path, HALF)
+    found = simulate(path, "nv-tensorrt-rtx", find(), Settings())
+    assert found.rewritten
+    assert found.partition is not None
+    # A processor does not multiply FP16, so that s is not computed ahead.
+    assert [set(part) for part in found.partition.parts] == [{"s", "a", "b"}, {"c"}]
+    assert [each.node for each in found.partition.left] == ["u"]
+    assert [set(part) for part in partition(path)["parts"]] == [{"s", "a", "b"}, {"c"}]  # type: ignore[attr-defined]

@@ -7,14 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import Finding
+from trtlint.facts.of_model.mixed_types import refused_alone
 from trtlint.knowledge.providers import Provider
-from trtlint.partition.predict import Reason, predict
+from trtlint.partition.predict import NAMELESS, Reason, predict
 from trtlint.partition.result import Partition, Settings
 
 if TYPE_CHECKING:
     from trtlint.model.graph import Node
     from trtlint.model.load import Model
 
+_MIXED = "BLD101"
+"""The rule about inputs of two types, whose finding names the first node of each region."""
 _FOLDING = frozenset({"store-operand", "store-constant"})
 """Rewrites that store values that ONNX Runtime computes before it partitions a model."""
 
@@ -29,12 +32,24 @@ def predicted(
 ) -> Partition:
     """Partition a model at the nodes that the parser refuses according to findings."""
     listed = tuple(findings)
-    refused = refused_nodes(model, listed)
+    refused = _with_followers(model, refused_nodes(model, listed))
     if rewritten:
         refused = {node: why for node, why in refused.items() if not _is_cured(model, node, why)}
     found = predict(model.graph, model.constants, refused, provider, settings, rewritten=rewritten)
     failure = found.failure or unbuildable(listed, found)
     return replace(found, failure=failure)
+
+
+def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Reason]:
+    """Add the nodes with mixed types that a finding on the first of them covers.
+
+    The parser of the whole model sees one type after the first node; the provider asks for each part anew.
+    """
+    first = next((reason for reason in refused.values() if _MIXED in reason.rules), None)
+    if first is None:
+        return refused
+    reason = Reason(first.why, (_MIXED,), first.fixes)
+    return {**dict.fromkeys(refused_alone(model), reason), **refused}
 
 
 def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
@@ -82,5 +97,6 @@ def refused_nodes(model: Model, findings: Iterable[Finding]) -> dict[Node, Reaso
                     before.why,
                     tuple(dict.fromkeys((*before.rules, finding.rule))),
                     tuple(dict.fromkeys((*before.fixes, *fixes))),
+                    ends=before.ends or finding.refusal.op in NAMELESS,
                 )
     return found

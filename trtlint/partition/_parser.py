@@ -17,8 +17,10 @@ import onnx
 import onnx.numpy_helper
 
 from trtlint.errors import ExperimentError
+from trtlint.lean import dataclass
 from trtlint.model.inline import inline
-from trtlint.partition.naming import INDEX, MOST_BODIES, operator, path_of, reads
+from trtlint.partition.naming import MARK, MOST_BODIES, operator, path_of, reads
+from trtlint.partition.origins import Merged, mark, merged
 from trtlint.partition.regions import Region, join, runs
 from trtlint.partition.result import Settings
 from trtlint.partition.rewriting import rewritten as rewritten_by_onnxruntime
@@ -55,8 +57,8 @@ def work(request: dict[str, Any], say: Say) -> None:
     """
     path = Path(request["model"])
     say({"stage": "rewrite"})
-    model, rewritten = _read(path, rewrite=bool(request["rewrite"]))
-    model = _inferred(model)
+    read = _read(path, rewrite=bool(request["rewrite"]))
+    model = _inferred(read.model)
     say({"stage": "parse"})
     settings = Settings(request["min_nodes"], request["max_rounds"], frozenset(request["exclude"]))
     parser = _Parser(model, path, settings)
@@ -67,23 +69,40 @@ def work(request: dict[str, Any], say: Say) -> None:
         {
             "scopes": scopes,
             "calls": parser.calls,
-            "rewritten": rewritten,
+            "rewritten": read.rewritten,
+            "merged": read.merged,
             "shapeless": list(parser.shapeless)[:_MOST_SHAPELESS],
         }
     )
 
 
-def _read(path: Path, *, rewrite: bool) -> tuple[onnx.ModelProto, bool]:
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A model as providers see it.
+
+    Attributes:
+        model: the model, its nodes marked with their paths in the file.
+        rewritten: whether it is the one after the rewrites of ONNX Runtime.
+        merged: nodes that the rewrites merged into others.
+    """
+
+    model: onnx.ModelProto
+    rewritten: bool
+    merged: Merged
+
+
+def _read(path: Path, *, rewrite: bool) -> _Read:
     """Read a model, after the rewrites of ONNX Runtime where they can be had."""
-    if rewrite:
-        found = rewritten_by_onnxruntime(path)
-        if found is not None:
-            return found, True
     model = onnx.load(path, load_external_data=False)
     if model.functions:
         inline(model)  # as trtlint names the nodes of functions
+    marked = mark(model.graph)
+    if rewrite:
+        found = rewritten_by_onnxruntime(model, path.parent)
+        if found is not None:
+            return _Read(found, True, merged(marked, found.graph))
     _store_constants(model.graph, 0)
-    return model, False
+    return _Read(model, False, {})
 
 
 class _Parser:
@@ -224,6 +243,11 @@ class _Dividing:
             {
                 "scope": scope,
                 "nodes": [[path_of(node, index, scope), node.op_type] for index, node in enumerate(nodes)],
+                "added": [
+                    path_of(node, index, scope)
+                    for index, node in enumerate(nodes)
+                    if not node.doc_string.startswith(MARK)
+                ],
                 "parts": joined.parts,
                 "small": joined.small,
                 "cyclic": joined.cyclic,
@@ -259,8 +283,7 @@ class _Dividing:
 def _store_constants(graph: onnx.GraphProto, depth: int) -> None:
     """Store what Constant nodes hold, as ONNX Runtime does when it loads a model."""
     kept = []
-    for index, node in enumerate(graph.node):
-        node.doc_string = f"{INDEX}{index}"
+    for node in graph.node:
         for each in node.attribute:
             if each.HasField("g") and depth <= MOST_BODIES:
                 _store_constants(each.g, depth + 1)

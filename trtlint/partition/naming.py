@@ -10,8 +10,8 @@ from trtlint.partition.regions import Operator
 
 MOST_BODIES = 20
 """Bodies within each other."""
-INDEX = "trtlint.index:"
-"""Marks, in its documentation, the position that a node had in the file."""
+MARK = "trtlint.path:"
+"""Start of the documentation of a node that holds its path in the file."""
 
 
 def operator(node: onnx.NodeProto) -> Operator:
@@ -20,9 +20,10 @@ def operator(node: onnx.NodeProto) -> Operator:
 
 
 def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
-    """Return the path that reports use for a node."""
-    kept = node.doc_string.removeprefix(INDEX) if node.doc_string.startswith(INDEX) else str(index)
-    own = node.name or f"{node.op_type}_{kept}"
+    """Return the path that reports use for a node, its mark if it has one."""
+    if node.doc_string.startswith(MARK):
+        return node.doc_string[len(MARK) :]
+    own = node.name or f"{node.op_type}_{index}"
     return f"{scope}/{own}" if scope else own
 
 

@@ -9,8 +9,8 @@ from trtlint.facts.blocks.sizes import bytes_of
 from trtlint.knowledge.providers import Provider
 from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node, Value
-from trtlint.model.operators import QUANTIZE
 from trtlint.model.values import Constants
+from trtlint.partition.folding import Removed, removed
 from trtlint.partition.naming import reads
 from trtlint.partition.regions import Joined, Operator, borders, join, runs, shapeless_words
 from trtlint.partition.result import Border, Left, Partition, Settings, Split
@@ -24,6 +24,11 @@ _UNTAKEN = frozenset(
 ``IsSupportedDataType``; the parser refuses them as inputs of a region.
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 """
+NAMELESS = frozenset({"ScatterElements"})
+"""Operators whose refusal names no node: the parser returns the same region until the provider gives up.
+
+TensorRT-RTX 1.7 gives "Unsupported reduction type" without a node for ScatterElements with a reduction.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +39,13 @@ class Reason:
         why: the finding, in words.
         rules: its rules.
         fixes: rewrites that remove it.
+        ends: whether the provider then gives up the whole graph.
     """
 
     why: str
     rules: tuple[str, ...] = ()
     fixes: tuple[str, ...] = ()
+    ends: bool = False
 
 
 def predict(
@@ -60,7 +67,7 @@ def predict(
         settings: its options.
         rewritten: whether ONNX Runtime rewrites the model before it divides it.
     """
-    gone = {node for node in graph.nodes if _is_folded(node, constants, rewritten=rewritten)}
+    gone = removed(graph, constants, rewritten=rewritten)
     return _Prediction(graph, gone, refused, provider, settings).partition()
 
 
@@ -82,7 +89,7 @@ class _Prediction:
     def __init__(
         self,
         graph: Graph,
-        gone: Collection[Node],
+        gone: Removed,
         refused: Mapping[Node, Reason],
         provider: Provider,
         settings: Settings,
@@ -90,16 +97,18 @@ class _Prediction:
         self._graph, self._provider, self._settings = graph, provider, settings
         self._reasons = dict(refused)
         self._refused = frozenset(refused)
-        self._folded = tuple(node.path for node in graph.nodes if node in gone)
+        self._folded = tuple(node.path for node in graph.nodes if node in gone.nodes)
         self._gone = frozenset(self._folded)
         scopes: dict[str, list[Node]] = defaultdict(list)
         for node in graph.nodes:
-            if node not in gone:
-                scopes[node.scope].append(node)
+            if node not in gone.nodes:
+                scopes[gone.moved.get(node.scope, node.scope)].append(node)
         self._scopes = scopes
-        self._operators = {scope: tuple(map(_operator, nodes)) for scope, nodes in scopes.items()}
+        self._operators = {
+            scope: tuple(_operator(node, gone.renamed) for node in nodes) for scope, nodes in scopes.items()
+        }
         for node in graph.nodes:
-            if node not in gone and node not in self._reasons and (why := self._withheld(node)):
+            if node not in gone.nodes and node not in self._reasons and (why := self._withheld(node)):
                 self._reasons[node] = Reason(why)
 
     def partition(self) -> Partition:
@@ -176,7 +185,10 @@ class _Prediction:
                 for position, node in enumerate(nodes)
                 if (node not in self._reasons or node.op in taken) and node not in split_bodies
             )
-            joined = join(self._operators[scope], runs(offered), self._settings)
+            ended = any(
+                self._reasons[node].ends and node.op not in taken for node in nodes if node in self._reasons
+            )
+            joined = join(self._operators[scope], () if ended else runs(offered), self._settings)
             found[scope] = _Scope(tuple(nodes), self._operators[scope], joined)
             if scope and not found[scope].whole:
                 split_bodies.update(list(self._graph.owners(scope))[:1])
@@ -248,11 +260,10 @@ class _Prediction:
         )
 
 
-def _operator(node: Node) -> Operator:
+def _operator(node: Node, renamed: Mapping[str, str]) -> Operator:
     inputs = [value.name for value in node.inputs if value is not None]
-    return Operator(
-        node.proto.name, node.op, (*inputs, *_captured(node)), tuple(v.name for v in node.outputs)
-    )
+    read = tuple(renamed.get(name, name) for name in (*inputs, *_captured(node)))
+    return Operator(node.proto.name, node.op, read, tuple(v.name for v in node.outputs))
 
 
 def _captured(node: Node) -> tuple[str, ...]:
@@ -260,19 +271,3 @@ def _captured(node: Node) -> tuple[str, ...]:
     if not any(each.HasField("g") for each in node.proto.attribute):
         return ()
     return tuple(reads(node.proto))
-
-
-def _is_folded(node: Node, constants: Constants, *, rewritten: bool) -> bool:
-    """Whether ONNX Runtime removes a node before it divides the model.
-
-    Constant nodes become stored tensors when a model is loaded.  The rewrites of level 1 compute what
-    depends on constants alone, and remove Identity.
-    https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
-    """
-    if node.domain:
-        return False
-    if node.op == "Constant":
-        return True
-    if not rewritten or any(value.is_output or value.leaves_body for value in node.outputs):
-        return False
-    return node.op == "Identity" or (node.op not in QUANTIZE and constants.foldable(node.output))

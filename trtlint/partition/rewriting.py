@@ -7,24 +7,34 @@ https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import onnx
 
 from trtlint.files.telemetry import onnx_runtime
+from trtlint.partition.naming import MOST_BODIES
 
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
 """Names of the Casts with which ONNX Runtime runs FP16 on a CPU; a GPU provider never sees them.
 https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/optimizer/insert_cast_transformer.cc
 """
 
+_DATA_FOLDER = "session.model_external_initializers_file_folder_path"
+"""Folder of external data of a model in memory.
+https://github.com/microsoft/onnxruntime/blob/v1.23.0/include/onnxruntime/core/session/onnxruntime_session_options_config_keys.h
+"""
 _MOST_SHAPES = 5000
 _NAMES = frozenset(onnx.TensorProto.DataType.keys())
 
 
-def rewritten(path: Path) -> onnx.ModelProto | None:
-    """Return a model after the rewrites, its weights left where they are; None where that is not possible."""
+def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
+    """Return a model after the rewrites; None where that is not possible.
+
+    Args:
+        model: the model, its external data left in their files.
+        folder: the folder of its external data.
+    """
     try:
         onnxruntime = onnx_runtime()
     except ImportError:
@@ -32,15 +42,18 @@ def rewritten(path: Path) -> onnx.ModelProto | None:
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.log_severity_level = 4
-    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
-        written = Path(folder, "rewritten.onnx")
+    options.add_session_config_entry(_DATA_FOLDER, str(folder))
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as written_to:
+        written = Path(written_to, "rewritten.onnx")
         options.optimized_model_filepath = str(written)
         try:
-            onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-            model = onnx.load(written)
+            onnxruntime.InferenceSession(
+                model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+            )
+            found = onnx.load(written)
         except Exception:  # noqa: BLE001 - its own exceptions share no other base
             return None
-    return _without_casts(model)
+    return _without_casts(found, model)
 
 
 def shapes_of(model: onnx.ModelProto, names: Sequence[str]) -> dict[str, onnx.TypeProto]:
@@ -92,9 +105,63 @@ def _is_external(model: onnx.ModelProto) -> bool:
     return any(each.data_location == onnx.TensorProto.EXTERNAL for each in model.graph.initializer)
 
 
-def _without_casts(model: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Return a model without the Casts of a CPU; None if some look like the model's own."""
-    graph = model.graph
-    if any(node.name.startswith(_CASTS) for node in graph.node):
-        return None
-    return model
+def _without_casts(model: onnx.ModelProto, given: onnx.ModelProto) -> onnx.ModelProto | None:
+    """Return a model without the Casts of a CPU; None if Casts of the file went with them.
+
+    ONNX Runtime also removes a Cast of the file where one of its own undoes it.  Types would be wrong then.
+    """
+    before = _casts(given.graph, 0)
+    if not _remove_casts(model.graph, 0):
+        return model
+    stored = {tensor.name for tensor in model.graph.initializer}
+    after = _casts(model.graph, 0)
+    return None if any(name not in after and name not in stored for name in before) else model
+
+
+def _casts(graph: onnx.GraphProto, depth: int) -> set[str]:
+    """Return the outputs of the Casts of a graph and its bodies."""
+    found = {node.output[0] for node in graph.node if node.op_type == "Cast" and node.output}
+    for body in _bodies(graph) if depth < MOST_BODIES else ():
+        found |= _casts(body, depth + 1)
+    return found
+
+
+def _remove_casts(graph: onnx.GraphProto, depth: int) -> bool:
+    """Remove the Casts of a CPU from a graph and its bodies; return whether there were any."""
+    found = False
+    for body in _bodies(graph) if depth < MOST_BODIES else ():
+        found |= _remove_casts(body, depth + 1)
+    inserted = [node for node in graph.node if node.op_type == "Cast" and node.name.startswith(_CASTS)]
+    if not inserted:
+        return found
+    # Each of its operand and its result, one has the name of the file, the other one begins with the prefix.
+    names: dict[str, str] = {}
+    for node in inserted:
+        short, long = sorted((node.input[0], node.output[0]), key=lambda name: name.startswith(_CASTS))
+        names[long] = short
+    _rename(graph, names, 0)
+    own = {id(node) for node in inserted}
+    kept = [node for node in graph.node if id(node) not in own]
+    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in kept]
+    del graph.node[:]
+    graph.node.extend(copies)
+    types = [value for value in graph.value_info if not value.name.startswith(_CASTS)]
+    copied_types = [onnx.ValueInfoProto.FromString(value.SerializeToString()) for value in types]
+    del graph.value_info[:]
+    graph.value_info.extend(copied_types)
+    return True
+
+
+def _rename(graph: onnx.GraphProto, names: Mapping[str, str], depth: int) -> None:
+    for node in graph.node:
+        for field in (node.input, node.output):
+            for index, name in enumerate(field):
+                field[index] = names.get(name, name)
+    for value in graph.output:
+        value.name = names.get(value.name, value.name)
+    for body in _bodies(graph) if depth < MOST_BODIES else ():
+        _rename(body, names, depth + 1)
+
+
+def _bodies(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
+    return [each.g for node in graph.node for each in node.attribute if each.HasField("g")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,18 +74,24 @@ def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
     if found is None:
         return Simulation(None, version, ended=ended.words)
     scopes = found["scopes"]
-    parts = _all_parts(scopes)
-    taken = {path for part in parts for path in part}
+    added = {path for scope in scopes for path in scope["added"]}
+    regions = _all_parts(scopes)
+    taken = {path for part in regions for path in part}
+    parts = _with_merged(regions, found["merged"], added)
     dropped = tuple(
         f"{_paths(scope, region)[0]}: {why}" for scope in scopes for region, why in _given_up(scope)
     )
-    left = tuple(
-        Left(path, op) for scope in reversed(scopes) for path, op in scope["nodes"] if path not in taken
+    left = dict.fromkeys(
+        Left(*each)
+        for scope in reversed(scopes)
+        for path, op in scope["nodes"]
+        if path not in taken
+        for each in (*found["merged"].get(path, ()), (path, op))
     )
     joined = any(scope["joined"] for scope in scopes)
     failure = shapeless_words(found["shapeless"]) if provider == "tensorrt" else ""
     partition = Partition(
-        provider, "parser", parts, left, joined=joined, dropped=dropped, failure=failure,
+        provider, "parser", parts, tuple(left), joined=joined, dropped=dropped, failure=failure,
         calls=found["calls"],
     )  # fmt: skip
     return Simulation(partition, version, rewritten=found["rewritten"], ended=ended.words)
@@ -110,6 +116,25 @@ def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
             found.append(part)
             part_of.update(dict.fromkeys(part, part))
     return tuple(map(tuple, found))
+
+
+def _with_merged(
+    parts: Iterable[tuple[str, ...]], merged: Mapping[str, list[list[str]]], added: Collection[str]
+) -> tuple[tuple[str, ...], ...]:
+    """Return parts as nodes of the file.
+
+    Nodes that ONNX Runtime merged into others join them, a node that it copied counts once, and a node that
+    it added beside others counts not at all.
+    """
+    found = []
+    for part in parts:
+        own = [path for path in part if path not in added] or part
+        found.append(
+            tuple(
+                dict.fromkeys(each for path in own for each in (*(p for p, _ in merged.get(path, ())), path))
+            )
+        )
+    return tuple(found)
 
 
 def _paths(scope: Mapping[str, Any], region: list[int]) -> tuple[str, ...]:

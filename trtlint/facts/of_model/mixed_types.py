@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
@@ -16,6 +16,7 @@ from trtlint.model.values import Constants
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
+    from trtlint.model.load import Model
 
 _MAX_SEARCHED = 200
 """Nodes searched upstream for the cast that a type comes from."""
@@ -67,17 +68,31 @@ class MixedTypes(Fact):
 def find(facts: Facts) -> Iterator[MixedTypes]:
     """The first operator with mixed types of each region, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
-    opset = facts.model.opset or _LATEST_OPSET
-    mixed: dict[Node, tuple[int, int]] = {}
-    for node in facts.imported:
-        ports = _mixed_ports(node, opset)
-        if ports is not None:
-            mixed[node] = ports
+    mixed = _mixed(facts.imported, facts.model.opset)
     harmless = {node for node, ports in mixed.items() if _is_harmless(node, ports, constants)}
     roots, followers = _regions(graph, mixed.keys() - harmless) if mixed else (set(), Counter())
     for node, ports in mixed.items():
         if node in harmless or node in roots:
             yield _fact(node, ports, node in harmless, followers[node])
+
+
+def refused_alone(model: Model) -> tuple[Node, ...]:
+    """Return all nodes that a strongly typed parser refuses for mixed types, each as a model of its own."""
+    return tuple(
+        node
+        for node, ports in _mixed(model.graph.nodes, model.opset).items()
+        if node.op != "Attention" and not _is_harmless(node, ports, model.constants)
+    )
+
+
+def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, int]]:
+    """Return the nodes with mixed types and the positions of two such inputs."""
+    found: dict[Node, tuple[int, int]] = {}
+    for node in nodes:
+        ports = _mixed_ports(node, opset or _LATEST_OPSET)
+        if ports is not None:
+            found[node] = ports
+    return found
 
 
 def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:

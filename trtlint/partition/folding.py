@@ -1,0 +1,144 @@
+"""Nodes that ONNX Runtime removes before a provider divides a model.
+
+Constant nodes become stored tensors when a model is loaded.  The rewrites of level 1 compute what depends on
+constants alone, remove Identity, and replace an If of a constant condition by the nodes of one branch.
+https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from trtlint.lean import dataclass
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.operators import CAST, REARRANGING
+from trtlint.model.values import Constants
+
+_HALF = frozenset({"f16", "bf16"})
+_HALF_FOLDED = REARRANGING | CAST | {
+    *("Concat", "Constant", "ConstantOfShape", "Expand", "Gather", "GatherND", "QuantizeLinear"),
+    *("ScatterND", "Slice", "Split"),
+}  # fmt: skip
+"""Operators that ONNX Runtime 1.32 computes for stored half-precision operands: those with a CPU kernel.
+https://github.com/microsoft/onnxruntime/blob/v1.23.0/docs/OperatorKernels.md
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What ONNX Runtime removes.
+
+    Attributes:
+        nodes: nodes that are gone.
+        moved: graphs whose nodes move to another one, with that one: branches of a decided If.
+        renamed: outputs of a decided If, with the names of the values that replace them.
+    """
+
+    nodes: frozenset[Node]
+    moved: Mapping[str, str]
+    renamed: Mapping[str, str]
+
+
+def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> Removed:
+    """Return the nodes that providers do not see.
+
+    Args:
+        graph: the model's graph.
+        constants: what is known of its values.
+        rewritten: whether ONNX Runtime rewrites the model.
+    """
+    if not rewritten:
+        return Removed(frozenset(node for node in graph.nodes if _is_stored(node)), {}, {})
+    moved: dict[str, str] = {}
+    dropped: set[str] = set()
+    renamed: dict[str, str] = {}
+    decided: set[Node] = set()
+    for node in graph.by_op("If"):
+        taken = None if node.domain else _branch(node, constants)
+        if taken is None:
+            continue
+        decided.add(node)
+        for name, body in graph.bodies(node).items():
+            scope = f"{node.path}/{name}"
+            if name == taken:
+                moved[scope] = node.scope
+                renamed.update(
+                    zip((v.name for v in node.outputs), (v.name for v in body.outputs), strict=False)
+                )
+            else:
+                dropped.add(scope)
+    gone: set[Node] = set(decided)
+    for node in graph.nodes:
+        is_dropped = node.scope and dropped and not dropped.isdisjoint(_scopes(graph, node.scope))
+        if is_dropped or _is_folded(node, constants, gone) or _is_identity(node):
+            gone.add(node)
+    return Removed(frozenset(gone), _resolved(moved), renamed)
+
+
+def _scopes(graph: Graph, scope: str) -> Iterator[str]:
+    """Yield a scope and those around it."""
+    yield scope
+    yield from (owner.scope for owner in graph.owners(scope))
+
+
+def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
+    """Follow moves into graphs that move themselves."""
+    found = {}
+    for scope, target in moved.items():
+        seen = {scope}
+        while target in moved and target not in seen:
+            seen.add(target)
+            target = moved[target]
+        found[scope] = target
+    return found
+
+
+def _branch(node: Node, constants: Constants) -> str | None:
+    """Return the branch that a constant condition takes."""
+    condition = constants.scalar(node.input(0))
+    return None if condition is None else "then_branch" if condition else "else_branch"
+
+
+def _is_stored(node: Node) -> bool:
+    return node.op == "Constant" and not node.domain
+
+
+def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
+    """Whether ONNX Runtime computes a node once.
+
+    It leaves DequantizeLinear, so that providers see the quantizers, and with it what reads it.
+    https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/optimizer/constant_folding.cc
+    """
+    if _is_stored(node):
+        return True
+    if node.domain or node.op == "DequantizeLinear" or not constants.foldable(node.output):
+        return False
+    if node.op in ("Shape", "Size"):
+        return True
+    if node.op not in _HALF_FOLDED and any(each.dtype in _HALF for each in (*_given(node), node.output)):
+        return False
+    return all(value.producer is None or value.producer in gone for value in _given(node))
+
+
+def _is_identity(node: Node) -> bool:
+    """Whether ONNX Runtime removes an Identity.
+
+    One that gives a result of its graph is removed where its operand has no other reader.
+    https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/optimizer/identity_elimination.cc
+    """
+    if node.op != "Identity" or node.domain:
+        return False
+    if not _is_result(node.output):
+        return True
+    operand = node.input(0)
+    if operand is None or operand.producer is None or operand.producer.scope != node.scope:
+        return False
+    return len(operand.uses) == 1 and not _is_result(operand)
+
+
+def _is_result(value: Value) -> bool:
+    return value.is_output or value.leaves_body
+
+
+def _given(node: Node) -> Iterator[Value]:
+    return (value for value in node.inputs if value is not None)

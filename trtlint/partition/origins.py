@@ -1,0 +1,118 @@
+"""Nodes of the file behind the nodes that ONNX Runtime writes after its rewrites.
+
+Rewrites remove nodes, merge several into one, copy some, and move the nodes of a decided ``If`` out of its
+branch.  Reports name the nodes of the file.  So each node carries its path in its documentation, which ONNX
+Runtime keeps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import onnx
+
+from trtlint.model.graph import WITH_BODIES
+from trtlint.partition.naming import MARK, MOST_BODIES, path_of, reads
+
+_COPY = re.compile(r"/duplicated(?:_token_\d+)?$")
+"""End of the name of a DequantizeLinear that ONNX Runtime copied for another reader:
+https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
+"""
+
+
+Merged = dict[str, list[list[str]]]
+"""Path and operator type of nodes that were merged into another one, by the path of that one."""
+
+
+def mark(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:
+    """Write the path of each node into its documentation; return the nodes by path."""
+    found: dict[str, onnx.NodeProto] = {}
+    _mark(graph, "", found, Counter(), 0)
+    return found
+
+
+def _mark(
+    graph: onnx.GraphProto, scope: str, found: dict[str, onnx.NodeProto], repeats: Counter[str], depth: int
+) -> None:
+    for index, node in enumerate(graph.node):
+        base = path_of(node, index, scope)
+        path = base
+        while path in found:
+            repeats[base] += 1
+            path = f"{base}#{repeats[base] + 1}"
+        found[path] = node
+        node.doc_string = MARK + path
+    if depth < MOST_BODIES:
+        for node in graph.node:
+            for each in _bodies(node):
+                _mark(each.g, f"{path_of(node, 0, scope)}/{each.name}", found, repeats, depth + 1)
+
+
+def merged(before: Mapping[str, onnx.NodeProto], after: onnx.GraphProto) -> Merged:
+    """Give each node after the rewrites the path of a node in the file.
+
+    Args:
+        before: the marked nodes of the file by path.
+        after: the graph after the rewrites; nodes without a mark get one where possible.
+
+    Returns:
+        Nodes that were merged into another one.  Nodes that ONNX Runtime computes or removes, such as
+        Identity, are in no list.
+    """
+    producers = {name: path for path, node in before.items() for name in node.output if name}
+    after_nodes = list(_nodes(after, 0))
+    kept = {node.doc_string[len(MARK) :] for node in after_nodes if node.doc_string.startswith(MARK)}
+    stored = {tensor.name for graph in _graphs(after, 0) for tensor in graph.initializer}
+    for node in after_nodes:
+        if node.doc_string.startswith(MARK):
+            continue
+        copied = _COPY.sub("", node.name)
+        path = copied if copied != node.name and copied in before else None
+        if path is None:
+            computed = (producers[name] for name in node.output if name in producers)
+            path = next((each for each in computed if each not in kept), None)
+        if path is not None:
+            kept.add(path)
+            node.doc_string = MARK + path
+    return _homes(before, kept, stored)
+
+
+def _homes(before: Mapping[str, onnx.NodeProto], kept: set[str], stored: set[str]) -> Merged:
+    """Return the nodes that are gone, by the node that now computes their result."""
+    readers: dict[str, list[str]] = {}
+    for path, node in before.items():
+        for name in reads(node):
+            readers.setdefault(name, []).append(path)
+    home: dict[str, str] = {path: path for path in kept}
+    found: Merged = {}
+    # Dictionaries keep their order: readers come before producers when it is reversed.
+    for path, node in reversed(list(before.items())):
+        if path in kept or node.op_type in WITH_BODIES or node.op_type in ("Identity", "Constant"):
+            continue
+        if all(name in stored for name in node.output if name):
+            continue
+        after = (reader for name in node.output if name for reader in readers.get(name, ()))
+        target = next((home[reader] for reader in after if reader in home), None)
+        if target is not None:
+            home[path] = target
+            found.setdefault(target, []).insert(0, [path, node.op_type])
+    return found
+
+
+def _bodies(node: onnx.NodeProto) -> Iterator[onnx.AttributeProto]:
+    return (each for each in node.attribute if each.HasField("g"))
+
+
+def _graphs(graph: onnx.GraphProto, depth: int) -> Iterator[onnx.GraphProto]:
+    yield graph
+    if depth < MOST_BODIES:
+        for node in graph.node:
+            for each in _bodies(node):
+                yield from _graphs(each.g, depth + 1)
+
+
+def _nodes(graph: onnx.GraphProto, depth: int) -> Iterator[onnx.NodeProto]:
+    for each in _graphs(graph, depth):
+        yield from each.node
