@@ -46,10 +46,72 @@ NO_IMPORTER = """[06/17/2025-10:21:18] [TRT] [E] ModelImporter.cpp:967: ERROR: o
 Fail parsing a.onnx
 In node 11 with name: /GridSample and operator: GridSample3D (checkFallbackPluginImporter): INVALID_NODE: creator"""
 
+NO_MMCV = "[TRT] [E] 3: getPluginCreator could not find plugin: MMCVModulatedDeformConv2d version: 1"
+NO_YOLO = "ERROR: [TRT]: 3: getPluginCreator could not find plugin: YoloLayer_TRT version: 1"
+IN_DEEPSTREAM = "0:00:05.1  1845 0x56206e548360 ERROR  nvinfer gstnvinfer.cpp:632:gst_nvinfer_logger:<primary> NvDsInferContext[UID 1]: Error in NvDsInferContextImpl::initialize()"
+NO_GEMM = "[TensorRT-LLM][ERROR] 3: getPluginCreator could not find plugin: Gemmtensorrt_llm version: 1"
+NO_NMS = "[TRT] [E] 3: getPluginCreator could not find plugin: BatchedNMS_TRT version: 1"
+JETSON = "[TRT]   device GPU, failed to create CUDA engine"
+OLD_TAG = (
+    "[TRT]   coreReadArchive.cpp (38) - Serialization Error in verifyHeader: 0 (Version tag does not match)"
+)
+NO_RANGE = "[TensorRT] ERROR: input_image: dynamic input is missing dimensions in profile 0."
+WIDE = "RuntimeError: [Error thrown at core/conversion/converters/converter_util.cpp:167] Unable to freeze tensor of type Int64/Float64 into constant layer, try to compile model with truncate_long_and_double enabled"
+NO_SHAPE = "RuntimeException: [ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Exception during initialization: tensorrt_execution_provider.cc:419 [ONNXRuntimeError] : 1 : FAIL : TensorRT input: a:0 has no shape specified. Please run shape inference on the onnx model first."
+NO_ADDRESS = "[01/25/2025-17:25:05] [TRT] [E] IExecutionContext::enqueueV3: Error Code 3: API Usage Error (Parameter check failed, condition: mContext.profileObliviousBindings.at(profileObliviousIndex) != nullptr. Address is not set for input tensor input. Call setInputTensorAddress or setTensorAddress before enqueue/execute.)"
+MARKS = (
+    "[E] FAILED | Runtime: 128.925s | Command: polygraphy run a.onnx --trt --validate --trt-outputs mark all"
+)
+SUBSCRIPT = "[E] 2: [cgraph.h::assertIsValidSubscript::161] Error Code 2: Internal Error (Assertion static_cast<size_t>(c) < mSet.size() failed. )"
+SCALES = 'UNSUPPORTED_NODE: Assertion failed: scales.is_weights() && "Resize scales must be an initializer!"'
+OLD_LIMIT = "[TensorRT] ERROR: Internal error: could not find any implementation for node (Unnamed Layer* 202) [Deconvolution], try increasing the workspace size with IBuilder::setMaxWorkspaceSize()"
+NO_IMAGE = "Cuda failure: no kernel image is available for execution on the device in file plugin_factory.cpp at line 155"
+ATTENTION = "[TensorRT-LLM][ERROR] tensorrt_llm::common::TllmException: [TensorRT-LLM][ERROR] Assertion failed: d == a + length (gptAttentionCommon.cpp:320)"
+NO_DLL = "FileNotFoundError: Could not find: nvinfer.dll. Is it on your PATH?"
+NO_LOADED = "AttributeError: 'NoneType' object has no attribute 'create_execution_context'"
+PROTO = "[libprotobuf ERROR google/protobuf/text_format.cc:298] Error parsing text-format onnx2trt_onnx.ModelProto: 1:1: Invalid control characters encountered in text."
+NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to parse ONNX model from file: /home/a/folded_model.onnx"
+
 
 @pytest.mark.parametrize(
     ("lines", "told", "untold"),
     [
+        # https://github.com/DerryHub/BEVFormer_tensorrt/issues/97
+        ((NO_MMCV,), "--staticPlugins=libmmdeploy_tensorrt_ops.so", "com.microsoft"),
+        ((IN_DEEPSTREAM, NO_YOLO), "custom-lib-path=libplugin.so", "staticPlugins"),
+        # https://github.com/NVIDIA/TensorRT-LLM/issues/1584
+        ((NO_GEMM,), "TRT_LLM_LOAD_PLUGINS=1", "com.microsoft"),
+        ((NO_NMS,), "use TensorRT <11.0, whose library contains it", "libplugin"),
+        # https://github.com/dusty-nv/jetson-inference/issues/680
+        ((OLD_TAG, JETSON), "delete the .engine file in data/networks", "saveEngine"),
+        # https://github.com/NVIDIA/TensorRT/issues/532
+        ((NO_RANGE,), "config.add_optimization_profile(profile)", "LOG124"),
+        # https://github.com/pytorch/pytorch/issues/82875
+        ((WIDE,), "Pass truncate_long_and_double=True", "does not contain the reason"),
+        # https://github.com/microsoft/onnxruntime/issues/3293
+        ((NO_SHAPE,), "onnxruntime.tools.symbolic_shape_infer", "does not contain the reason"),
+        # https://github.com/IRCVLab/Depth-Anything-for-Jetson-Orin/issues/3
+        ((NO_ADDRESS,), "Call set_tensor_address", "See the call's documentation"),
+        # https://github.com/NVIDIA/TensorRT/issues/3788
+        ((SUBSCRIPT, MARKS), "Build without --trt-outputs mark all", "does not contain the reason"),
+        # https://github.com/onnx/onnx-tensorrt/issues/483
+        ((SCALES,), "Export with opset 11", "LOG124"),
+        # https://github.com/NVIDIA-AI-IOT/torch2trt/issues/36
+        ((OLD_LIMIT,), "Raise the workspace first", "LOG124"),
+        # https://github.com/enazoe/yolo-tensorrt/issues/4
+        ((NO_IMAGE,), "compile that program for this GPU", "LOG124"),
+        # https://github.com/triton-inference-server/tensorrtllm_backend/issues/191
+        ((ATTENTION,), "another release of TensorRT-LLM built the engine", "saveEngine"),
+        # https://github.com/Kiteretsu77/FAST_Anime_VSR/issues/3
+        ((NO_DLL,), "the DLLs in the zip of TensorRT", "LOG124"),
+        # https://github.com/alxmamaev/jetson_yolov5_tensorrt/issues/3
+        ((NO_LOADED,), "got no engine from deserialize_cuda_engine", "The builder returned nothing"),
+        # https://github.com/onnx/onnx/issues/4392: one file, two reports
+        (
+            (PROTO, NO_MODEL),
+            "a file cannot be read: /home/a/folded_model.onnx",
+            "a file cannot be read: [libprotobuf",
+        ),
         # https://github.com/linClubs/BEVFusion-ROS-TensorRT/issues/19: a crash, and no lack of memory
         ((CRASHED,), "gdb's backtrace", "host memory"),
         (("Killed",), "host memory", "gdb"),

@@ -24,8 +24,9 @@ _PRECISIONS = {"FP32", "FP16", "INT8", "BF16", "FP8", "INT4", "FP4", "TF32"}
 _LONGEST_COMMAND = 20_000
 """Maximum length of a parsed command, in characters."""
 _TOOLS = (
-    "ultralytics", "deepstream", "triton", "torch-tensorrt", "onnxruntime", "tensorrt-llm", "tensorflow",
-    "vs-mlrt", "polygraphy", "python", "logger",
+    "ultralytics", "comfyui", "deepstream", "tensorrt-llm", "isaac-ros", "autoware", "triton",
+    "torch-tensorrt", "onnxruntime", "tensorflow", "frigate", "jetson-inference", "tao", "mmdeploy", "vs-mlrt", "polygraphy",
+    "python", "logger",
 )  # fmt: skip
 """Programs by their loggers, the outermost first."""
 _BUILDER_FLAGS = re.compile(r"^\s*Flags\s+\| \[([^\]]*)\]", re.MULTILINE)

@@ -16,7 +16,7 @@ class FrontEnd:
     Attributes:
         name: the name that log readers use, such as ``trtexec``.
         verbose: how to print TensorRT's verbose messages.
-        plugin: how to load a plugin library.
+        plugin: how to load a plugin library, called libplugin.so.
         memory: the setting that limits the builder's workspace.
         build: the command that rebuilds an engine.
         marks: texts that identify the program in lines without its prefix.
@@ -33,7 +33,8 @@ class FrontEnd:
 UNKNOWN = FrontEnd(
     "",
     "the logger at its verbose level (trtexec --verbose, trt.Logger.VERBOSE in Python)",
-    "trtexec --staticPlugins; in a program, load it before parsing the network or loading the engine",
+    "trtexec --staticPlugins=libplugin.so; in a program, ctypes.CDLL('libplugin.so') or dlopen before it"
+    " parses the network or loads the engine",
     "--memPoolSize=workspace:MIB (config.set_memory_pool_limit)",
     "trtexec --onnx=model.onnx --saveEngine=model.engine, or the program that wrote it",
     (),

@@ -23,6 +23,12 @@ _PLUGIN, _LIBRARY, _PLUGIN_LINES = "plugin_not_found", "plugin_library", 5
 _OF_PLUGIN = ("annot deserialize plugin", "IPluginCreator not found")
 _QUOTED, _PARSER = "shape_mismatch", "parser_error"
 """The pattern of errors that the parser quotes, and that of the parser."""
+_FILE = "model_unreadable"
+_OF_FILES = (_FILE, _LIBRARY, "provider_library")
+"""The patterns of errors about a file; programs report one missing or damaged file in several lines."""
+_FILE_LINES = 12
+_PLACES = ("code", "damaged", "op", "file_line")
+"""Groups of these patterns that do not name a file."""
 _LEAST = 20
 """Least length of a sentence for the comparison."""
 
@@ -33,7 +39,7 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
     Args:
         records: the records of a log, in the order of their lines.
     """
-    found = dict(_quoted(records))
+    found = {**_of_one_file(records), **dict(_quoted(records))}
     cause: Record | None = None
     part = ""
     last: dict[str, Record] = {}
@@ -67,6 +73,55 @@ def _repeats_plugin(record: Record, plugin: Record) -> bool:
     if record.pattern != _LIBRARY or record.line - plugin.line > _PLUGIN_LINES:
         return False
     return any(words in record.message for words in _OF_PLUGIN)
+
+
+def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
+    """Return the leading record of each error about the same file, for consecutive errors about files."""
+    found: dict[int, Record] = {}
+    for group in _groups([record for record in records if record.pattern in _OF_FILES]):
+        named = {record.line: _file_of(record) for record in group if _file_of(record)}
+        for record in group:
+            same = [
+                other
+                for other in group
+                if other is not record and id(other) not in found and _is_one(record, other, named)
+            ]
+            leaders = [other for other in same if other.line in named and other.pattern != _FILE] or [
+                other for other in same if other.line in named
+            ]
+            if leaders or (same and record.line not in named and same[0].line < record.line):
+                found[id(record)] = (leaders or same)[0]
+    return found
+
+
+def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
+    """Yield runs of records with few lines between them."""
+    group: list[Record] = []
+    for record in records:
+        if group and record.line - group[-1].line > _FILE_LINES:
+            yield group
+            group = []
+        group.append(record)
+    if group:
+        yield group
+
+
+def _is_one(record: Record, other: Record, named: Mapping[int, str]) -> bool:
+    """Return whether two errors about files are of one file; the one that is no library follows."""
+    if record.line == other.line:
+        return record.pattern == _FILE and other.pattern != _FILE
+    if record.pattern != other.pattern:
+        return False
+    own, its = named.get(record.line), named.get(other.line)
+    if own and its:
+        return own == its and other.line < record.line
+    return not own
+
+
+def _file_of(record: Record) -> str:
+    """Return the name of the file in an error, without its folder."""
+    names = (text for key, text in record.groups.items() if text and key not in _PLACES)
+    return next((name.replace("\\", "/").rpartition("/")[2] for name in names), "")
 
 
 def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:

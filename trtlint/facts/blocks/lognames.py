@@ -11,6 +11,7 @@ from trtlint.buildfiles.records import Log, Record
 
 _LAYERS = ("node", "layer")
 """Groups with names that the optimiser joins, for patterns that do not specify their own."""
+_NO_PLUGIN = "plugin_not_found"
 _ISLAND = re.compile(r"\{ForeignNode\[.*\]\}")
 _CODE = re.compile(
     r"(?:(?:Error\[\d+\]|\d{1,2}): )?(?:\[[^\]\s]{1,200}::\d+\] )?"
@@ -52,6 +53,14 @@ def island_of(record: Record) -> str | None:
         return None
     found = _ISLAND.search(record.groups.get("node") or record.context or "")
     return found[0] if found else None
+
+
+def missing_plugin(record: Record, op: str | None) -> str:
+    """Return the name of the plugin that the library did not find; empty if the message is not about one."""
+    if record.pattern != _NO_PLUGIN:
+        return ""
+    groups = record.groups
+    return groups.get("plugin") or groups.get("operator") or groups.get("missing") or op or ""
 
 
 def op_of(record: Record, log: Log) -> str | None:

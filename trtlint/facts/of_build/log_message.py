@@ -18,6 +18,7 @@ from trtlint.facts.blocks.lognames import (
     cause_of,
     error_code,
     island_of,
+    missing_plugin,
     named_in,
     op_of,
     output_of,
@@ -26,6 +27,8 @@ from trtlint.facts.blocks.lognames import (
 )
 from trtlint.facts.blocks.profiles import dynamic_inputs, in_brackets, likely_shapes
 from trtlint.facts.refusal import Refusal
+from trtlint.knowledge.frontends import front_end
+from trtlint.knowledge.plugin_libraries import libraries_of, loading
 from trtlint.language.fieldtypes import OneOf
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
@@ -103,6 +106,9 @@ class LogMessage(Fact):
         echo: whether it repeats a failure whose reason is in a message shortly above.
         echoes: file, line and text of the messages that repeat this one.
         part: the model or the part of it that these messages name, as the framework calls it.
+        libraries: the known libraries with the plugin that the message misses, with their projects.
+        library_get: how to get the library, if there is exactly one.
+        loading: how the program behind the log loads that library, or any library if it is unknown.
     """
 
     kind: ClassVar[str] = "log_message"
@@ -141,6 +147,9 @@ class LogMessage(Fact):
     echo: bool
     echoes: tuple[str, ...]
     part: str
+    libraries: tuple[str, ...]
+    library_get: str
+    loading: str
 
     @property
     def place(self) -> str:
@@ -190,12 +199,14 @@ def find(facts: Facts) -> Iterator[LogMessage]:
     repeating: dict[int, list[str]] = defaultdict(list)
     parts: dict[int, str] = {}
     for record in kept:
-        if id(record) in repeated:
+        if id(record) in repeated and record.line != repeated[id(record)].line:
             words = f"{facts.record.log_name}:{record.line}: {reason(record.message)[:_SHORT]}"
             repeating[id(repeated[id(record)])].append(words)
             parts.setdefault(id(repeated[id(record)]), part_of(record))
+    program = front_end(facts.record.settings.tool)
     for record in kept:
         own, named = named_in(record, log)
+        found = libraries_of(missing_plugin(record, op_of(record, log)))
         if not own and record.pattern in _IN_FP16 and facts.record.settings.strongly_typed:
             named = tuple(name for name in named if not _is_fp32(facts.names.find(name)))
         nodes = _nodes(record, named, facts, log, members)
@@ -226,8 +237,8 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             reason=reason(record.message)[:_LONG],
             cause=None if cause is None else said(cause)[:_SHORT],
             cause_at=None if cause is None else f"{facts.record.log_name}:{cause.line}",
-            stops=record is diagnosis.line,
-            leads=record is diagnosis.cause,
+            stops=record is repeated.get(id(diagnosis.line), diagnosis.line),
+            leads=record is repeated.get(id(diagnosis.cause), diagnosis.cause),
             alone=meanings[record.line] == 1,
             first=record.pattern not in seen,
             count=log.counts.get(record.pattern, 1),
@@ -236,6 +247,9 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             echo=id(record) in repeated,
             echoes=tuple(repeating.get(id(record), ())),
             part=parts.get(id(record), ""),
+            libraries=tuple(f"{library.file} of {library.project}" for library in found),
+            library_get=found[0].get if len(found) == 1 else "",
+            loading=loading(found, program),
         )
         seen.add(record.pattern)
 

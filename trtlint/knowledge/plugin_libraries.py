@@ -1,0 +1,73 @@
+"""Libraries that contain plugins: the file plugin_libraries.yaml, and the library of TensorRT itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from trtlint.knowledge import data
+from trtlint.knowledge.frontends import FrontEnd
+from trtlint.lean import dataclass
+
+_FILE = "libplugin.so"
+"""Stands for the library in the texts of frontends.yaml."""
+_NVIDIA = "libnvinfer_plugin"
+_INIT = (
+    'trt.init_libnvinfer_plugins(logger, "") in Python or initLibNvInferPlugins(&logger, "") in C++, before'
+    " the network or the engine (trtexec, Polygraphy and ONNX Runtime do so themselves)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginLibrary:
+    """One library with plugins.
+
+    Attributes:
+        file: the file name; without version and ending for TensorRT's own library.
+        project: the publisher.
+        get: how to get the file.
+        load: how a program loads it, if the option of the front end is not enough; else empty.
+    """
+
+    file: str
+    project: str
+    get: str
+    load: str
+
+
+def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
+    """Return the libraries that register a plugin of this name, as TensorRT prints it; none if unknown."""
+    for namespace, library in _by_namespace().items():
+        if plugin.endswith(namespace):
+            return (library,)
+    if plugin in data("operators")["plugins"]:
+        releases = data("operators")["plugins"][plugin]
+        get = "" if releases == "*" else f"use TensorRT {releases}, whose library contains it"
+        return (PluginLibrary(_NVIDIA, "TensorRT", get, _INIT),)
+    return _by_plugin().get(plugin, ())
+
+
+def loading(libraries: Sequence[PluginLibrary], program: FrontEnd) -> str:
+    """Return how to load these libraries in a program; the general way if there are several or none."""
+    if len(libraries) != 1:
+        return program.plugin
+    (library,) = libraries
+    return library.load or program.plugin.replace(_FILE, library.file)
+
+
+@cache
+def _by_plugin() -> Mapping[str, tuple[PluginLibrary, ...]]:
+    found: dict[str, tuple[PluginLibrary, ...]] = {}
+    for row in data("plugin_libraries"):
+        for name in row["plugins"]:
+            found[name] = (*found.get(name, ()), _library(row))
+    return found
+
+
+@cache
+def _by_namespace() -> Mapping[str, PluginLibrary]:
+    return {row["namespace"]: _library(row) for row in data("plugin_libraries") if "namespace" in row}
+
+
+def _library(row: Mapping[str, str]) -> PluginLibrary:
+    return PluginLibrary(row["library"], row["project"], row["get"], row.get("load", ""))
