@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.inprocess import printed
@@ -48,3 +49,17 @@ def test_a_file_with_the_name_of_an_alias_is_a_file(tmp_path: Path) -> None:
 
 def test_explain_explains_a_rule(tmp_path: Path) -> None:
     assert "ACC102" in printed(tmp_path, "explain", "ACC102").out
+
+
+@pytest.mark.parametrize("name", ["inputs", "load_inputs", "data_loader_script"])
+def test_inputs_are_the_same_options_in_every_command(name: str) -> None:
+    found = [
+        param
+        for command in ("measure", "convert", "fix")
+        for param in cli.commands[command].params
+        if isinstance(param, click.Option) and param.name == name
+    ]
+    assert len(found) == 3
+    assert len({(param.metavar, param.multiple) for param in found}) == 1
+    uses = {(param.help or "").partition(" ")[2] for param in found}
+    assert len(uses) == 1

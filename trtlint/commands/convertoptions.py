@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from trtlint.commands.arguments import BUILD, bundle, target, target_options
-from trtlint.commands.dryoptions import memory_size
-from trtlint.policy.options import MOST_SECONDS
+from trtlint.commands.inputoptions import input_options, limit_options
 
 _options = bundle(
     click.option(
@@ -20,23 +19,7 @@ _options = bundle(
         metavar="FILE",
         help="Write the converted model here (default: MODEL.fp16.onnx or MODEL.bf16.onnx).",
     ),
-    click.option(
-        "--inputs",
-        multiple=True,
-        metavar="FILE.npz",
-        help="Measure on this batch of real inputs; repeatable.",
-    ),
-    click.option(
-        "--load-inputs",
-        multiple=True,
-        metavar="FILE.json",
-        help="Measure on inputs that Polygraphy saved; repeatable.",
-    ),
-    click.option(
-        "--data-loader-script",
-        metavar="FILE.py[:FUNCTION]",
-        help="Run this Python code, which yields inputs like a Polygraphy data loader.",
-    ),
+    input_options("Measure"),
     click.option(
         "--keep",
         multiple=True,
@@ -76,18 +59,7 @@ _options = bundle(
         help="Format of the report on standard output (default: text).",
     ),
     click.option("--html", metavar="FILE", help="Also write the report as an HTML page."),
-    click.option(
-        "--seconds",
-        type=click.FloatRange(min=0, min_open=True, max=MOST_SECONDS),
-        metavar="N",
-        help="Time limit of each run in seconds (default: 600 plus 0.25 for each MB of the model).",
-    ),
-    click.option(
-        "--memory",
-        callback=memory_size,
-        metavar="SIZE",
-        help="Memory limit, such as 32G (default: 8G plus 8 times the model, at most 3/4 of the machine).",
-    ),
+    limit_options,
     BUILD,
     click.option(
         "--network-script",

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from trtlint.commands.arguments import bundle
+from trtlint.commands.inputoptions import input_options
 
 fix_options = bundle(
     click.option("--diff", is_flag=True, help="Show the changes as a diff of the ONNX text format."),
@@ -21,18 +22,7 @@ fix_options = bundle(
         is_flag=True,
         help="Build both models with TensorRT-RTX and compare their networks with ONNX; no GPU needed.",
     ),
-    click.option("--inputs", multiple=True, metavar="FILE.npz", help="Inputs for --verify; repeatable."),
-    click.option(
-        "--load-inputs",
-        multiple=True,
-        metavar="FILE",
-        help="Inputs for --verify, saved by Polygraphy; repeatable.",
-    ),
-    click.option(
-        "--data-loader-script",
-        metavar="FILE[:NAME]",
-        help="Run this Python code, which yields inputs like a Polygraphy data loader.",
-    ),
+    input_options("Verify"),
     click.option(
         "--ranges",
         multiple=True,

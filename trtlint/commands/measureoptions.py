@@ -5,27 +5,11 @@ from __future__ import annotations
 import click
 
 from trtlint.commands.arguments import bundle
-from trtlint.commands.dryoptions import memory_size, release
-from trtlint.policy.options import MOST_SECONDS
+from trtlint.commands.dryoptions import release
+from trtlint.commands.inputoptions import input_options, limit_options
 
 measure_options = bundle(
-    click.option(
-        "--inputs",
-        multiple=True,
-        metavar="FILE.npz",
-        help="Measure on this batch of real inputs; repeatable.",
-    ),
-    click.option(
-        "--load-inputs",
-        multiple=True,
-        metavar="FILE.json",
-        help="Measure on inputs that Polygraphy saved; repeatable.",
-    ),
-    click.option(
-        "--data-loader-script",
-        metavar="FILE.py[:FUNCTION]",
-        help="Run this Python code, which yields inputs like a Polygraphy data loader.",
-    ),
+    input_options("Measure"),
     click.option(
         "--type",
         type=click.Choice(["fp16", "bf16", "tf32", "all"]),
@@ -61,16 +45,5 @@ measure_options = bundle(
         show_default=True,
         help="Largest error of an output that passes, relative to its largest magnitude.",
     ),
-    click.option(
-        "--seconds",
-        type=click.FloatRange(min=0, min_open=True, max=MOST_SECONDS),
-        metavar="N",
-        help="Time limit in seconds (default: 600 plus 0.25 for each MB of the model).",
-    ),
-    click.option(
-        "--memory",
-        callback=memory_size,
-        metavar="SIZE",
-        help="Memory limit, such as 32G (default: 8G plus 8 times the model, at most 3/4 of the machine).",
-    ),
+    limit_options,
 )

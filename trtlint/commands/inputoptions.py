@@ -1,0 +1,56 @@
+"""Options for inputs of a model and for limits, which several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from trtlint.commands.arguments import bundle
+from trtlint.commands.dryoptions import memory_size
+from trtlint.policy.options import MOST_SECONDS
+
+
+def input_options(verb: str) -> Callable[[Any], Any]:
+    """Return the options for inputs of a model.
+
+    Args:
+        verb: the use of the inputs, as the first word of the help.
+    """
+    return bundle(
+        click.option(
+            "--inputs",
+            multiple=True,
+            metavar="FILE.npz",
+            help=f"{verb} on this batch of real inputs; repeatable.",
+        ),
+        click.option(
+            "--load-inputs",
+            multiple=True,
+            metavar="FILE.json",
+            help=f"{verb} on inputs that Polygraphy saved; repeatable.",
+        ),
+        click.option(
+            "--data-loader-script",
+            metavar="FILE.py[:FUNCTION]",
+            help="Run this Python code, which yields inputs like a Polygraphy data loader.",
+        ),
+    )
+
+
+limit_options = bundle(
+    click.option(
+        "--seconds",
+        type=click.FloatRange(min=0, min_open=True, max=MOST_SECONDS),
+        metavar="N",
+        help="Time limit of each run in seconds (default: 600 plus 0.25 for each MB of the model).",
+    ),
+    click.option(
+        "--memory",
+        callback=memory_size,
+        metavar="SIZE",
+        help="Memory limit, such as 32G (default: 8G plus 8 times the model, at most 3/4 of the machine).",
+    ),
+)
+"""Options that limit the runs of a model."""
