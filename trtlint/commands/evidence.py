@@ -16,7 +16,7 @@ import click
 from trtlint.buildcommand.shapes import read_shapes
 from trtlint.buildfiles.plan import is_plan
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
-from trtlint.commands import partition
+from trtlint.commands.partition import partition_of
 from trtlint.commands.tasks import Settings
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.files.problem import Problem
@@ -277,12 +277,16 @@ class RangeReader:
                 )
 
 
-class PartitionReader(partition.PartitionReader):
+class PartitionReader:
     """Reader of the partition that a model gets from a provider of ONNX Runtime."""
+
+    def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
+        self._options = options
 
     def read(self, settings: Settings, before: Read) -> Read:
         """Return the partition of a model, if a provider is named."""
-        return Read(self.evidence(settings, before.evidence))
+        found = partition_of(self._options, settings, before.evidence)
+        return Read() if found is None else Read((found,))
 
     def close(self) -> None:
         """Check nothing: the options apply to all models."""

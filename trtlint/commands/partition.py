@@ -1,9 +1,8 @@
-"""Reader of the partition of a model by a provider of ONNX Runtime."""
+"""Partition of a model by a provider of ONNX Runtime."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 
 from trtlint.commands.tasks import Settings
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
@@ -32,17 +31,3 @@ def partition_of(
     if provider is None:
         return None
     return evidence_of(provider, command, before, rtx_path=options.dry.rtx_path)
-
-
-class PartitionReader:
-    """Reader of the partition of a model."""
-
-    def __init__(self, options: LintOptions, models: Sequence[Path], files: object) -> None:  # noqa: ARG002
-        self._options = options
-
-    def evidence(
-        self, settings: Settings, before: Iterable[Evidence | PendingEvidence]
-    ) -> tuple[Evidence | PendingEvidence, ...]:
-        """Return the partition of a model, if requested."""
-        found = partition_of(self._options, settings, before)
-        return () if found is None else (found,)
