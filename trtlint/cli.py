@@ -204,7 +204,8 @@ def upgrade(**options: Any) -> int:
 def measure(**options: Any) -> int:
     """Measure the effect of FP16 on a model: tensor ranges, output errors, and nodes to keep in FP32.
 
-    trtlint runs the model on the CPU with ONNX Runtime (pip install 'trtlint[measure]'). No GPU is needed.
+    trtlint runs the model on the CPU with ONNX Runtime; no GPU is needed. trtlint doctor shows how to install
+    ONNX Runtime.
 
     \b
     trtlint measure model.onnx --inputs batch.npz -o ranges.json

@@ -119,7 +119,10 @@ def test_what_an_earlier_run_made_is_not_fixed_again_and_another_model_is_not_re
 
 @pytest.mark.parametrize(
     ("option", "missing", "said"),
-    [("--verify", "onnxruntime", "trtlint[verify]"), ("--verify-build", "tensorrt-rtx", "trtlint[rtx]")],
+    [
+        ("--verify", "onnxruntime", 'pip install "onnxruntime>='),
+        ("--verify-build", "tensorrt-rtx", 'pip install "tensorrt-rtx-cu12-'),
+    ],
 )
 def test_a_proof_without_what_it_needs_is_refused(
     option: str,

@@ -146,7 +146,7 @@ def test_without_onnx_runtime_nothing_is_proven(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(foreignproof, "available", lambda: False)
     found = prove_foreign([(REGION, [feeds(3)])] * 2)
     assert [each.equal for each in found] == [None, None]
-    assert found[0].words == f"not proven on its own: {comparison.MISSING}"
+    assert found[0].words == f"not proven on its own: {comparison.missing()}"
 
 
 PACKED = """(float[2,5,3,%d,4] x, float[2,5,12] q) => (float[2,5,12] y)

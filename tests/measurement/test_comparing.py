@@ -171,4 +171,4 @@ def test_when_time_is_up_nothing_more_is_compared(monkeypatch: pytest.MonkeyPatc
 
 def test_without_onnx_runtime_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "available", lambda: False)
-    assert list(compare_all([PAIR] * 2)) == [Comparison(None, comparison.MISSING)] * 2
+    assert list(compare_all([PAIR] * 2)) == [Comparison(None, comparison.missing())] * 2

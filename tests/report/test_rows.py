@@ -79,7 +79,7 @@ def test_parquet_needs_a_file_and_its_package(
     assert "parquet is binary; write it to a file: parquet:FILE" in capsys.readouterr().err
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert work.run("models", *HOUSE, "--output", "parquet:x") == 2
-    assert "pip install 'trtlint[parquet]'" in capsys.readouterr().err
+    assert 'pip install "pyarrow>=15"' in capsys.readouterr().err
 
 
 def test_a_trend(work: Workspace, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from trtlint import __version__
+from trtlint.knowledge.extras import how_to_install
 from trtlint.lean import dataclass
 
 _SECONDS = 10.0
@@ -50,26 +51,26 @@ def checks() -> Iterator[Check]:
         "ONNX Runtime",
         _version("onnxruntime", "onnxruntime-gpu"),
         "trtlint measure, trtlint fix --verify",
-        "pip install 'onnxruntime>=1.23'",
+        how_to_install("measure"),
     )
     yield Check(
         "TensorRT-RTX",
         _version(*_RTX),
         "--dry-build, --dry-parse, --compare",
-        "pip install tensorrt-rtx-cu12-libs tensorrt-rtx-cu12-bindings (Linux and Windows on x86-64)",
+        how_to_install("rtx"),
     )
     yield Check(
         "TensorRT", _version("tensorrt", "tensorrt-cu12", "tensorrt-cu13"), "builds; not needed by trtlint"
     )
     yield Check("GPU", _gpu(), "builds; not needed by trtlint", without="none found")
-    yield Check("pyarrow", _version("pyarrow"), "--format parquet", "pip install 'pyarrow>=15'")
+    yield Check("pyarrow", _version("pyarrow"), "--format parquet", how_to_install("parquet"))
     yield Check(
         "fsspec",
         _version("fsspec"),
         "models at https://, s3:// and hf://",
-        "pip install 'fsspec>=2024.6' aiohttp",
+        how_to_install("remote"),
     )
-    yield Check("distributed", _version("distributed"), "--executor dask://", "pip install distributed")
+    yield Check("distributed", _version("distributed"), "--executor dask://", how_to_install("dask"))
     yield Check("cache", _cache())
 
 

@@ -52,8 +52,8 @@ dry_options = bundle(
         "--dry-build",
         metavar="[=VERSION]",
         callback=release,
-        help="Also run NVIDIA's parser and builder (TensorRT-RTX), without a GPU; needs pip install "
-        "'trtlint[rtx]'.",
+        help="Also run NVIDIA's parser and builder (TensorRT-RTX), without a GPU (trtlint doctor shows "
+        "how to install them).",
     ),
     click.option("--dry-parse", is_flag=True, help="Also run NVIDIA's parser only, which needs no shapes."),
     click.option(

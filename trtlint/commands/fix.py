@@ -17,7 +17,7 @@ from trtlint.commands.inputs import require_here, tasks_of
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.commands.verifying import Verifier, require_weights
-from trtlint.compare.comparison import MISSING, available
+from trtlint.compare.comparison import available, missing
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
@@ -172,7 +172,7 @@ def _require_means(options: FixOptions) -> None:
         click.UsageError: a package or an input is missing.
     """
     if options.verify and not available():
-        raise click.UsageError(f"--verify: {MISSING}")
+        raise click.UsageError(f"--verify: {missing()}")
     if options.inputs.names and not options.verify:
         raise click.UsageError(f"{options.inputs.names[0]}: inputs need --verify")
     try:

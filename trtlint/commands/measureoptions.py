@@ -30,7 +30,7 @@ measure_options = bundle(
         "--dry-build",
         metavar="[=VERSION]",
         callback=release,
-        help="Simulate the layers that NVIDIA's builder fuses, without a GPU (pip install 'trtlint[rtx]').",
+        help="Simulate the layers that NVIDIA's builder fuses, without a GPU.",
     ),
     click.option(
         "--thorough",

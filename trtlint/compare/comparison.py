@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.files.limits import FOR_THE_END, FOR_THE_WHOLE, amount, current
+from trtlint.knowledge.extras import how_to_install
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.process.spawn import Limits, ProcessResult, machine_memory, run
@@ -18,7 +19,6 @@ _MOST_MEMORY = 16 << 30
 _SECONDS = 600.0
 _PATIENCE = 4
 """Ratio of the wall-clock limit to the CPU limit of a comparison, for busy machines."""
-MISSING = "onnxruntime is needed: pip install 'trtlint[verify]'"
 
 Times = tuple[tuple[float, ...], tuple[float, ...]]
 """Seconds of each run of a model and of its rewritten form."""
@@ -65,6 +65,11 @@ class Comparison:
 def available() -> bool:
     """Return whether the packages for a comparison are installed."""
     return importlib.util.find_spec("onnxruntime") is not None
+
+
+def missing() -> str:
+    """Return the message for a missing package, with the command that installs it."""
+    return f"onnxruntime is needed: {how_to_install('verify')}"
 
 
 def usual_limits(*, part: bool = False) -> Limits:
@@ -135,7 +140,7 @@ def compare_all(
         timed: as for :func:`compare`.
     """
     if not available():
-        yield from [Comparison(None, MISSING)] * len(pairs)
+        yield from [Comparison(None, missing())] * len(pairs)
         return
     allowed = limits or usual_limits()
     settings = {"ignore_nan": ignore_nan, "keep_a_key": keep_a_key, "timed": timed, "memory": allowed.memory}

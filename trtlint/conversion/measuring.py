@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from trtlint.conversion.result import ConversionError, Magnitude, Proof
 from trtlint.conversion.weight import flops
+from trtlint.knowledge.extras import how_to_install
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import InputsError
-from trtlint.measurement.measure import INSTALL, usual_limits
+from trtlint.measurement.measure import usual_limits
 from trtlint.process.spawn import Limits, run
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def search_in_process(
 def rehearse(request: Request, converted: Path, listen: Callable[[str], None], attempt: int = 0) -> Proof:
     """Compare a converted file in its own types with the source in FP32, on inputs that were held back."""
     if find_spec("onnxruntime") is None:
-        return Proof("rehearsal", "unproven", f"ONNX Runtime is not installed: {INSTALL}")
+        return Proof("rehearsal", "unproven", f"ONNX Runtime is not installed: {how_to_install('measure')}")
     listen("rehearsal")
     try:
         found = _ask(request, {"task": "prove", "attempt": attempt, "converted": str(converted)}, listen)
@@ -111,7 +112,9 @@ def rehearse(request: Request, converted: Path, listen: Callable[[str], None], a
 
 def _ask(request: Request, document: Mapping[str, Any], listen: Callable[[str], None]) -> Any:
     if find_spec("onnxruntime") is None:
-        raise MissingRuntimeError(f"measuring needs ONNX Runtime: {INSTALL}; or use --no-measure")
+        raise MissingRuntimeError(
+            f"measuring needs ONNX Runtime: {how_to_install('measure')}; or use --no-measure"
+        )
 
     def hear(answer: Any) -> None:
         if "doing" in answer:

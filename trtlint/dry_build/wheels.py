@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from trtlint.dry_build.errors import WheelError
+from trtlint.knowledge.extras import how_to_install
 from trtlint.knowledge.releases import releases
 from trtlint.lean import dataclass
 
@@ -64,7 +65,7 @@ def _installed(name: str, folder: Path | None) -> metadata.Distribution | None:
 
 def _command(version: str | None, folder: Path | None) -> str:
     if version is None and folder is None:
-        return "pip install 'trtlint[rtx]' (Linux and Windows on x86-64)"
+        return how_to_install("rtx")
     wanted = _pinned(version)
     target = folder or "DIR"
     option = "" if folder is not None else f", then --rtx-path {target}"

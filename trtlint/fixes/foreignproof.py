@@ -16,7 +16,7 @@ import onnx
 from onnx import helper
 
 from trtlint.compare.alike import IR_VERSION
-from trtlint.compare.comparison import MISSING, Comparison, Pair, available, compare_all, usual_limits
+from trtlint.compare.comparison import Comparison, Pair, available, compare_all, missing, usual_limits
 from trtlint.fixes.boundary import Feeds
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.region import Region, RegionError
@@ -59,7 +59,7 @@ def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof
         cases: the regions, each with its inputs grouped by choice of sizes.
     """
     if not available():
-        return [_unproven(MISSING)] * len(cases)
+        return [_unproven(missing())] * len(cases)
     found = [_unproven("cannot generate inputs")] * len(cases)
     choices = [_Choices(feeds) for _, feeds in cases]
     waiting = list(range(len(cases)))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trtlint.errors import ExperimentError
+from trtlint.knowledge.extras import how_to_install
 from trtlint.lean import dataclass
 from trtlint.measurement.fusion import FusedLayers
 from trtlint.measurement.inputs import Inputs, InputsError
@@ -20,7 +21,6 @@ from trtlint.process.spawn import Limits, machine_memory, run
 if TYPE_CHECKING:
     from trtlint.model.load import Model
 
-INSTALL = "pip install 'trtlint[measure]'"
 ALL = "all"
 """The type that stands for each type: the file's own or FP16 is measured, the others are rehearsed."""
 _WORK = "trtlint.measurement.measuring"
@@ -136,7 +136,7 @@ def measure(
         MeasureError: the model cannot be measured.
     """
     if find_spec("onnxruntime") is None:
-        raise MissingRuntimeError(f"measuring needs ONNX Runtime: {INSTALL}")
+        raise MissingRuntimeError(f"measuring needs ONNX Runtime: {how_to_install('measure')}")
 
     def hear(answer: Any) -> None:
         if listen is not None and "doing" in answer:

@@ -13,11 +13,11 @@ from typing import Any
 from trtlint.dry_build.agreement import PROBE, Agreement
 from trtlint.dry_build.wheels import Wheels
 from trtlint.files.regular import open_regular
+from trtlint.knowledge.extras import how_to_install
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.process.spawn import Limits, ProcessResult, run
 
-INSTALL = "pip install 'trtlint[verify]'"
 _WORK = "trtlint.network.child"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
 """No GPU is used, so that the parser says the same on every machine."""
@@ -91,7 +91,9 @@ def compare_network(
         InputsError: the user's inputs do not fit the model.
     """
     if find_spec("onnxruntime") is None:
-        return Agreement(wheels.version, reason=f"a comparison needs ONNX Runtime: {INSTALL}")
+        return Agreement(
+            wheels.version, reason=f"a comparison needs ONNX Runtime: {how_to_install('verify')}"
+        )
     inputs = Inputs(request.inputs)
     document = {
         "model": os.path.abspath(model),  # noqa: PTH100 - a link stays

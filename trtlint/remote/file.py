@@ -14,6 +14,7 @@ from typing import Any
 
 from trtlint.files.problem import UnreadableError
 from trtlint.files.telemetry import switch_off
+from trtlint.knowledge.extras import how_to_install
 from trtlint.lean import dataclass
 from trtlint.remote.addresses import PACKAGES, Address, AddressError
 
@@ -45,7 +46,7 @@ def require_packages(address: Address) -> None:
     missing = [name for name in ("fsspec", PACKAGES[address.scheme]) if find_spec(name) is None]
     if missing:
         names = " and ".join(missing)
-        raise AddressError(f"{address.name}: needs {names}; run pip install 'trtlint[remote]'")
+        raise AddressError(f"{address.name}: needs {names}; run {how_to_install('remote')}")
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from trtlint.knowledge.extras import how_to_install
 from trtlint.report.formats import FormatError, Run
 from trtlint.report.rows import NAMES, as_dict, rows
 
@@ -18,7 +19,7 @@ def require() -> None:
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
-        raise FormatError("parquet needs the package pyarrow: pip install 'trtlint[parquet]'")
+        raise FormatError(f"parquet needs the package pyarrow: {how_to_install('parquet')}")
 
 
 def content(run: Run) -> bytes:

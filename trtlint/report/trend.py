@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from trtlint.engine.finding import SEVERITIES
 from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import open_regular
+from trtlint.knowledge.extras import how_to_install
 from trtlint.lean import dataclass
 from trtlint.process.spawn import Limits, run
 from trtlint.report.counts import plural
@@ -223,7 +224,7 @@ def _fields(line: bytes, number: int) -> dict[str, Any]:
 def _write_lines(path: Path, lines: Path) -> None:
     """Convert Parquet to JSON Lines in a limited process: a few bytes can decode to gigabytes."""
     if find_spec("pyarrow") is None:
-        raise RowsError("Parquet needs the package pyarrow: pip install 'trtlint[parquet]'")
+        raise RowsError(f"Parquet needs the package pyarrow: {how_to_install('parquet')}")
     request = {
         "path": str(path.absolute()),
         "lines": str(lines),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from trtlint import __version__
 from trtlint.errors import SettingError
+from trtlint.knowledge.extras import how_to_install
 from trtlint.lean import dataclass
 from trtlint.runs.start import begin
 
@@ -129,7 +130,7 @@ def dask(address: str) -> Pools:
         Client: Any = import_module("distributed").Client  # noqa: N806
     except ImportError:
         raise ExecutorError(
-            f"{SCHEME} requires the package distributed; run pip install 'trtlint[dask]'"
+            f"{SCHEME} requires the package distributed; run {how_to_install('dask')}"
         ) from None
 
     @contextmanager

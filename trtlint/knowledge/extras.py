@@ -1,0 +1,52 @@
+"""Commands that install the packages of an extra.
+
+The package is on no index, so messages cannot name it with an extra. They name the packages of the extra,
+which works for every installation: from a checkout, from a Git URL, or from a wheel.
+https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_MARKERS = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
+_PLATFORMS = {"rtx": "Linux and Windows on x86-64"}
+"""Extras whose packages exist for some platforms only."""
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs an extra, and its platforms if it needs some.
+
+    >>> how_to_install("parquet")
+    'pip install "pyarrow>=15"'
+    """
+    packages = packages_of(extra)
+    if packages:
+        command = "pip install " + " ".join(map(_quoted, packages))
+    else:  # run from a checkout that is not installed
+        command = f'pip install ".[{extra}]" in the checkout of trtlint'
+    return command + (f" ({_PLATFORMS[extra]})" if extra in _PLATFORMS else "")
+
+
+def packages_of(extra: str, requirements: Iterable[str] | None = None) -> list[str]:
+    """Return the requirements of an extra without their conditions.
+
+    Args:
+        extra: the extra.
+        requirements: the requirements of the package, by default of the installed one.
+    """
+    if requirements is None:
+        from importlib import metadata
+
+        try:
+            requirements = metadata.requires("trtlint") or ()
+        except metadata.PackageNotFoundError:
+            requirements = ()
+    split = (text.partition(";") for text in requirements)
+    return [text.strip() for text, _, condition in split if extra in _MARKERS.findall(condition)]
+
+
+def _quoted(requirement: str) -> str:
+    """Quote a requirement for shells; Windows has double quotes only."""
+    return f'"{requirement}"' if re.search(r"[^\w.-]", requirement) else requirement
