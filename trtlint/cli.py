@@ -30,12 +30,13 @@ from trtlint.commands.fixoptions import fix_options, given
 from trtlint.commands.group import Main
 from trtlint.commands.lintoptions import lint_options
 from trtlint.commands.measureoptions import measure_options
+from trtlint.commands.reportoptions import report_options, result_option, take_outputs
 from trtlint.commands.starting import doctor, init
 from trtlint.commands.torchoptions import take_torch_options
 from trtlint.policy.options import LintOptions
+from trtlint.report.formats import SYNONYMS
 
 _HELP = {"help_option_names": ["-h", "--help"]}
-_FORMAT = "Format of the report on standard output (default: text)."
 
 
 @click.group(cls=Main, context_settings=_HELP, no_args_is_help=True)
@@ -73,6 +74,7 @@ def lint(**options: Any) -> int:
     if not options["paths"] and not left and torch.build is None:
         raise click.UsageError("no path given: trtlint PATH... (see trtlint --help)")
     dry, format_ = take_dry_options(options), options.pop("format_")
+    format_ = SYNONYMS["text"] if format_ == "text" else format_
     ep = take_ep_options(options)
     return run_lint(
         LintOptions(left=left, target=target, dry=dry, torch=torch, ep=ep, format=format_, **options)
@@ -81,16 +83,13 @@ def lint(**options: Any) -> int:
 
 @cli.command(context_settings=_HELP, short_help="Apply automatic fixes to models.")
 @click.argument("paths", nargs=-1, required=True, metavar="MODEL...")
-@click.option(
-    "-o", "--output", metavar="FILE", help="Write the fixed model here (default: MODEL.fixed.onnx)."
-)
+@report_options("Write the fixed model here (default: MODEL.fixed.onnx).")
 @target
 @RULES
 @click.option("--select", multiple=True, metavar="RULE,...", help=f"Fix only these rules: {SELECTORS}")
 @click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Skip these rules: {SELECTORS}")
 @PREVIEW
 @fix_options
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
@@ -119,11 +118,11 @@ def fix(**options: Any) -> int:
     from trtlint.commands.fix import run_fix
     from trtlint.commands.fixrequest import FixOptions
 
+    outputs = take_outputs(options)
     own = given(options)
-    as_json = options.pop("format_") == "json"
     ep = take_ep_options(options)
     lint = LintOptions(target=target_options(options), left=build_files(options), ep=ep, **options)
-    return run_fix(FixOptions(lint, as_json=as_json, **own))
+    return run_fix(FixOptions(lint, outputs=outputs, **own))
 
 
 @cli.command(context_settings=_HELP, short_help="Report what an upgrade of TensorRT changes for models.")
@@ -142,20 +141,7 @@ def fix(**options: Any) -> int:
 @click.option("--select", multiple=True, metavar="RULE,...", help=f"Run only these rules: {SELECTORS}")
 @click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Skip these rules: {SELECTORS}")
 @PREVIEW
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "markdown", "html"]),
-    default="text",
-    help=_FORMAT,
-)
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT:FILE",
-    help="Also write the report to a file; repeatable.",
-)
+@report_options()
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
@@ -185,10 +171,9 @@ def upgrade(**options: Any) -> int:
     from trtlint.commands.upgrade import UpgradeOptions, run_upgrade
 
     target = target_options({"trt": (), "rtx": (), **options})
+    options["outputs"] = take_outputs(options)
     kept = set(UpgradeOptions.__dataclass_fields__) & set(options)
-    return run_upgrade(
-        UpgradeOptions(target=target, format=options["format_"], **{key: options[key] for key in kept})
-    )
+    return run_upgrade(UpgradeOptions(target=target, **{key: options[key] for key in kept}))
 
 
 @cli.command(
@@ -197,10 +182,7 @@ def upgrade(**options: Any) -> int:
 @click.argument("model", metavar="MODEL")
 @measure_options
 @target
-@click.option("-o", "--output", metavar="FILE", help="Also write the measurement to this file, as JSON.")
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "json", "html"]), default="text", help=_FORMAT
-)
+@report_options("Also write the measurement to this file, as JSON.")
 def measure(**options: Any) -> int:
     """Measure the effect of FP16 on a model: tensor ranges, output errors, and nodes to keep in FP32.
 
@@ -215,9 +197,8 @@ def measure(**options: Any) -> int:
     """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.measure import MeasureOptions, run_measure
 
-    return run_measure(
-        MeasureOptions(target=target_options(options), format=options.pop("format_"), **options)
-    )
+    outputs = take_outputs(options)
+    return run_measure(MeasureOptions(target=target_options(options), outputs=outputs, **options))
 
 
 cli.add_command(convert_command)
@@ -230,7 +211,7 @@ cli.add_command(convert_command)
 @click.option(
     "--kind", "kinds", multiple=True, metavar="KIND", help="Show only facts of this kind; repeatable."
 )
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help=_FORMAT)
+@report_options()
 def facts(**options: Any) -> int:
     """Show the facts that rules match: from an ONNX file and the files of its build.
 
@@ -241,16 +222,16 @@ def facts(**options: Any) -> int:
     given, paths = build_files(options), options["paths"]
     if not paths and not given:
         raise click.UsageError("no path given: trtlint facts PATH... (see trtlint facts --help)")
-    as_json = options["format_"] == "json"
-    return run_facts(paths, options["kinds"], given, as_json=as_json, command=options["build"])
+    outputs = take_outputs(options)
+    return run_facts(paths, options["kinds"], given, outputs=outputs, command=options["build"])
 
 
 @cli.command(context_settings=_HELP, short_help="List the rules.")
 @click.argument("selectors", nargs=-1, metavar="[RULE,...]...")
 @RULES
 @click.option("--statistics", is_flag=True, help="Count the rules by group, evidence and other properties.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help=_FORMAT)
-def rules(selectors: tuple[str, ...], rules: tuple[str, ...], *, statistics: bool, format_: str) -> int:
+@report_options()
+def rules(selectors: tuple[str, ...], rules: tuple[str, ...], *, statistics: bool, **options: Any) -> int:
     """List the rules with their severity, versions and sources.
 
     Without arguments, list all rules, including preview rules. Select rules by id, id prefix, name or
@@ -258,7 +239,7 @@ def rules(selectors: tuple[str, ...], rules: tuple[str, ...], *, statistics: boo
     """
     from trtlint.commands.rules import run_rules
 
-    return run_rules(selectors, rules, statistics=statistics, as_json=format_ == "json")
+    return run_rules(selectors, rules, statistics=statistics, outputs=take_outputs(options))
 
 
 @cli.command(context_settings=_HELP, short_help="Explain a rule.")
@@ -278,7 +259,7 @@ def rule(key: str, rules: tuple[str, ...]) -> int:
 @click.option("--module", metavar="GLOB", help="Accept only in these modules, such as 'blocks.*.attn'.")
 @click.option("--reason", required=True, metavar="TEXT", help="Reason for accepting the finding.")
 @click.option("--expires", metavar="DATE", help="Last day of the suppression, such as 2027-03-31.")
-@click.option("--output", "-o", required=True, metavar="FILE", help="Write the copy here.")
+@result_option("Write the copy here.", required=True)
 @RULES
 def suppress(**options: Any) -> int:
     """Write a copy of MODEL that suppresses the findings of RULE, with the reason in its metadata.
@@ -297,14 +278,14 @@ def suppress(**options: Any) -> int:
 @cli.command(context_settings=_HELP, short_help="Compare two scans of many models.")
 @click.argument("earlier", metavar="EARLIER")
 @click.argument("later", metavar="LATER")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help=_FORMAT)
+@report_options()
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
     default="error",
     help="Lowest severity of a new finding that makes the command fail (default: error).",
 )
-def trend(earlier: str, later: str, format_: Any, fail_on: Any) -> int:
+def trend(earlier: str, later: str, fail_on: Any, **options: Any) -> int:
     """Report new and removed findings between two scans.
 
     EARLIER and LATER are files that lint wrote with --output jsonl:FILE or --output parquet:FILE.
@@ -313,12 +294,12 @@ def trend(earlier: str, later: str, format_: Any, fail_on: Any) -> int:
     """
     from trtlint.commands.trend import run_trend
 
-    return run_trend(earlier, later, format=format_, fail_on=fail_on)
+    return run_trend(earlier, later, outputs=take_outputs(options), fail_on=fail_on)
 
 
 @cli.command(context_settings=_HELP, short_help="Write a copy of a model without its weights.")
 @click.argument("model", metavar="MODEL")
-@click.option("--output", "-o", metavar="FILE", help="Write the copy here (default: MODEL.skeleton.onnx).")
+@result_option("Write the copy here (default: MODEL.skeleton.onnx).")
 @click.option("--hide-names", is_flag=True, help="Replace the words in names; remove texts and metadata.")
 def skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     """Write a copy of MODEL without its weights, for a report of a false or missed finding.

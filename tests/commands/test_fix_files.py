@@ -181,7 +181,9 @@ def test_where_nothing_can_be_written_is_said_before_anything_is_done(
 ) -> None:
     words = [*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx"), option, str(tmp_path / "gone" / "file")]
     assert run(words) == 2
-    assert f"{option}: cannot write {words[-1]}: there is no folder" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "cannot write" in error
+    assert f"{words[-1]}: there is no folder" in error
     assert not list(tmp_path.iterdir())
 
 
@@ -232,7 +234,7 @@ def test_a_process_that_is_told_to_end_does_so_and_leaves_nothing(tmp_path: Path
     [
         (["--select", "ACC999"], "trtlint: no rule has the id, id prefix, name or group 'ACC999'"),
         (["--ranges", "no.json"], "trtlint: no.json: "),
-        (["--html", "no/page.html"], "trtlint: --html: cannot write no/page.html: "),
+        (["--html", "no/page.html"], "trtlint: cannot write html to no/page.html: "),
         (["-o", "no/fixed.onnx"], "trtlint: no/fixed.onnx: folder no does not exist; create it first"),
         (["-o", "vit.onnx"], "trtlint: -o: vit.onnx is the model itself"),
     ],

@@ -58,7 +58,7 @@ def test_the_page_replaces_no_model(tmp_path: Path, capsys: pytest.CaptureFixtur
     copy = tmp_path / "vit.onnx"
     copy.write_bytes(VIT.read_bytes())
     assert run(["fix", str(copy), "--trt", "10.7", "--isolated", "--html", str(copy)]) == 2
-    assert "--html: cannot write" in capsys.readouterr().err
+    assert "cannot write html to" in capsys.readouterr().err
     assert copy.read_bytes() == VIT.read_bytes()
 
 

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
 import click
 
+from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.setup import build_command, build_commands, refuse_addresses, targets
 from trtlint.commands.stopping import tidying_up
 from trtlint.conversion.buildline import build_line
@@ -22,12 +24,13 @@ from trtlint.conversion.run import run
 from trtlint.conversion.session import Request
 from trtlint.errors import ExperimentError
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.files.replace import replace_text, require_replaceable
+from trtlint.files.replace import require_replaceable
 from trtlint.files.temporary import remove_stale
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.policy.options import TargetOptions
 from trtlint.report.escape import clean
+from trtlint.report.outputs import Output, write_all
 from trtlint.runs.exits import Exit
 
 _DOING = {
@@ -58,13 +61,12 @@ class ConvertOptions:
     verify_build: bool
     dry_run: bool
     diff: bool
-    html: str | None
     seconds: float | None
     memory: int | None
     build: str | None
     network_script: str | None
     target: TargetOptions
-    as_json: bool = False
+    outputs: tuple[Output, ...] = (Output("text"),)
 
 
 def run_convert(options: ConvertOptions) -> int:
@@ -94,7 +96,7 @@ def run_convert(options: ConvertOptions) -> int:
     except InputsError as error:
         raise click.UsageError(str(error)) from error
     _require_writable(out, protected)
-    _require_writable(None if options.html is None else Path(options.html), protected)
+    require_outputs(options.outputs, protected, [] if out is None else [out])
     if out is not None:
         remove_stale(out.parent)
     sm = next((target.sm for target in wanted if target.sm is not None), None)
@@ -109,11 +111,12 @@ def run_convert(options: ConvertOptions) -> int:
             return _unreadable(Problem(options.model, str(error)))
         except (UnreadableError, OSError) as error:
             return _unreadable(Problem.of(options.model, error))
-    _report(found, options)
-    if options.diff and draft.converted is not None and not options.as_json:
+    lines: tuple[str, ...] = ()
+    if options.diff and draft.converted is not None:
         from trtlint.report.convertdiff import difference
 
-        sys.stdout.writelines(difference(draft))
+        lines = tuple(difference(draft))
+    write_all(options.outputs, lambda format, file: _write(found, lines, format, file), protected)
     return _exit(found)
 
 
@@ -171,17 +174,23 @@ def _require_writable(file: Path | None, protected: Sequence[Path]) -> None:
         raise click.UsageError(f"cannot write {file}: {error.strerror or error}") from None
 
 
-def _report(found: Conversion, options: ConvertOptions) -> None:
-    if options.html is not None:
+def _write(found: Conversion, diff: Sequence[str], format: str, file: TextIO) -> None:
+    """Write the report in a format; text and Markdown also have the diff."""
+    if format == "html":
         from trtlint.report.convertpage import page
 
-        replace_text(Path(options.html), page(found), [Path(options.model)])
-    if options.as_json:
-        print(json.dumps(to_data(found), indent=1))
-        return
-    from trtlint.report.convert import ConvertReport
+        file.write(page(found))
+    elif format == "json":
+        file.write(json.dumps(to_data(found), indent=1) + "\n")
+    elif format == "markdown":
+        from trtlint.report.convertmarkdown import markdown
 
-    ConvertReport(sys.stdout).add(found)
+        file.write(markdown(found, diff))
+    else:
+        from trtlint.report.convert import ConvertReport
+
+        ConvertReport(file).add(found)
+        file.writelines(diff)
 
 
 def _exit(found: Conversion) -> Exit:

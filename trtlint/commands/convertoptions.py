@@ -8,17 +8,13 @@ import click
 
 from trtlint.commands.arguments import BUILD, bundle, target, target_options
 from trtlint.commands.inputoptions import input_options, limit_options
+from trtlint.commands.reportoptions import HTML, report_options, take_outputs
 
 _options = bundle(
     click.option(
         "--to", "type_", type=click.Choice(["fp16", "bf16"]), required=True, help="Type to convert to."
     ),
-    click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Write the converted model here (default: MODEL.fp16.onnx or MODEL.bf16.onnx).",
-    ),
+    report_options("Write the converted model here (default: MODEL.fp16.onnx or MODEL.bf16.onnx)."),
     input_options("Measure"),
     click.option(
         "--keep",
@@ -51,14 +47,7 @@ _options = bundle(
     ),
     click.option("--dry-run", is_flag=True, help="Do everything except writing the model."),
     click.option("--diff", is_flag=True, help="Show the changes as a diff of the ONNX text format."),
-    click.option(
-        "--format",
-        "format_",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        help="Format of the report on standard output (default: text).",
-    ),
-    click.option("--html", metavar="FILE", help="Also write the report as an HTML page."),
+    HTML,
     limit_options,
     BUILD,
     click.option(
@@ -91,5 +80,5 @@ def convert_command(**options: Any) -> int:
     """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.convert import ConvertOptions, run_convert
 
-    as_json = options.pop("format_") == "json"
-    return run_convert(ConvertOptions(target=target_options(options), as_json=as_json, **options))
+    outputs = take_outputs(options)
+    return run_convert(ConvertOptions(target=target_options(options), outputs=outputs, **options))

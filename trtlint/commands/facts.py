@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -14,6 +15,7 @@ from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.case import Case
 from trtlint.commands.inputs import sort
+from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.setup import build_command, build_commands, refuse_addresses
 from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.build import BuildEvidence
@@ -30,6 +32,7 @@ from trtlint.model.origin import Origin, origin
 from trtlint.model.sources import Sources
 from trtlint.report import facts as report
 from trtlint.report.escape import clean
+from trtlint.report.outputs import Output, write_all
 from trtlint.report.placements import table
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
@@ -45,10 +48,10 @@ def run_facts(
     wanted: Sequence[str],
     given: BuildFiles,
     *,
-    as_json: bool,
+    outputs: Sequence[Output],
     command: str | None = None,
 ) -> int:
-    """Write the facts of a model and its build to standard output and return the exit code."""
+    """Write the facts of a model and its build and return the exit code."""
     for kind in wanted:
         if kind not in kinds():
             hint = did_you_mean(kind, kinds(), otherwise=f"; the kinds are {', '.join(kinds())}")
@@ -59,36 +62,58 @@ def run_facts(
         raise click.UsageError(f"{len(models)} models are given; show the facts of one model at a time")
     commands = build_commands(command)
     read = [*models, *(path for path, _ in files)]
+    protected = [Path(path) for path in read]
+    require_outputs(outputs, protected)
     try:
         with limit_work(*read):
             facts = _facts_of(models, files, wanted, commands)
             there = _kinds_there(facts)
-            hidden = _NUMEROUS - _OF_BUILDS if as_json else _NUMEROUS
-            listed = list(_entries(facts, wanted or [kind for kind in there if kind not in hidden]))
-            counts = {} if wanted or as_json else {kind: len(facts.of(kind)) for kind in there}
+            listed = {
+                hidden: list(_entries(facts, wanted or [kind for kind in there if kind not in hidden]))
+                for hidden in {_hidden(output.format) for output in outputs}
+            }
+            counts = {} if wanted else {kind: len(facts.of(kind)) for kind in there}
     except BuildFileError as error:
         print(clean(f"error: {error.message}"), file=sys.stderr)
         return Exit.UNREADABLE
     except (UnreadableError, OSError) as error:
         print(clean(f"error: {Problem.of(read[0], error)}"), file=sys.stderr)
         return Exit.UNREADABLE
-    if as_json:
-        print(report.dumps(listed))
-        return Exit.CLEAN
-    if not wanted:
-        for line in report.summary(counts):
-            print(line)
-        print()
+
+    def render(format: str, file: TextIO) -> None:
+        entries = listed[_hidden(format)]
+        if format == "json":
+            file.write(report.dumps(entries) + "\n")
+        elif format == "text":
+            file.writelines(f"{line}\n" for line in _text(facts, entries, counts))
+        else:
+            from trtlint.report import document
+            from trtlint.report.factspage import page
+
+            write = document.markdown if format == "markdown" else document.html
+            file.write(write(page(read[0], entries, counts)))
+
+    write_all(outputs, render, protected)
+    return Exit.CLEAN
+
+
+def _hidden(format: str) -> frozenset[str]:
+    """Return the kinds that a format shows only on request."""
+    return _NUMEROUS - _OF_BUILDS if format == "json" else _NUMEROUS
+
+
+def _text(facts: Facts, entries: Sequence[report.FactEntry], counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield the lines of the text report; ``counts`` is empty if kinds are requested."""
+    if counts:
+        yield from report.summary(counts)
+        yield ""
     record = facts.record
     for note in (*facts.model.notes, *(() if record is None else record.notes)):
-        print(clean(f"note: {note}"))
-    for line in report.lines(listed):
-        print(line)
-    if record is not None and not wanted:
-        print()
-        for line in table(fact for fact in facts.of("placement") if isinstance(fact, Placement)):
-            print(line)
-    return Exit.CLEAN
+        yield clean(f"note: {note}")
+    yield from report.lines(entries)
+    if record is not None and counts:
+        yield ""
+        yield from table(fact for fact in facts.of("placement") if isinstance(fact, Placement))
 
 
 def _facts_of(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +12,7 @@ import click
 
 from trtlint.commands.fixrequest import FixOptions
 from trtlint.commands.inputs import require_here, tasks_of
+from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.commands.verifying import Verifier, require_weights
@@ -30,14 +29,13 @@ from trtlint.measurement.inputs import InputsError
 from trtlint.model.errors import ModelError
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
-from trtlint.report.fixes import FixReport
+from trtlint.report.fixoutputs import FixOutputs
 from trtlint.runs.exits import Exit
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import Prove
     from trtlint.fixes.source import SourceModel
     from trtlint.fixes.verification import CheckResult
-    from trtlint.report.fixpage import FixPage
 
 
 def run_fix(options: FixOptions) -> int:
@@ -52,22 +50,19 @@ def run_fix(options: FixOptions) -> int:
         raise click.UsageError(f"--script names one file, but {len(tasks)} models are given; fix one model")
     outs = [_destination(task.file, options.output) for task in tasks]
     _require_means(options)
-    _require_apart([*outs, *(Path(name) for name in (options.script, options.html) if name is not None)])
     protected = [*(task.file for task in tasks), *outs]
+    scripts = [] if options.script is None else [Path(options.script)]
+    require_outputs(options.outputs, protected, [*outs, *scripts])
     _require_writable("--script", options.script, protected)
-    _require_writable("--html", options.html, protected)
-    page = None if options.html is None else _page()
-    report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff, page=page)
+    report = FixOutputs(options.outputs, diff=options.diff, protected=protected)
     ended = Exit.CLEAN
     for task, out, keep in zip(tasks, outs, [_kept(task) for task in tasks], strict=True):
         ended = max(ended, _fix(task, out, keep, options, report))
     report.close()
-    if page is not None:
-        replace_text(Path(str(options.html)), page.text(), protected)
     return ended
 
 
-def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report: FixReport) -> Exit:
+def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report: FixOutputs) -> Exit:
     """Fix one model and report on it.
 
     Args:
@@ -189,17 +184,6 @@ def _require_means(options: FixOptions) -> None:
             raise click.UsageError(f"--verify-build: {error}") from None
 
 
-def _require_apart(files: Sequence[Path]) -> None:
-    """Refuse two outputs with the same file.
-
-    Raises:
-        click.UsageError: two outputs name the same file.
-    """
-    for file, count in Counter(map(os.path.realpath, files)).items():
-        if count > 1:
-            raise click.UsageError(f"{file}: is the output of {count} files; name different files")
-
-
 def _require_writable(option: str, file: str | None, protected: Sequence[Path]) -> None:
     """Refuse a file that cannot be written, before any work is done.
 
@@ -212,12 +196,6 @@ def _require_writable(option: str, file: str | None, protected: Sequence[Path]) 
         require_replaceable(Path(file), protected)
     except OSError as error:
         raise click.UsageError(f"{option}: cannot write {file}: {error.strerror or error}") from None
-
-
-def _page() -> FixPage:
-    from trtlint.report.fixpage import FixPage
-
-    return FixPage()
 
 
 def _script(fixed: Fixed, path: Path) -> str | None:

@@ -8,12 +8,13 @@ import click
 
 from trtlint.commands.arguments import bundle
 from trtlint.commands.inputoptions import input_options
+from trtlint.commands.reportoptions import HTML
 
 fix_options = bundle(
     click.option("--diff", is_flag=True, help="Show the changes as a diff of the ONNX text format."),
     click.option("--dry-run", is_flag=True, help="Do everything except writing the model."),
     click.option("--script", metavar="FILE.py", help="Also write the edits as an onnx-graphsurgeon script."),
-    click.option("--html", metavar="FILE", help="Also write an HTML page with each block before and after."),
+    HTML,
     click.option(
         "--verify", is_flag=True, help="Run each rewritten part and both models, and compare the results."
     ),
@@ -31,7 +32,7 @@ fix_options = bundle(
     ),
     click.option("--unsafe", is_flag=True, help="Also apply rewrites that intentionally change results."),
 )
-_OWN = ("output", "script", "html", "diff", "dry_run", "unsafe", "verify", "verify_build")
+_OWN = ("output", "script", "diff", "dry_run", "unsafe", "verify", "verify_build")
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import field
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs
 from trtlint.policy.options import LintOptions
+from trtlint.report.outputs import Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,5 @@ class FixOptions:
     verify: bool = False
     verify_build: bool = False
     script: str | None = None
-    html: str | None = None
     inputs: Inputs = field(default_factory=Inputs)
-    as_json: bool = False
+    outputs: tuple[Output, ...] = (Output("text"),)

@@ -23,8 +23,8 @@ lint_options = bundle(
     click.option(
         "--format",
         "format_",
-        type=click.Choice(FORMATS),
-        help="Format of the report on standard output (default: full).",
+        type=click.Choice(("text", *FORMATS)),
+        help="Format of the report on standard output (default: text; full is the same).",
     ),
     click.option(
         "--output",

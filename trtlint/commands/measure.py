@@ -7,12 +7,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
 import click
 
 from trtlint.case import Case
 from trtlint.commands.measurelayers import layers_of
 from trtlint.commands.measureprogress import progress
+from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.setup import refuse_addresses, rulebook, targets
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import ModelReport
@@ -30,7 +32,8 @@ from trtlint.model.origin import origin
 from trtlint.model.sources import Sources
 from trtlint.policy.options import TargetOptions
 from trtlint.report.escape import clean
-from trtlint.report.measureadvice import advice
+from trtlint.report.measureadvice import Advice, advice
+from trtlint.report.outputs import Output, write_all
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
 
@@ -54,7 +57,7 @@ class MeasureOptions:
     thorough: bool = False
     layers: str | None = None
     dry_build: str | None = None
-    format: str = "text"
+    outputs: tuple[Output, ...] = (Output("text"),)
 
 
 def run_measure(options: MeasureOptions) -> int:
@@ -75,8 +78,10 @@ def run_measure(options: MeasureOptions) -> int:
     )
     path = Path(options.model)
     read = [path, *map(Path, request.inputs.paths)]
-    if options.output is not None:
-        require_replaceable(Path(options.output), read)
+    results = [] if options.output is None else [Path(options.output)]
+    for file in results:
+        require_replaceable(file, read)
+    require_outputs(options.outputs, read, results)
     try:
         request.inputs.require()
         model = load(path)
@@ -92,32 +97,57 @@ def run_measure(options: MeasureOptions) -> int:
         return _unreadable(Problem(options.model, str(error)))
     except (UnreadableError, OSError) as error:
         return _unreadable(Problem.of(options.model, error))
-    text = json.dumps(to_data(found), indent=1)
-    if options.output is not None:
-        replace_text(Path(options.output), text + "\n", read)
-    if options.format == "json":
-        print(text)
-    elif options.format == "html":
-        from trtlint.report.measurepage import page
+    text = json.dumps(to_data(found), indent=1) + "\n"
+    for file in results:
+        replace_text(file, text, read)
+    advised = advice(found, wanted, _layers(model), options.output)
 
-        for line in page(found, model, advice(found, wanted, _layers(model), options.output)):
-            print(line)
-    else:
-        from trtlint.report.measure import MeasureReport
-        from trtlint.report.measuresites import worst_sites
-        from trtlint.report.text import TextReport
+    def render(format: str, file: TextIO) -> None:
+        if format == "json":
+            file.write(text)
+        elif format == "text":
+            _write_text(file, found, model, wanted, advised, options)
+        elif format == "markdown":
+            from trtlint.report.measuremarkdown import markdown
 
-        try:
-            with limit_work(path):
-                lines = _sources(model, {site.node for site in worst_sites(found)})
-                findings = _findings(path, wanted, found)
-        except LimitError as error:
-            return _unreadable(Problem.of(options.model, error))
-        report = MeasureReport(sys.stdout)
-        report.figures(found, lines)
-        TextReport(sys.stdout, quiet=True).add(findings)
-        report.advice(found, advice(found, wanted, _layers(model), options.output), options.output)
+            file.write(markdown(found, advised))
+        else:
+            from trtlint.report.measurepage import page
+
+            file.writelines(f"{line}\n" for line in page(found, model, advised))
+
+    try:
+        write_all(options.outputs, render, read)
+    except LimitError as error:
+        return _unreadable(Problem.of(options.model, error))
     return Exit.FINDINGS if _broken(found) else Exit.CLEAN
+
+
+def _write_text(
+    file: TextIO,
+    found: Measurement,
+    model: Model,
+    wanted: Sequence[Target],
+    advised: Sequence[Advice],
+    options: MeasureOptions,
+) -> None:
+    """Write the report as text.
+
+    Raises:
+        LimitError: linting the model for it exceeds a limit.
+    """
+    from trtlint.report.measure import MeasureReport
+    from trtlint.report.measuresites import worst_sites
+    from trtlint.report.text import TextReport
+
+    path = Path(options.model)
+    with limit_work(path):
+        lines = _sources(model, {site.node for site in worst_sites(found)})
+        findings = _findings(path, wanted, found)
+    report = MeasureReport(file)
+    report.figures(found, lines)
+    TextReport(file, quiet=True).add(findings)
+    report.advice(found, advised, options.output)
 
 
 def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:

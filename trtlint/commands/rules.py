@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 import click
 
+from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.setup import note_outdated, rulebook
+from trtlint.engine.rule import Rule
 from trtlint.policy.selection import SelectionError, choose, split
+from trtlint.report.outputs import Output, write_all
 from trtlint.report.rules import write_rule, write_table
 from trtlint.report.rulestatistics import write_json, write_statistics
 from trtlint.runs.exits import Exit
 
 
 def run_rules(
-    selectors: Sequence[str], folders: Sequence[str], *, statistics: bool = False, as_json: bool = False
+    selectors: Sequence[str],
+    folders: Sequence[str],
+    *,
+    outputs: Sequence[Output],
+    statistics: bool = False,
 ) -> int:
     """Write the table of rules, or their statistics, and return the exit code."""
+    require_outputs(outputs, ())
     book = rulebook(folders)
     words = split(selectors)
     try:
@@ -25,13 +34,22 @@ def run_rules(
     except SelectionError as error:
         raise click.UsageError(str(error)) from None
     note_outdated("RULE", words, book)
-    if as_json:
-        write_json(chosen, sys.stdout, statistics=statistics)
-    elif statistics:
-        write_statistics(chosen, sys.stdout)
-    else:
-        write_table(chosen, sys.stdout)
+    write_all(outputs, lambda format, file: _write(chosen, format, file, statistics=statistics), ())
     return Exit.CLEAN
+
+
+def _write(rules: Sequence[Rule], format: str, file: TextIO, *, statistics: bool) -> None:
+    """Write the rules or their statistics in a format."""
+    if format == "json":
+        write_json(rules, file, statistics=statistics)
+    elif format == "text":
+        (write_statistics if statistics else write_table)(rules, file)
+    else:
+        from trtlint.report import document
+        from trtlint.report.rulespage import page
+
+        write = document.markdown if format == "markdown" else document.html
+        file.write(write(page(rules, statistics=statistics)))
 
 
 def run_rule(key: str, folders: Sequence[str]) -> int:

@@ -8,6 +8,7 @@ import click
 
 from trtlint.commands.arguments import BUILD, target, target_options
 from trtlint.commands.optiongroups import GroupedCommand
+from trtlint.commands.reportoptions import result_option
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -15,7 +16,7 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 @click.command(cls=GroupedCommand, context_settings=_HELP, short_help="Write a trtlint.toml for your build.")
 @target
 @BUILD
-@click.option("-o", "--output", default="trtlint.toml", metavar="FILE", help="File to write.")
+@result_option("Write the configuration here (default: trtlint.toml).", default="trtlint.toml")
 def init(build: str | None, output: str, **options: Any) -> int:
     """Write a configuration from a build command, from options, or from three questions.
 

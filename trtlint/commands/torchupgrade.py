@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.files.replace import replace_text
 from trtlint.knowledge.torchreleases import TorchRelease, TorchReleaseError, torch_range
 from trtlint.policy.failing import grave
 from trtlint.policy.review import Review
+from trtlint.report.outputs import write_all
 from trtlint.runs.exits import Exit
+from trtlint.runs.progress import with_progress
 
 if TYPE_CHECKING:
     from trtlint.commands.upgrade import UpgradeOptions
     from trtlint.engine.evidence.torch_script import TorchScriptEvidence
     from trtlint.engine.torchupgrade import TorchUpgrade
 
-_FORMATS = ("text", "json")
 _SUFFIXES = (".py", ".pt2")
 
 
@@ -46,34 +45,25 @@ def has_torch(paths: Sequence[str]) -> bool:
 
 def run_torch_upgrade(
     options: UpgradeOptions,
-    outputs: Sequence[tuple[str, str]],
     factory: Callable[[UpgradeOptions], TaskFactory],
 ) -> int:
     """Write the report for each script and program and return the exit code.
 
     Args:
         options: the command line.
-        outputs: files and formats; ``-`` is standard output.
         factory: makes the maker of tasks.
     """
     try:
         releases = torch_range(options.first, options.last)
     except TorchReleaseError as error:
         raise click.UsageError(f"--from {options.first} --to {options.last or 'newest'}: {error}") from None
-    for _, format_ in outputs:
-        if format_ not in _FORMATS:
-            raise click.UsageError(f"{format_}: reports on Torch-TensorRT are text or json")
     if options.build is not None or options.product != "tensorrt":
         name = "--product" if options.build is None else "--build"
         raise click.UsageError(f"{name} does not apply to scripts and programs of Torch-TensorRT")
     paths = [Path(path) for path in dict.fromkeys(options.paths)]
-    found = list(_results(paths, factory(options), releases))
-    for place, format_ in outputs:
-        text = _written(found, format_, quiet=options.quiet)
-        if place == "-":
-            sys.stdout.write(text)
-        else:
-            replace_text(Path(place), text, paths)
+    require_outputs(options.outputs, paths)
+    found = list(with_progress(_results(paths, factory(options), releases), len(paths)))
+    write_all(options.outputs, lambda format, file: _write(found, format, file, quiet=options.quiet), paths)
     if any(isinstance(each, Problem) for each in found):
         return Exit.UNREADABLE
     severe = grave(options.fail_on) if options.fail_on != "never" else ()
@@ -130,19 +120,27 @@ def _script(
     return script_upgrade(str(path), releases, found, evidence.notes)
 
 
-def _written(found: Sequence[TorchUpgrade | Problem], format_: str, *, quiet: bool) -> str:
+def _write(found: Sequence[TorchUpgrade | Problem], format: str, file: TextIO, *, quiet: bool) -> None:
+    """Write the reports in a format."""
     upgrades = [each for each in found if not isinstance(each, Problem)]
-    if format_ == "json":
+    problems = [each for each in found if isinstance(each, Problem)]
+    if format == "json":
         from trtlint.report.torchupgradejson import dumps
 
-        return dumps(upgrades, [each for each in found if isinstance(each, Problem)]) + "\n"
+        file.write(dumps(upgrades, problems) + "\n")
+        return
+    if format in ("markdown", "html"):
+        from trtlint.report import document
+        from trtlint.report.torchupgradepages import page
+
+        write = document.markdown if format == "markdown" else document.html
+        file.write(write(page(upgrades, problems)))
+        return
     from trtlint.report.torchupgrade import TorchUpgradeReport
 
-    buffer = io.StringIO()
-    report = TorchUpgradeReport(buffer, quiet=quiet)
+    report = TorchUpgradeReport(file, quiet=quiet)
     for each in found:
         if isinstance(each, Problem):
             report.problem(each)
         else:
             report.add(each)
-    return buffer.getvalue()

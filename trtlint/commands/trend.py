@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, TextIO
 
+from trtlint.commands.reportoptions import require_outputs
 from trtlint.policy.failing import grave
 from trtlint.report.escape import clean
+from trtlint.report.outputs import Output, write_all
 from trtlint.runs.exits import Exit
 
 if TYPE_CHECKING:
     from trtlint.policy.options import FailOn
+    from trtlint.report.trend import Trend
 
 
-def run_trend(earlier: str, later: str, *, format: Literal["text", "json"], fail_on: FailOn) -> int:
-    """Write the differences to standard output and return the exit code."""
-    from trtlint.report.trend import RowsError, as_json, as_text, compare, read_rows
+def run_trend(earlier: str, later: str, *, outputs: Sequence[Output], fail_on: FailOn) -> int:
+    """Write the differences and return the exit code."""
+    from trtlint.report.trend import RowsError, compare, read_rows
 
+    read = [Path(earlier), Path(later)]
+    require_outputs(outputs, read)
     name = earlier
     try:
         before = read_rows(Path(name))
@@ -27,11 +33,23 @@ def run_trend(earlier: str, later: str, *, format: Literal["text", "json"], fail
         line = "" if error.line is None else f":{error.line}"
         print(clean(f"error: {name}{line}: {error.message}"), file=sys.stderr)
         return Exit.UNREADABLE
-    if format == "json":
-        print(as_json(trend))
-    else:
-        for line in as_text(trend):
-            print(line)
+    write_all(outputs, lambda format, file: _write(trend, format, file), read)
     severities = grave(fail_on)
     worse = any(row.severity in severities and row.confidence != "low" for row in (*trend.new, *trend.added))
     return Exit.FINDINGS if worse else Exit.CLEAN
+
+
+def _write(trend: Trend, format: str, file: TextIO) -> None:
+    """Write the differences in a format."""
+    from trtlint.report.trend import as_json, as_text
+
+    if format == "json":
+        file.write(as_json(trend) + "\n")
+    elif format == "text":
+        file.writelines(f"{line}\n" for line in as_text(trend))
+    else:
+        from trtlint.report import document
+        from trtlint.report.trendpage import page
+
+        write = document.markdown if format == "markdown" else document.html
+        file.write(write(page(trend)))

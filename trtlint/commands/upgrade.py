@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TextIO
 
 import click
 
+from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.setup import refuse_addresses
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.commands.torchupgrade import has_torch, run_torch_upgrade
@@ -19,18 +18,16 @@ from trtlint.engine.upgrade import Upgrade, targets, upgrade
 from trtlint.files.expand import expand
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.files.replace import replace_text
 from trtlint.knowledge.releases import Product, minors
 from trtlint.lean import dataclass
 from trtlint.policy.failing import grave
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Review
+from trtlint.report.outputs import Output, write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import with_progress
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
-
-FORMATS = ("text", "json", "markdown", "html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +44,7 @@ class UpgradeOptions:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     preview: bool | None = None
-    format: str = "text"
-    outputs: tuple[str, ...] = ()
-    """``FORMAT:FILE``, in addition to standard output."""
+    outputs: tuple[Output, ...] = (Output("text"),)
     fail_on: FailOn = "never"
     quiet: bool = False
     config: str | None = None
@@ -60,23 +55,20 @@ class UpgradeOptions:
 def run_upgrade(options: UpgradeOptions) -> int:
     """Write the report for each model and return the exit code."""
     refuse_addresses(options.paths)
-    torch = has_torch(options.paths)
-    outputs = [("-", options.format), *map(_output, options.outputs)]
-    if torch:
-        return run_torch_upgrade(options, outputs, _factory)
+    if has_torch(options.paths):
+        return run_torch_upgrade(options, _factory)
     factory = _factory(options)
     last = options.last or minors(options.product)[-1]
     _check(Target(product=options.product), options.first, last)
     tasks = factory.tasks(expand(options.paths))
+    read = [task.file for task in tasks]
+    require_outputs(options.outputs, read)
     results = with_progress(_results(tasks, options.product, options.first, last), len(tasks))
-    streamed = options.format == "text"
+    stdout = Output("text")
+    streamed = stdout in options.outputs
     found = list(_streamed(results, options, len(tasks) > 1) if streamed else results)
-    for place, format_ in outputs[streamed:]:
-        text = _written(found, format_, options)
-        if place == "-":
-            sys.stdout.write(text)
-        else:
-            replace_text(Path(place), text, [task.file for task in tasks])
+    others = (output for output in options.outputs if output != stdout)
+    write_all(others, lambda format, file: _write(found, format, file, options), read)
     if any(isinstance(result, Problem) or _partly(result, options.fail_on) for result in found):
         return Exit.UNREADABLE
     failed = any(isinstance(result, Upgrade) and _fails(result, options.fail_on) for result in found)
@@ -97,16 +89,6 @@ def _factory(options: UpgradeOptions) -> TaskFactory:
             isolated=options.isolated,
         )
     )
-
-
-def _output(word: str) -> tuple[str, str]:
-    """Return the file and the format of an ``--output``."""
-    format_, _, file = word.partition(":")
-    if format_ not in FORMATS or not file:
-        raise click.UsageError(f"--output {word!r}: write it as {' or '.join(f'{f}:FILE' for f in FORMATS)}")
-    if not Path(file).parent.is_dir():
-        raise click.UsageError(f"--output {word}: folder {Path(file).parent} does not exist; create it first")
-    return file, format_
 
 
 def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
@@ -174,22 +156,21 @@ def _streamed(
     yield from _reported(results, sys.stdout, options, several)
 
 
-def _written(results: Sequence[Upgrade | Problem], format_: str, options: UpgradeOptions) -> str:
-    """Return the reports as text in a format."""
-    if format_ != "text":
-        upgrades = [result for result in results if isinstance(result, Upgrade)]
-        problems = [result for result in results if isinstance(result, Problem)]
-        if format_ == "json":
-            from trtlint.report.upgradejson import dumps
+def _write(results: Sequence[Upgrade | Problem], format: str, file: TextIO, options: UpgradeOptions) -> None:
+    """Write the reports in a format."""
+    upgrades = [result for result in results if isinstance(result, Upgrade)]
+    problems = [result for result in results if isinstance(result, Problem)]
+    if format == "json":
+        from trtlint.report.upgradejson import dumps
 
-            return dumps(upgrades, problems) + "\n"
+        file.write(dumps(upgrades, problems) + "\n")
+    elif format in ("markdown", "html"):
         from trtlint.report.upgradepages import html, markdown
 
-        return (markdown if format_ == "markdown" else html)(upgrades, problems)
-    buffer = io.StringIO()
-    for _ in _reported(iter(results), buffer, options, len(results) > 1):
-        pass
-    return buffer.getvalue()
+        file.write((markdown if format == "markdown" else html)(upgrades, problems))
+    else:
+        for _ in _reported(iter(results), file, options, len(results) > 1):
+            pass
 
 
 def _reported(

@@ -66,12 +66,22 @@ def _block(entry: FactEntry) -> Iterator[str]:
         yield f"    module: {clean(origin.module)}"
     if origin is not None and origin.source:
         yield f"    exported from {clean(str(origin.source))}"
-    flat = dict(_flatten(_fields(fact)))
+    flat = flat_fields(fact)
     widest = max(map(len, flat), default=0)
     for name, value in flat.items():
         yield f"    {name.ljust(widest)}  {clean(value)}"
     if fact.chain:
-        yield f"    chain: {' -> '.join(map(_step, fact.chain))}"
+        yield f"    chain: {steps(fact)}"
+
+
+def flat_fields(fact: Fact) -> dict[str, str]:
+    """Return the fields of a fact as text, nested ones by their path."""
+    return dict(_flatten(_fields(fact)))
+
+
+def steps(fact: Fact) -> str:
+    """Return the chain of a fact as text."""
+    return " -> ".join(map(_step, fact.chain))
 
 
 def _step(step: Step) -> str:

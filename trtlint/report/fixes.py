@@ -29,7 +29,6 @@ from trtlint.report.partition import headlines, partition_in
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import AppliedFix, FixOutcome, RefusedFix
     from trtlint.fixes.verification import CheckResult
-    from trtlint.report.fixpage import FixPage
 
 SCHEMA = "trtlint.fix/1"
 """Name and version of the format; incompatible changes raise the version."""
@@ -48,13 +47,9 @@ class FixReport:
         file: the stream to write to.
         as_json: whether to write one JSON document at the end instead of text.
         diff: whether to show the diff.
-        page: an HTML page that receives the same results, None without one.
     """
 
-    def __init__(
-        self, file: TextIO, *, as_json: bool = False, diff: bool = False, page: FixPage | None = None
-    ) -> None:
-        self._page = page
+    def __init__(self, file: TextIO, *, as_json: bool = False, diff: bool = False) -> None:
         self._file = file
         self._as_json = as_json
         self._diff = diff
@@ -64,8 +59,6 @@ class FixReport:
     def problem(self, problem: Problem) -> None:
         """Report a file that could not be read or written."""
         self._problems.append(problem)
-        if self._page is not None:
-            self._page.problem(problem)
         if not self._as_json:
             self._print(f"error: {problem}")
 
@@ -78,8 +71,6 @@ class FixReport:
     ) -> None:
         """Report the fixes of a model, their costs and the written file, if any."""
         costs = costs or Costs()
-        if self._page is not None:
-            self._page.add(fixed, written, verdicts, costs)
         lines = list(difference(fixed)) if self._diff else []
         if self._as_json:
             self._models.append(_data(fixed, written, verdicts, costs, lines if self._diff else None))

@@ -57,6 +57,11 @@ ROWS = frozenset({"jsonl", "parquet"})
 """Formats with the revisions of models."""
 TEXTS = (*STREAMED, *DOCUMENTS)
 FORMATS = (*TEXTS, *BINARY)
+"""Formats of ``lint``."""
+REPORTS = ("text", "json", "markdown", "html")
+"""Formats of the other commands that report."""
+SYNONYMS: Mapping[str, str] = {"text": "full", "full": "text"}
+"""``lint`` has several texts, so that its usual one has another name than that of other commands."""
 
 
 class FormatError(SettingError):
@@ -124,14 +129,19 @@ class Run:
         return overview(self.report, self.style.root, show_conditional=self.style.show_conditional)
 
 
-def known(name: str) -> str:
+def known(name: str, formats: Sequence[str] = FORMATS) -> str:
     """Return the name of a format.
+
+    Args:
+        name: the name, or a synonym.
+        formats: the formats of the command.
 
     Raises:
         FormatError: the format is unknown.
     """
-    if name not in FORMATS:
-        hint = did_you_mean(name, FORMATS, otherwise=f"; the formats are {', '.join(FORMATS)}")
+    name = name if name in formats else SYNONYMS.get(name, name)
+    if name not in formats:
+        hint = did_you_mean(name, formats, otherwise=f"; the formats are {', '.join(formats)}")
         raise FormatError(f"unknown format {name!r}{hint}")
     return name
 

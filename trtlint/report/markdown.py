@@ -58,6 +58,13 @@ def code(plain: str) -> str:
     return f"{fence}{pad}{cleaned}{pad}{fence}".replace("|", "\\|")
 
 
+def fenced(content: str, language: str) -> Iterator[str]:
+    """Yield a fenced block of code, with a fence that the content cannot end."""
+    shown = "\n".join(clean(line) for line in content.splitlines())
+    fence = _fence(shown, 3)
+    yield from (f"{fence}{language}", shown, fence)
+
+
 def _fence(content: str, shortest: int) -> str:
     longest = max((len(run) for run in _TICKS.findall(content)), default=0)
     return "`" * max(longest + 1, shortest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -15,6 +15,7 @@ from trtlint.lean import dataclass
 from trtlint.report.formats import (
     BINARY,
     COMMANDS,
+    FORMATS,
     OVERLAYS,
     STREAMED,
     FormatError,
@@ -43,13 +44,22 @@ class OutputError(SettingError):
     """Invalid output: an unknown format, a protected file, or two outputs to one file."""
 
 
-def parse(words: Iterable[str], format: str | None, *, quiet: bool = False) -> list[Output]:
+def parse(
+    words: Iterable[str],
+    format: str | None,
+    *,
+    quiet: bool = False,
+    formats: Sequence[str] = FORMATS,
+    default: str = "full",
+) -> list[Output]:
     """Return the outputs of a command line.
 
     Args:
         words: values of ``--output``: ``FORMAT`` or ``FORMAT:FILE``.
         format: the value of ``--format``, None if not given.
         quiet: whether to write only requested outputs to standard output.
+        formats: the formats of the command.
+        default: the format of standard output.
 
     Returns:
         The outputs, at most one on standard output: the requested one, else the full text.
@@ -57,8 +67,8 @@ def parse(words: Iterable[str], format: str | None, *, quiet: bool = False) -> l
     Raises:
         OutputError: a value cannot be used.
     """
-    outputs = [] if format is None else [Output(_known(format))]
-    outputs += [_output(word) for word in words]
+    outputs = [] if format is None else [Output(_known(format, formats))]
+    outputs += [_output(word, formats) for word in words]
     files = [_identity(output.file) for output in outputs]
     if files.count(None) > 1:
         raise OutputError("two outputs go to standard output; give all but one a file: FORMAT:FILE")
@@ -66,21 +76,59 @@ def parse(words: Iterable[str], format: str | None, *, quiet: bool = False) -> l
         if file is not None and files.count(file) > 1:
             raise OutputError(f"two outputs go to {output.file}; use different files")
     if None not in files and not (outputs and quiet):
-        outputs.insert(0, Output("full"))
+        outputs.insert(0, Output(default))
     return outputs
 
 
-def _output(word: str) -> Output:
+def require_writable(output: Output, protected: Iterable[Path]) -> None:
+    """Refuse an output whose file cannot be written, before any work is done.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    if output.file is None:
+        return
+    try:
+        require_replaceable(output.file, protected)
+    except OSError as error:
+        what = f"{output.format} to {output.file}"
+        raise OutputError(f"cannot write {what}: {error.strerror or error}") from None
+
+
+def write_all(
+    outputs: Iterable[Output], render: Callable[[str, TextIO], None], protected: Iterable[Path]
+) -> None:
+    """Write a report to all outputs.
+
+    Args:
+        outputs: the outputs.
+        render: writes the report in a format to a stream.
+        protected: files of the run that no output may replace.
+
+    Raises:
+        OSError: a file cannot be written, or is protected.
+    """
+    protected = list(protected)
+    for output in outputs:
+        if output.file is None:
+            render(output.format, sys.stdout)
+        else:
+            buffer = io.StringIO()
+            render(output.format, buffer)
+            replace_text(output.file, harmless(buffer.getvalue()), protected)
+
+
+def _output(word: str, formats: Sequence[str]) -> Output:
     name, _, file = word.partition(":")
-    _known(name)
+    name = _known(name, formats)
     if not file or file == "-":
         return Output(name)
     return Output(name, Path(file))
 
 
-def _known(name: str) -> str:
+def _known(name: str, formats: Sequence[str]) -> str:
     try:
-        return known(name)
+        return known(name, formats)
     except FormatError as error:
         raise OutputError(str(error)) from None
 
@@ -122,11 +170,7 @@ class Outputs:
                 _require_overlay(output, style.files)
             file: TextIO = stdout
             if output.file is not None:
-                try:
-                    require_replaceable(output.file, self._protected)
-                except OSError as error:
-                    what = f"{output.format} to {output.file}"
-                    raise OutputError(f"cannot write {what}: {error.strerror or error}") from None
+                require_writable(output, self._protected)
                 if output.format in BINARY:
                     self._add_bytes(output, style)
                     continue

@@ -17,7 +17,7 @@ from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.layout import hang
 from trtlint.report.terminal import console
 
-_HEADINGS: dict[Change, str] = {
+HEADINGS: dict[Change, str] = {
     "falls back": "Newly fall back to PyTorch",
     "converts": "Newly convert",
     "stays in PyTorch": "Stay in PyTorch",
@@ -53,7 +53,7 @@ class TorchUpgradeReport:
         self._first = False
         first, last = upgrade.releases[0], upgrade.releases[-1]
         title = f"{upgrade.path}: Torch-TensorRT {first.line} to {last.line}"
-        words = f" (TensorRT {first.tensorrt} to {last.tensorrt}): {_summary(upgrade)}"
+        words = f" (TensorRT {first.tensorrt} to {last.tensorrt}): {summary(upgrade)}"
         self._print(*hang(Text(), Text(clean(title), style="bold") + Text(words), self._width))
         if self._quiet:
             return
@@ -68,9 +68,9 @@ class TorchUpgradeReport:
         for change in CHANGES:
             own = [each for each in upgrade.operators if each.change == change]
             if own:
-                self._print(Text(), Text(_HEADINGS[change], style="bold underline"))
+                self._print(Text(), Text(HEADINGS[change], style="bold underline"))
             for each in own:
-                self._hung(Text("  "), _operator(each, upgrade))
+                self._hung(Text("  "), operator_words(each, upgrade))
                 more = f" and {each.count - _FEW} more" if each.count > _FEW else ""
                 self._hung(Text("      at: ", style="dim"), ", ".join(each.places[:_FEW]) + more)
 
@@ -78,7 +78,7 @@ class TorchUpgradeReport:
         releases = upgrade.releases
         advised: set[str] = set()
         for change in upgrade.begins(0):
-            self._call(change, f"in {_ranges(change.releases, upgrade)}", advised)
+            self._call(change, f"in {release_ranges(change.releases, upgrade)}", advised)
         for index in range(1, len(releases)):
             new, gone = upgrade.begins(index), upgrade.ends(index)
             if new or gone:
@@ -91,7 +91,7 @@ class TorchUpgradeReport:
                     f"{', '.join(change.places)}: {finding.name}",
                 )
             for change in new:
-                self._call(change, f"in {_ranges(change.releases, upgrade)}", advised)
+                self._call(change, f"in {release_ranges(change.releases, upgrade)}", advised)
 
     def _call(self, change: CallChange, when: str, advised: set[str]) -> None:
         finding = change.finding
@@ -111,7 +111,8 @@ class TorchUpgradeReport:
             self._console.print(line, soft_wrap=True)
 
 
-def _summary(upgrade: TorchUpgrade) -> str:
+def summary(upgrade: TorchUpgrade) -> str:
+    """Count the changes of one file."""
     if upgrade.kind == "program":
         counts = {change: sum(e.change == change for e in upgrade.operators) for change in CHANGES}
         said = [
@@ -130,13 +131,14 @@ def _summary(upgrade: TorchUpgrade) -> str:
     return f"{plural(len(begin), 'finding')} begin, {len(end)} end"
 
 
-def _operator(change: OperatorChange, upgrade: TorchUpgrade) -> str:
+def operator_words(change: OperatorChange, upgrade: TorchUpgrade) -> str:
+    """Describe the change of one operator."""
     lowered = f" (as {change.lowered})" if change.lowered != change.op else ""
     op = f"{change.op}{lowered}, {plural(change.count, 'node')}"
     if change.change == "unknown":
         named = {True: "PyTorch", False: "converted"}
         own = {state: [i for i, each in enumerate(change.states) if each is state] for state in named}
-        said = (f"{named[state]} in {_ranges(own[state], upgrade)}" for state in named if own[state])
+        said = (f"{named[state]} in {release_ranges(own[state], upgrade)}" for state in named if own[state])
         return f"{op}: {', '.join(said)}"
     if not change.since:
         return op
@@ -152,7 +154,7 @@ def _between(change: OperatorChange, releases: Sequence[TorchRelease]) -> Iterat
     yield from lines[lines.index(change.until) + 1 : lines.index(change.since)]
 
 
-def _ranges(indexes: Sequence[int], upgrade: TorchUpgrade) -> str:
+def release_ranges(indexes: Sequence[int], upgrade: TorchUpgrade) -> str:
     """Return release lines as ranges, ``2.10 to 2.12``."""
     ranges: list[list[int]] = []
     for index in indexes:

@@ -1,0 +1,130 @@
+"""Options for outputs: ``-o FILE`` for a result, ``--format`` and ``--output`` for reports."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trtlint.commands.arguments import bundle
+from trtlint.report.formats import REPORTS
+
+if TYPE_CHECKING:
+    from trtlint.report.outputs import Output
+
+
+class ResultOption(click.Option):
+    """The option ``-o FILE``; help leaves out its old long name."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the short name and the help."""
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        return f"{self.opts[0]} {self.metavar}", record[1]
+
+
+def result_option(help: str, *, required: bool = False, default: str | None = None) -> Callable[[Any], Any]:
+    """Return ``-o FILE`` of a command that makes a file and has no report."""
+    return click.option(
+        "-o",
+        "--output",
+        cls=ResultOption,
+        metavar="FILE",
+        required=required,
+        default=default,
+        help=help,
+    )
+
+
+def report_options(result: str | None = None, formats: Sequence[str] = REPORTS) -> Callable[[Any], Any]:
+    """Return the options of a command that reports.
+
+    Args:
+        result: help of ``-o FILE``, for a command that also makes a file; None for others.
+        formats: the formats of the report.
+    """
+    options = [
+        click.option(
+            "--format",
+            "format_",
+            type=click.Choice(formats),
+            help="Format of the report on standard output (default: text).",
+        ),
+        click.option(
+            "--output",
+            "outputs",
+            multiple=True,
+            metavar="FORMAT:FILE",
+            help="Also write the report to a file in this format; repeatable.",
+        ),
+    ]
+    if result is not None:
+        options.insert(0, click.option("-o", "output", metavar="FILE", help=result))
+    return bundle(*options)
+
+
+HTML = click.option("--html", metavar="FILE", hidden=True, help="Old spelling of --output html:FILE.")
+
+
+def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> tuple[Output, ...]:
+    """Remove the options of reports from all options and return the outputs.
+
+    A value of ``--output`` without a format is an old spelling of ``-o``, and replaces it.
+
+    Raises:
+        click.UsageError: an output cannot be used.
+    """
+    from trtlint.report.outputs import OutputError, parse
+
+    words = list(options.pop("outputs"))
+    page = options.pop("html", None)
+    if page is not None:
+        words.append(f"html:{page}")
+    if "output" in options:
+        old = [word for word in words if not _is_report(word, formats)]
+        words = [word for word in words if _is_report(word, formats)]
+        if len(old) + (options["output"] is not None) > 1:
+            raise click.UsageError("-o is given twice; name one file")
+        options["output"] = old[0] if old else options["output"]
+    try:
+        return tuple(parse(words, options.pop("format_"), formats=formats, default=formats[0]))
+    except OutputError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def require_outputs(
+    outputs: Sequence[Output], protected: Iterable[Path], results: Iterable[Path] = ()
+) -> None:
+    """Refuse outputs that cannot be written, before any work is done.
+
+    Args:
+        outputs: the reports.
+        protected: files that the run reads.
+        results: other files that the run writes.
+
+    Raises:
+        click.UsageError: an output cannot be written, or two files are the same.
+    """
+    from trtlint.report.outputs import OutputError, require_writable
+
+    protected = list(protected)
+    files = [*results, *(output.file for output in outputs if output.file is not None)]
+    for file, count in Counter(map(os.path.realpath, files)).items():
+        if count > 1:
+            raise click.UsageError(f"{file}: is the output of {count} files; name different files")
+    try:
+        for output in outputs:
+            require_writable(output, protected)
+    except OutputError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _is_report(word: str, formats: Sequence[str]) -> bool:
+    """Check whether a value names a format; a letter before a colon is a drive of Windows."""
+    name, colon, _ = word.partition(":")
+    return name in formats or (bool(colon) and name.isidentifier() and len(name) > 1)

@@ -1,0 +1,83 @@
+"""Report of a conversion as GitHub Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trtlint.conversion.result import Conversion
+from trtlint.facts.figures import figure
+from trtlint.report import document
+from trtlint.report.document import Code, Document, Items, Listing, Part, Table, Words
+
+_RANGES = 24
+"""Largest number of listed ranges."""
+_DIFF = 400
+"""Largest number of lines of a diff."""
+
+
+def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
+    """Return the report of a conversion.
+
+    Args:
+        found: the conversion.
+        diff: lines of its diff, with line ends.
+    """
+    label = found.type.upper()
+    share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"
+    lead: list[Words] = [
+        f"{found.narrow:,} of {found.operators:,} operators in {label}{share}",
+        ["written to ", Code(found.output)] if found.output else "not written",
+    ]
+    if found.unchanged:
+        lead = [f"nothing to convert: {found.unchanged}"]
+    notes = [note for note in (*found.rewrites, *found.notes, found.advice) if note]
+    parts = [
+        Part(
+            "Proofs",
+            [Table(["Proof", "Verdict", "Result"], [[p.name, p.verdict, p.text] for p in found.proofs])],
+        ),
+        Part(
+            "Operators in FP32",
+            [
+                Table(
+                    ["Operator", "Type", "Reason"],
+                    [[Code(each.node), each.op, each.reason] for each in found.kept],
+                )
+            ],
+        ),
+        Part(
+            "Casts",
+            [
+                Table(
+                    ["Tensor", "To", "Reason"],
+                    [[Code(each.tensor), each.to, each.reason] for each in found.casts],
+                )
+            ],
+        ),
+        Part(
+            "Stored tensors beyond the range",
+            [
+                Table(
+                    ["Tensor", "Result", "Reason"],
+                    [[Code(each.tensor), each.what, each.reason] for each in found.stored],
+                )
+            ],
+        ),
+        Part(
+            "Largest magnitudes in FP32",
+            [
+                Table(
+                    ["Operator", "Type", "Magnitude"],
+                    [[Code(e.node), e.op, figure(e.greatest)] for e in found.ranges[:_RANGES]],
+                )
+            ],
+        ),
+        Part("Notes", [Items(notes)]),
+    ]
+    if found.command:
+        parts.append(Part("Build command", [Listing(found.command, "console")]))
+    if diff:
+        more = [f"and {len(diff) - _DIFF:,} more lines"] if len(diff) > _DIFF else []
+        text = "\n".join([line.rstrip("\n") for line in diff[:_DIFF]] + more)
+        parts.append(Part("Diff", [Listing(text, "diff")]))
+    return document.markdown(Document("convert", f"{found.path} in {label}", parts, lead))

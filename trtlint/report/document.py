@@ -1,0 +1,198 @@
+"""Documents of sections, tables and lists, as GitHub Markdown and as one HTML page.
+
+Reports whose content is the same in both formats are written once, as a :class:`Document`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field
+
+from trtlint.lean import dataclass
+from trtlint.report.markdown import code as code_span
+from trtlint.report.markdown import fenced
+from trtlint.report.markdown import text as plain
+from trtlint.report.page.card import clipped
+from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.shell import shell
+from trtlint.report.page.tables import table as grid
+
+ROWS = 400
+"""Largest number of rows of a table, and of entries of a list."""
+_LONGEST = 1000
+"""Character limit of a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Text in a fixed-width font, such as the name of a file or a node."""
+
+    text: str
+
+
+Words = str | Code | int | Sequence["str | Code"]
+"""Text of a paragraph, an entry or a cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Table.
+
+    Attributes:
+        heads: heads of the columns.
+        rows: cells of each row.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Words]]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """List of entries."""
+
+    entries: Sequence[Words]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lines in a fixed-width font, such as a command or a diff."""
+
+    text: str
+    language: str = "text"
+
+
+Block = Table | Items | Listing | Words
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part of a document with a heading; empty parts are left out."""
+
+    title: Words
+    blocks: Sequence[Block] = ()
+    empty: bool = False
+    """Whether to show the heading without any block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Report.
+
+    Attributes:
+        command: the command that wrote it, such as ``trend``.
+        title: its heading.
+        parts: the parts.
+        lead: paragraphs below the heading.
+    """
+
+    command: str
+    title: str
+    parts: Sequence[Part] = ()
+    lead: Sequence[Words] = field(default_factory=tuple)
+
+
+def markdown(document: Document) -> str:
+    """Return a document as GitHub Markdown."""
+    return "\n".join(_markdown(document)) + "\n"
+
+
+def html(document: Document) -> str:
+    """Return a document as one HTML page without external resources."""
+    title = clipped(document.title, 300)
+    header = [
+        tag("p", f"trtlint {document.command}", class_="brand"),
+        tag("h1", title),
+        [tag("p", _content(words), class_="target") for words in document.lead],
+    ]
+    main = [
+        tag("section", tag("h2", _content(part.title)), list(map(_element, part.blocks)), class_="overview")
+        for part in _shown(document)
+    ]
+    return "\n".join(shell(f"trtlint {document.command}: {title}", header, main)) + "\n"
+
+
+def _shown(document: Document) -> Iterator[Part]:
+    for part in document.parts:
+        if part.empty or any(not isinstance(block, (Table, Items)) or _size(block) for block in part.blocks):
+            yield part
+
+
+def _size(block: Table | Items) -> int:
+    return len(block.rows if isinstance(block, Table) else block.entries)
+
+
+def _pieces(words: Words) -> Sequence[str | Code]:
+    if isinstance(words, int):
+        return (f"{words:,}",)
+    return (words,) if isinstance(words, (str, Code)) else words
+
+
+def _markdown(document: Document) -> Iterator[str]:
+    yield f"## {plain(clipped(document.title, 300))}"
+    for words in document.lead:
+        yield from ("", _inline(words))
+    for part in _shown(document):
+        yield from ("", f"### {_inline(part.title)}")
+        for block in part.blocks:
+            lines = list(_lines(block))
+            if lines:
+                yield from ("", *lines)
+
+
+def _lines(block: Block) -> Iterator[str]:
+    if isinstance(block, Listing):
+        yield from fenced(block.text, block.language)
+    elif isinstance(block, Table):
+        if not block.rows:
+            return
+        yield f"| {' | '.join(map(plain, block.heads))} |"
+        yield f"|{'---|' * len(block.heads)}"
+        yield from (f"| {' | '.join(map(_inline, row))} |" for row in block.rows[:ROWS])
+        yield from (f"\n{line}" for line in _left(len(block.rows)))
+    elif isinstance(block, Items):
+        yield from (f"* {_inline(entry)}" for entry in block.entries[:ROWS])
+        yield from (f"* {line}" for line in _left(len(block.entries)))
+    else:
+        yield _inline(block)
+
+
+def _inline(words: Words) -> str:
+    return "".join(
+        code_span(clipped(each.text, _LONGEST)) if isinstance(each, Code) else plain(clipped(each, _LONGEST))
+        for each in _pieces(words)
+    )
+
+
+def _left(number: int) -> Iterator[str]:
+    if number > ROWS:
+        yield f"and {number - ROWS:,} more"
+
+
+def _element(block: Block) -> Content:
+    if isinstance(block, Listing):
+        return tag("pre", [[line, Markup("\n")] for line in block.text.splitlines()])
+    if isinstance(block, Table):
+        rows = [tag("tr", [_cell(cell) for cell in row]) for row in block.rows[:ROWS]]
+        label = next(filter(None, block.heads), "Table")
+        return [grid(block.heads, rows, label) if rows else None, *map(_note, _left(len(block.rows)))]
+    if isinstance(block, Items):
+        entries = [tag("li", _content(entry)) for entry in block.entries[:ROWS]]
+        return [tag("ul", entries) if entries else None, *map(_note, _left(len(block.entries)))]
+    return tag("p", _content(block))
+
+
+def _cell(words: Words) -> Markup:
+    return tag("td", _content(words), class_="figure" if isinstance(words, int) else None)
+
+
+def _note(words: str) -> Markup:
+    return tag("p", words, class_="notes")
+
+
+def _content(words: Words) -> Content:
+    return [
+        tag("code", clipped(each.text, _LONGEST)) if isinstance(each, Code) else clipped(each, _LONGEST)
+        for each in _pieces(words)
+        if not isinstance(each, Code) or each.text
+    ]

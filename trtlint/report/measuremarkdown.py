@@ -1,0 +1,112 @@
+"""Report of a measurement as GitHub Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trtlint.facts.figures import figure
+from trtlint.measurement.formats import FORMATS
+from trtlint.measurement.measurement import Measurement
+from trtlint.report import document
+from trtlint.report.counts import plural
+from trtlint.report.document import Block, Code, Document, Items, Listing, Part, Table
+from trtlint.report.measureadvice import Advice, misfit
+from trtlint.report.measureband import (
+    WORDS,
+    band_words,
+    bearing,
+    error_words,
+    type_lines,
+    verdict_words,
+    way_lines,
+)
+from trtlint.report.measuresites import remark, worst_sites
+
+_SITES = 24
+"""Largest number of listed tensors."""
+
+
+def markdown(found: Measurement, advice: Sequence[Advice] = ()) -> str:
+    """Return a measurement as Markdown.
+
+    Args:
+        found: the measurement.
+        advice: advice on the measurement.
+    """
+    label = FORMATS[found.type].label
+    verdict = verdict_words(found) if found.verdict is not None else "outputs were not simulated"
+    parts = [
+        Part("Error", list(_errors(found))),
+        Part("Types", list(_types(found))),
+        Part("Ranges", list(_ranges(found))),
+        Part("Keep in FP32", list(_kept(found))),
+        Part("Advice", [block for each in advice for block in _advice(each)]),
+        Part("What this does not cover", [Items(found.limits)]),
+    ]
+    shown = [part for part in parts if part.blocks]
+    return document.markdown(
+        Document("measure", f"{found.path}: {label}: {verdict}", shown, [f"Measured on {found.on}"])
+    )
+
+
+def _errors(found: Measurement) -> Iterator[Block]:
+    if lines := way_lines(found):
+        yield f"The worst error of an output for each rounding model; the bound is {found.bound:g}."
+        rows = [[line.name, line.error, WORDS[line.verdict]] for line in lines]
+        yield Table(["Rounding", "Error", "Verdict"], rows)
+    if found.rehearsed and found.outputs:
+        unusable = "infinite or not a number in FP32 already"
+        yield Table(
+            ["Output", "Error"],
+            [
+                [Code(output.name), band_words(output.errors) if output.finite else unusable]
+                for output in found.outputs
+            ],
+        )
+
+
+def _types(found: Measurement) -> Iterator[Block]:
+    if lines := type_lines(found):
+        yield bearing(lines)
+        yield Table(
+            ["Type", "Every operator rounds", "Fused", "FP16 accumulators", "Verdict"],
+            [[line.label, *line.errors, WORDS[line.verdict]] for line in lines],
+        )
+
+
+def _ranges(found: Measurement) -> Iterator[Block]:
+    format_ = FORMATS[found.type]
+    sites = () if format_.operands_only else worst_sites(found, _SITES)
+    if sites:
+        yield f"Tensors closest to the largest value of {format_.label}, {figure(format_.largest)}."
+        yield Table(
+            ["Node", "Operator", "Greatest magnitude", "Distance"],
+            [
+                [Code(site.node or site.tensor), site.op, figure(site.greatest), remark(site, format_)]
+                for site in sites
+            ],
+        )
+
+
+def _kept(found: Measurement) -> Iterator[Block]:
+    kept = found.kept
+    if kept is None:
+        return
+    label = FORMATS[found.type].label
+    if kept.error is None or not kept.verified:
+        yield f"No set of nodes in FP32 brings the outputs within tolerance with the rest in {label}."
+        return
+    if not kept.fits:
+        yield f"{label} does not fit this model: {misfit(kept)}."
+        return
+    yield f"{plural(len(kept.nodes), 'node')}; with them the worst error is {error_words(kept.error)}."
+    if not kept.complete:
+        yield "The search reached its limit; --thorough continues it."
+    margin = frozenset(kept.margin)
+    yield Items([[Code(node), " (for margin)" if node in margin else ""] for node in kept.nodes])
+
+
+def _advice(advice: Advice) -> Iterator[Block]:
+    yield advice.text
+    if advice.command:
+        yield Listing(advice.command, "console")

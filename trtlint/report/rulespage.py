@@ -1,0 +1,33 @@
+"""Table of rules, and their statistics, as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trtlint.engine.rule import Rule
+from trtlint.report.counts import plural
+from trtlint.report.document import Code, Document, Part, Table
+from trtlint.report.rulestatistics import counts
+from trtlint.report.ruletext import applies, summary
+
+
+def page(rules: Sequence[Rule], *, statistics: bool = False) -> Document:
+    """Return the document of rules.
+
+    Args:
+        rules: the rules.
+        statistics: whether to count the rules instead of listing them.
+    """
+    title = plural(len(rules), "rule")
+    if statistics:
+        parts = [
+            Part(f"By {by}", [Table([by.capitalize(), "Rules"], [[word, n] for word, n in counted.items()])])
+            for by, counted in counts(rules).items()
+        ]
+        return Document("rules", title, parts)
+    listed = [
+        [Code(rule.id), rule.name, rule.severity, applies(rule), rule.evidence, summary(rule)]
+        for rule in rules
+    ]
+    heads = ["Rule", "Name", "Severity", "Versions", "Evidence", "Summary"]
+    return Document("rules", title, [Part("Rules", [Table(heads, listed)])])

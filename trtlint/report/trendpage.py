@@ -1,0 +1,43 @@
+"""Differences between two scans as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trtlint.engine.finding import SEVERITIES
+from trtlint.report.counts import plural
+from trtlint.report.document import Code, Document, Part, Table, Words
+from trtlint.report.rows import Row
+from trtlint.report.trend import Trend
+
+_ORDER: tuple[str, ...] = SEVERITIES
+
+
+def page(trend: Trend) -> Document:
+    """Return the document of a trend."""
+    models = trend.models
+    fresh = (*trend.new, *trend.added)
+    counts = ", ".join(f"{models[name]:,} {name}" for name in ("changed", "added", "removed", "unreadable"))
+    rules: list[list[Words]] = [[Code(rule), *numbers] for rule, *numbers in trend.counts()]
+    return Document(
+        "trend",
+        f"{len(fresh):,} new, {len(trend.gone):,} gone, {len(trend.still):,} remaining",
+        [
+            Part("Rules", [Table(["Rule", "New", "Gone", "Remaining"], rules)]),
+            Part("New findings", [_listed(fresh)]),
+            Part("Gone findings", [_listed(trend.gone)]),
+        ],
+        [f"{plural(models['both'], 'model')} in both scans; {counts}"],
+    )
+
+
+def _listed(rows: Iterable[Row]) -> Table:
+    ranked = sorted(rows, key=lambda row: (_rank(row.severity), row.rule, row.model))
+    return Table(
+        ["Severity", "Rule", "Name", "Model", "Target"],
+        [[row.severity, Code(row.rule), row.name, Code(row.model), row.target] for row in ranked],
+    )
+
+
+def _rank(severity: str) -> int:
+    return _ORDER.index(severity) if severity in _ORDER else len(_ORDER)
