@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -23,7 +22,7 @@ from tests.workspace import Workspace
 from trtlint.case import Case
 from trtlint.engine.rulebook import load_rules
 from trtlint.engine.ruleset import RuleSet
-from trtlint.runs import pools, progress
+from trtlint.runs import pools
 from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome
 from trtlint.runs.pools import Pool
@@ -246,34 +245,3 @@ def test_a_system_without_pools(
     monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", refuse)
     assert work.run("models", "-j", "2") == 2
     assert "no semaphores; use -j 1" in capsys.readouterr().err
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize("both", [False, True], ids=["stderr", "both"])
-def test_a_bar_for_who_waits(both: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    error, out = Terminal(), Terminal() if both else io.StringIO()
-    monkeypatch.setattr(sys, "stderr", error)
-    monkeypatch.setattr(sys, "stdout", out)
-    monkeypatch.setattr(progress, "_PATIENCE", 0)
-    monkeypatch.setattr(progress, "_INTERVAL", 0)
-    monkeypatch.setenv("TERM", "xterm")
-    for item in progress.with_progress(range(3), 3):
-        if both and item:
-            # The bar is off the terminal while somebody else may write there.
-            assert error.getvalue().rstrip().endswith("\x1b[2K")
-        print(item)
-    assert out.getvalue() == "0\n1\n2\n"
-    assert "linting" in error.getvalue()
-    assert "3/3" in error.getvalue()
-
-
-@pytest.mark.parametrize(("stream", "total"), [(io.StringIO(), 3), (Terminal(), 1)], ids=["file", "one"])
-def test_no_bar(stream: io.StringIO, total: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "_PATIENCE", 0)
-    assert list(progress.with_progress(range(3), total)) == [0, 1, 2]
-    assert stream.getvalue() == ""

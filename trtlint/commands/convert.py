@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
@@ -32,6 +31,7 @@ from trtlint.policy.options import TargetOptions
 from trtlint.report.escape import clean
 from trtlint.report.outputs import Output, write_all
 from trtlint.runs.exits import Exit
+from trtlint.runs.progress import Activity
 
 _DOING = {
     "reading": "reading the model",
@@ -100,10 +100,15 @@ def run_convert(options: ConvertOptions) -> int:
     if out is not None:
         remove_stale(out.parent)
     sm = next((target.sm for target in wanted if target.sm is not None), None)
-    with tidying_up(), _progress() as listen:
+    with tidying_up(), Activity(_DOING["reading"]) as activity:
         try:
             found, draft = run(
-                request, out, command=build_line(wanted), sm=sm, protected=tuple(protected), listen=listen
+                request,
+                out,
+                command=build_line(wanted),
+                sm=sm,
+                protected=tuple(protected),
+                listen=lambda doing: activity.step(_DOING.get(doing, doing)),
             )
         except (KeepError, InputsError, MissingRuntimeError) as error:
             raise click.UsageError(str(error)) from error
@@ -204,15 +209,3 @@ def _exit(found: Conversion) -> Exit:
 def _unreadable(problem: Problem) -> int:
     print(clean(f"error: {problem}"), file=sys.stderr)
     return Exit.UNREADABLE
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None] | None]:
-    """Show the current step if standard error is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("reading the model") as status:
-        yield lambda doing: status.update(_DOING.get(doing, doing))

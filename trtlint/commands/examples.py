@@ -23,6 +23,7 @@ from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.runs.examples import BugError, RuleFileError, run_limited
 from trtlint.runs.exits import Exit
+from trtlint.runs.progress import with_progress
 
 
 def _results(rules: Rulebook, begin: Begin, *, tables: bool) -> Iterator[ExampleResult]:
@@ -43,7 +44,8 @@ def run_examples(paths: Sequence[str]) -> int:
         rules = load_rules(map(Path, paths) if paths else [builtin_rules()])
         ran = failed = 0
         broken = False
-        for result in run_limited(partial(_results, rules, tables=not paths)):
+        results = run_limited(partial(_results, rules, tables=not paths))
+        for result in with_progress(results, None, "running examples"):
             ran += result.got != "missing"
             broken = broken or result.got == "broken"
             if not result.ok:

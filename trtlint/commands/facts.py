@@ -35,6 +35,7 @@ from trtlint.report.escape import clean
 from trtlint.report.outputs import Output, write_all
 from trtlint.report.placements import table
 from trtlint.runs.exits import Exit
+from trtlint.runs.progress import Activity
 from trtlint.target.target import Target
 
 _NUMEROUS = frozenset({"node", "constant", "log_message", "layer", "placement"})
@@ -65,7 +66,7 @@ def run_facts(
     protected = [Path(path) for path in read]
     require_outputs(outputs, protected)
     try:
-        with limit_work(*read):
+        with Activity(f"reading {protected[0].name}"), limit_work(*read):
             facts = _facts_of(models, files, wanted, commands)
             there = _kinds_there(facts)
             listed = {

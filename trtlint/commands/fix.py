@@ -31,6 +31,7 @@ from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
 from trtlint.report.fixoutputs import FixOutputs
 from trtlint.runs.exits import Exit
+from trtlint.runs.progress import Activity
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import Prove
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 
 def run_fix(options: FixOptions) -> int:
     """Fix all models, write the report and return the exit code."""
-    tasks = _sources(tasks_of(TaskFactory(options.lint), options.lint))
+    with Activity("reading the files of builds"):
+        tasks = _sources(tasks_of(TaskFactory(options.lint), options.lint))
     require_here([task.address for task in tasks if task.address is not None])
     if any(task.case.alone for task in tasks):
         raise click.UsageError("no model to fix: only files of a build are given")
@@ -80,12 +82,13 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
         remove_stale(out.parent)
     with tidying_up():
         try:
-            source = read_source(task.file)
-            with limit_work(task.file, allowance=source.allowance()):
-                fixed, verdicts = _fixed(source, task, out, keep, options)
-                edits = _script(fixed, Path(options.script)) if options.script is not None else None
-                if fixed.changed:
-                    require_weights(source, out)
+            with Activity(f"fixing {task.file.name}"):
+                source = read_source(task.file)
+                with limit_work(task.file, allowance=source.allowance()):
+                    fixed, verdicts = _fixed(source, task, out, keep, options)
+                    edits = _script(fixed, Path(options.script)) if options.script is not None else None
+                    if fixed.changed:
+                        require_weights(source, out)
         except InputsError as error:
             report.problem(Problem(str(task.file), f"not written: {error}"))
             return Exit.USAGE
@@ -93,8 +96,9 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
             report.problem(Problem.of(task.file, error))
             return Exit.UNREADABLE
         try:
-            written = _write(fixed, out, options, verdicts)
-            costs = costs_of(fixed, source, written, verdicts)
+            with Activity(f"writing {out.name}"):
+                written = _write(fixed, out, options, verdicts)
+                costs = costs_of(fixed, source, written, verdicts)
         except (ModelError, OSError) as error:
             problem = Problem.of(task.file, error)
             report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))

@@ -27,7 +27,7 @@ from trtlint.report.counts import plural
 from trtlint.report.formats import Style
 from trtlint.report.outputs import OutputError, Outputs, parse
 from trtlint.runs.exits import Exit
-from trtlint.runs.progress import with_progress
+from trtlint.runs.progress import Activity, with_progress
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -37,7 +37,8 @@ def run_lint(options: LintOptions) -> int:
     """Lint all files, write the reports and return the exit code."""
     _refuse_contradictions(options)
     factory = TaskFactory(options)
-    tasks = tasks_of(factory, options)
+    with Activity("reading the files of builds"):
+        tasks = tasks_of(factory, options)
     _warn(tasks)
     if options.show_settings:
         from trtlint.commands.settings import run_settings
@@ -142,7 +143,9 @@ class _Run:
 
     def reports(self, tasks: Sequence[Task]) -> Iterator[tuple[ModelReport, ...]]:
         """Yield the reviewed reports of each file, one for each target."""
-        done = with_progress(outcomes(tasks, self.options), len(tasks))
+        done = with_progress(
+            outcomes(tasks, self.options), len(tasks), name=lambda index: tasks[index].file.name
+        )
         for task, outcome in zip(tasks, done, strict=True):
             self.failure = max(self.failure, outcome.exit)
             reports = task.case.reviewed(outcome.reports, self.review)

@@ -84,10 +84,10 @@ def run_measure(options: MeasureOptions) -> int:
     require_outputs(options.outputs, read, results)
     try:
         request.inputs.require()
-        model = load(path)
-        limits = limits_for(model, options.seconds, options.memory)
         with progress() as shown:
-            if shown is not None and (options.layers is not None or options.dry_build is not None):
+            model = load(path)
+            limits = limits_for(model, options.seconds, options.memory)
+            if options.layers is not None or options.dry_build is not None:
                 shown({"doing": "layers"})
             request = replace(request, layers=layers_of(options, model, wanted))
             found = measure(request, limits, progress=shown)

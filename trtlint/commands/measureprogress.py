@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from trtlint.runs.progress import Activity
 
 _STEPS = {
     "layers": (0.02, "reading the layers of the build"),
@@ -27,14 +25,9 @@ _SEARCH_ENDS = 0.9
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
+def progress() -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """Show a progress bar if standard error is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading the model", total=1.0)
+    with Activity("reading the model") as activity:
 
         def show(answer: Mapping[str, Any]) -> None:
             share, words = _STEPS.get(answer["doing"], (None, answer["doing"]))
@@ -42,6 +35,6 @@ def progress() -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
             if share is not None and run and most:
                 share += (_SEARCH_ENDS - share) * min(1.0, run / most)
                 words = f"{words}, run {run} of at most {most}"
-            bar.update(task, description=words, completed=share)
+            activity.step(words, share)
 
         yield show

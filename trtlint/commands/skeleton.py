@@ -13,6 +13,7 @@ from trtlint.files.replace import replacing, require_replaceable
 from trtlint.model.outline import outline
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
+from trtlint.runs.progress import Activity
 
 
 def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
@@ -25,7 +26,7 @@ def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     except OSError as error:
         raise click.UsageError(f"cannot write the skeleton to {out}: {error.strerror or error}") from None
     try:
-        with limit_work(path):
+        with Activity(f"copying {path.name}"), limit_work(path):
             data = outline(path, hide_names=hide_names).SerializeToString()
     except (UnreadableError, OSError) as error:
         click.echo(f"trtlint: {clean(str(Problem.of(path, error)))}", err=True)

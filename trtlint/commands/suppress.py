@@ -32,6 +32,7 @@ from trtlint.policy import schema, suppression
 from trtlint.policy.selection import SelectionError, require
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
+from trtlint.runs.progress import Activity
 
 _CHUNK = 1 << 20
 """Bytes of weights to copy at once."""
@@ -67,11 +68,12 @@ def run_suppress(options: SuppressOptions) -> int:
     path, out = Path(options.model), Path(options.output)
     _require_replaceable(out, [path])
     try:
-        model = load(path)
-        _require_places(model, options)
-        _require_replaceable(out, (path.parent / name for name in _locations(model)))
-        _copy_external(model, out.parent)
-        copy_with(path, out, SUPPRESS_KEY, lambda old: _joined(old, entry))
+        with Activity(f"copying {path.name}"):
+            model = load(path)
+            _require_places(model, options)
+            _require_replaceable(out, (path.parent / name for name in _locations(model)))
+            _copy_external(model, out.parent)
+            copy_with(path, out, SUPPRESS_KEY, lambda old: _joined(old, entry))
     except ModelError as error:
         problem = Problem.of(path, error)
         click.echo(f"trtlint: {clean(str(problem))}", err=True)

@@ -62,7 +62,14 @@ def run_torch_upgrade(
         raise click.UsageError(f"{name} does not apply to scripts and programs of Torch-TensorRT")
     paths = [Path(path) for path in dict.fromkeys(options.paths)]
     require_outputs(options.outputs, paths)
-    found = list(with_progress(_results(paths, factory(options), releases), len(paths)))
+    found = list(
+        with_progress(
+            _results(paths, factory(options), releases),
+            len(paths),
+            "comparing releases for",
+            lambda index: paths[index].name,
+        )
+    )
     write_all(options.outputs, lambda format, file: _write(found, format, file, quiet=options.quiet), paths)
     if any(isinstance(each, Problem) for each in found):
         return Exit.UNREADABLE

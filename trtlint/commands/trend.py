@@ -12,6 +12,7 @@ from trtlint.policy.failing import grave
 from trtlint.report.escape import clean
 from trtlint.report.outputs import Output, write_all
 from trtlint.runs.exits import Exit
+from trtlint.runs.progress import Activity
 
 if TYPE_CHECKING:
     from trtlint.policy.options import FailOn
@@ -26,9 +27,10 @@ def run_trend(earlier: str, later: str, *, outputs: Sequence[Output], fail_on: F
     require_outputs(outputs, read)
     name = earlier
     try:
-        before = read_rows(Path(name))
-        name = later
-        trend = compare(before, read_rows(Path(name)))
+        with Activity("reading the scans"):
+            before = read_rows(Path(name))
+            name = later
+            trend = compare(before, read_rows(Path(name)))
     except RowsError as error:
         line = "" if error.line is None else f":{error.line}"
         print(clean(f"error: {name}{line}: {error.message}"), file=sys.stderr)

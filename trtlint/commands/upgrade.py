@@ -63,7 +63,12 @@ def run_upgrade(options: UpgradeOptions) -> int:
     tasks = factory.tasks(expand(options.paths))
     read = [task.file for task in tasks]
     require_outputs(options.outputs, read)
-    results = with_progress(_results(tasks, options.product, options.first, last), len(tasks))
+    results = with_progress(
+        _results(tasks, options.product, options.first, last),
+        len(tasks),
+        "comparing versions for",
+        lambda index: tasks[index].file.name,
+    )
     stdout = Output("text")
     streamed = stdout in options.outputs
     found = list(_streamed(results, options, len(tasks) > 1) if streamed else results)

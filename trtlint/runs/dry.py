@@ -32,7 +32,7 @@ from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.files.replace import replacing
 from trtlint.model.errors import ModelError
 from trtlint.runs import cache
-from trtlint.runs.progress import Share
+from trtlint.runs.progress import Share, step
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[D
         InputsError: the inputs for a comparison do not fit the model.
     """
     wheels = find(job.version, None if job.folder is None else Path(job.folder))
+    step(f"{'parsing' if job.level == 'parse' else 'building'} {model.name} with TensorRT-RTX")
     by_request: dict[DryBuildRequest, DryBuildEvidence] = {}
     for target in targets:
         sm = target.sm if job.level == "build" else None

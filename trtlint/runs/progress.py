@@ -1,91 +1,179 @@
-"""Progress bar on standard error."""
+"""Progress bar on standard error, on a terminal only.
+
+A thread draws the bar, so that it also moves during one long step. Forked children take no lock of it.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from multiprocessing import parent_process
+from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 _Item = TypeVar("_Item")
-_PATIENCE = 0.5
+_PATIENCE = 0.3
 """Seconds before a bar is shown; many runs end earlier."""
-_LONG = 2.0
-"""Seconds before a bar is shown for one long task."""
 _INTERVAL = 0.1
 """Seconds between two updates of the bar."""
 
 
-def with_progress(items: Iterable[_Item], total: int) -> Iterator[_Item]:
-    """Yield the items with a progress bar that counts them.
+class Activity:
+    """Bar of one long activity, for use in a ``with`` statement.
 
-    There is no bar unless standard error is a terminal and there are several items.
+    Args:
+        label: the activity.
+        total: the number of items; None for one of unknown length.
     """
-    if total < 2 or not sys.stderr.isatty():
-        yield from items
-        return
-    bar = _Bar(total)
-    try:
-        for item in items:
-            bar.before()
-            yield item
-            bar.after()
-    finally:
-        bar.close()
 
+    current: Activity | None = None
+    """The running activity of this process."""
 
-class _Bar:
-    """A bar that is hidden while the caller uses an item, if that may write to the same terminal."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._done = 0
-        self._next = time.monotonic() + _PATIENCE
-        self._shared = sys.stdout.isatty()
+    def __init__(self, label: str, total: int | None = None) -> None:
+        self._label = label
+        self._total = total if total is not None and total > 1 else None
         self._progress: Progress | None = None
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._due = self._hidden = self._ended = False
+        self._next = 0.0
 
-    def before(self) -> None:
-        if self._shared and self._progress is not None:
-            self._progress.stop()
+    def __enter__(self) -> Activity:
+        """Show the bar after a moment, if standard error is a terminal and no other bar is there."""
+        if Activity.current is not None or not _wanted():
+            return self
+        Activity.current = self
+        self._progress = _progress(counted=self._total is not None)
+        self._progress.add_task(self._label, total=self._total)
+        if _PATIENCE > 0:
+            self._timer = threading.Timer(_PATIENCE, self._begin)
+            self._timer.daemon = True
+            self._timer.start()
+        else:
+            self._begin()
+        return self
 
-    def after(self) -> None:
-        self._done += 1
-        now = time.monotonic()
-        if self._progress is None and now >= self._next:
-            self._progress = _progress()
-            self._progress.add_task("linting", total=self._total)
-            if not self._shared:
-                self._progress.start()
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        """Remove the bar."""
         if self._progress is None:
             return
-        self._progress.update(self._progress.task_ids[0], completed=self._done)
-        if self._shared:
-            self._progress.start()
-        elif now >= self._next:
-            self._progress.refresh()
-            self._next = now + _INTERVAL
-
-    def close(self) -> None:
-        if self._progress is not None:
+        Activity.current = None
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._lock:
+            self._ended = True
             self._progress.stop()
 
+    def _begin(self) -> None:
+        with self._lock:
+            self._due = True
+            if self._progress is not None and not self._hidden and not self._ended:
+                self._progress.start()
 
-def _progress() -> Progress:
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Hide the bar while the caller writes to standard output, if that is a terminal too."""
+        if self._progress is None or not sys.stdout.isatty():
+            yield
+            return
+        with self._lock:
+            self._hidden = True
+            if self._due:
+                self._progress.stop()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._hidden = False
+                if self._due and not self._ended:
+                    self._progress.start()
+
+    def step(self, label: str | None = None, share: float | None = None) -> None:
+        """Name the current step.
+
+        Args:
+            label: the step; None for the activity as a whole.
+            share: the share of the work that is done, if there is one item.
+        """
+        if self._progress is None:
+            return
+        task = self._progress.task_ids[0]
+        self._progress.update(task, description=label or self._label)
+        if share is not None and self._total is None:
+            self._progress.update(task, total=1.0, completed=share)
+        now = time.monotonic()
+        if self._due and not self._hidden and now >= self._next:
+            self._next = now + _INTERVAL
+            self._progress.refresh()
+
+    def advance(self) -> None:
+        """Count one more item."""
+        if self._progress is not None and self._total is not None:
+            self._progress.advance(self._progress.task_ids[0])
+
+
+def _wanted() -> bool:
+    """Check whether a person watches: some CI systems give a command a terminal."""
+    return (
+        sys.stderr.isatty()
+        and parent_process() is None
+        and os.environ.get("TERM") != "dumb"
+        and os.environ.get("CI", "") in ("", "0", "false")
+    )
+
+
+def step(label: str | None) -> None:
+    """Name the current step on the bar of the running activity, if there is one."""
+    if Activity.current is not None:
+        Activity.current.step(label)
+
+
+def with_progress(
+    items: Iterable[_Item],
+    total: int | None,
+    label: str = "linting",
+    name: Callable[[int], str] | None = None,
+) -> Iterator[_Item]:
+    """Yield the items with a progress bar that counts them.
+
+    Args:
+        items: the items.
+        total: their number; None if unknown.
+        label: the work on them.
+        name: returns the name of an item by its index.
+    """
+    with Activity(label, total) as activity:
+        iterator = iter(items)
+        for index in range(sys.maxsize):
+            activity.step(f"{label} {name(index)}" if name is not None and (total or 0) > index else None)
+            try:
+                item = next(iterator)
+            except StopIteration:
+                return
+            with activity.hidden():
+                yield item
+            activity.advance()
+
+
+def _progress(*, counted: bool) -> Progress:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    # The bar is updated only between two items: this needs no thread, and standard output stays intact.
+    # Names in a model are arbitrary text, so a description is no markup.
+    label = TextColumn("{task.description}", markup=False)
     return Progress(
-        TextColumn("{task.description}"),
+        label,
         BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        *([MofNCompleteColumn()] if counted else []),
+        TimeElapsedColumn(),
         console=Console(stderr=True),
-        auto_refresh=False,
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
@@ -93,35 +181,24 @@ def _progress() -> Progress:
 
 
 class Share:
-    """Progress bar of one long task whose progress is known.
-
-    There is no bar unless standard error is a terminal.
+    """One long step whose progress is known, on the bar of the running activity.
 
     Args:
-        label: the task.
+        label: the step.
     """
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._from = time.monotonic() + _LONG
         self._next = 0.0
-        self._progress: Progress | None = None
-        self._wanted = sys.stderr.isatty() and parent_process() is None
 
     def __call__(self, share: float) -> None:
-        """Update the bar, if the task takes long."""
+        """Update the bar."""
         now = time.monotonic()
-        if not self._wanted or now < self._from or now < self._next:
+        if Activity.current is None or now < self._next:
             return
         self._next = now + _INTERVAL
-        if self._progress is None:
-            self._progress = _progress()
-            self._progress.add_task(self._label, total=100)
-            self._progress.start()
-        self._progress.update(self._progress.task_ids[0], completed=round(100 * share))
-        self._progress.refresh()
+        Activity.current.step(self._label, share)
 
     def close(self) -> None:
-        """Remove the bar."""
-        if self._progress is not None:
-            self._progress.stop()
+        """End the step."""
+        step(None)
