@@ -24,7 +24,7 @@ CASES = {
     "add-bias-behind": ["(float[1,1,4] x, float[1,2,3] w, float[2] b) => { y = ConvTranspose (x, w, b) }"],
     "clip-by-minimum": ["(float[4] x) => < float low = {0}, float high = {6} > { y = Clip (x, low, high) }"],
 }
-ANY_FACT = {"lower-opset", "widen-chain"}
+ANY_FACT = {"inline-functions", "lower-opset", "widen-chain"}
 """Rewrites of the whole model, and of a chain that their facts always have."""
 
 

@@ -96,7 +96,7 @@ def fix_file(
     from trtlint.fixes.withdrawing import withdrawing
     from trtlint.model.check import checker_error
 
-    lint = linting(judge, source.path, source.raw.tensors)
+    lint = linting(judge, source)
 
     def run(withdrawn: Mapping[Key, str]) -> FixOutcome:
         session = FixSession(lint, unsafe=unsafe, prove=prove, withdrawn=withdrawn)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import onnx
 
@@ -12,9 +11,10 @@ from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
 from trtlint.files.limits import limit_work
 from trtlint.fixes.outcome import Lint, Linted
+from trtlint.fixes.source import SourceModel
 from trtlint.model.check import checker_error
+from trtlint.model.inline import NOTHING_INLINED
 from trtlint.model.load import Model, interpret, undeclared
-from trtlint.model.tensors import TensorStore
 from trtlint.policy.review import Review
 
 Judge = Callable[[Model], tuple[Facts, tuple[ModelReport, ...]]]
@@ -36,19 +36,21 @@ def judging(case: Case, review: Review) -> Judge:
     return judge
 
 
-def linting(judge: Judge, path: Path, tensors: TensorStore) -> Lint:
+def linting(judge: Judge, source: SourceModel) -> Lint:
     """Create a function that lints structures of a model like the file itself.
+
+    The source still calls its functions; an edited structure has none.
 
     Args:
         judge: lints a model.
-        path: the file.
-        tensors: reads tensors that are not in the structure.
+        source: the model before any rewrite.
     """
 
     def lint(proto: onnx.ModelProto) -> Linted:
-        with limit_work(path):
+        with limit_work(source.path):
             data, declared = undeclared(proto)
-            model = interpret(path, data, tensors, declared)
+            inlined = source.inlined if proto is source.proto else NOTHING_INLINED
+            model = interpret(source.path, data, source.raw.tensors, declared, inlined)
             return Linted(proto, *judge(model))
 
     return lint

@@ -11,6 +11,7 @@ from trtlint.files.beside import real_file
 from trtlint.files.limits import Allowance, limit_work, scale_allowance
 from trtlint.lean import dataclass
 from trtlint.model.contents import all_tensors
+from trtlint.model.inline import NOTHING_INLINED, Inlined, inline
 from trtlint.model.protos import text
 from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.tensors import LEFT
@@ -36,11 +37,13 @@ class SourceModel:
         path: the file.
         raw: the file as it was read.
         proto: the structure with functions inlined.
+        inlined: the functions that the file calls.
     """
 
     path: Path
     raw: RawModel
     proto: onnx.ModelProto
+    inlined: Inlined = NOTHING_INLINED
 
     @property
     def external(self) -> int:
@@ -80,11 +83,9 @@ def read_source(path: Path) -> SourceModel:
     with limit_work(path):
         raw = read(path, whole=True)
         proto = decode(raw.data)
-        if raw.has_functions:
-            from trtlint.model.inline import inline
-
-            raw.notes.extend(inline(proto).notes)
+        inlined = inline(proto) if raw.has_functions else NOTHING_INLINED
+        raw.notes.extend(inlined.notes)
     # Rewrites add ONNX operators, also to models that only use other domains.
     if not any(opset.domain in ("", "ai.onnx") for opset in proto.opset_import):
         proto.opset_import.add(version=_OPSET)
-    return SourceModel(path, raw, proto)
+    return SourceModel(path, raw, proto, inlined)

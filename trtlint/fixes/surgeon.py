@@ -98,8 +98,11 @@ def script(outcome: FixOutcome, name: str, own: str) -> str:
         own: the script's file name.
 
     Raises:
-        ScriptError: a rewrite is in a body, or adds a tensor that is too large to spell out.
+        SurgeonError: a rewrite is in a body or adds a tensor that is too large to spell out, or the model has
+            functions.
     """
+    if outcome.before.model.calls:
+        raise SurgeonError("the model calls functions of its own, which the script cannot inline")
     lines = [_HEAD.format(name=_inside(name), script=_inside(own))]
     for _, patches in outcome.rounds:
         for patch in patches:
