@@ -16,6 +16,7 @@ from trtlint.model.errors import ModelError
 from trtlint.model.load import load
 from trtlint.network.comparing import Comparing, NotComparableError
 from trtlint.network.feeding import compare_all
+from trtlint.network.parsing import WeightFiles
 from trtlint.network.read import Reader
 
 Say = Callable[[Any], None]
@@ -60,7 +61,9 @@ def _compared(trt: Any, builder: Any, logger: Any, stem: str) -> tuple[str, str]
     if not parser.parse_from_file(f"{stem}.onnx"):
         return "refused", ""
     try:
-        comparing = Comparing(Path(f"{stem}.onnx"), Reader(trt, network).read(), lambda _: None)
+        comparing = Comparing(
+            Path(f"{stem}.onnx"), Reader(trt, network).read(), WeightFiles(), lambda _: None
+        )
         reason = _run(comparing, Path(f"{stem}.npz"))
     except (NotComparableError, ModelError) as error:
         reason = str(error)

@@ -15,6 +15,7 @@ from trtlint.model.load import Model, load
 from trtlint.network.comparing import Comparing, NotComparableError
 from trtlint.network.expected import WeightsMissingError
 from trtlint.network.feeding import compare_all
+from trtlint.network.parsing import parse
 from trtlint.network.read import Reader
 
 Say = Callable[[Any], None]
@@ -42,16 +43,13 @@ def work(request: dict[str, Any], say: Say) -> None:
         say({"reason": f"its external data {location[:_LONGEST]} cannot be read"})
         return
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
-    logger = trt.Logger(trt.Logger.ERROR)
-    builder = trt.Builder(logger)
-    parsed = builder.create_network(0)
-    parser = trt.OnnxParser(parsed, logger)
-    if not parser.parse_from_file(str(path)):
-        say({"reason": "the parser refuses the model"})
-        return
     try:
-        network = Reader(trt, parsed).read()
-        comparing = Comparing(path, network, lambda share: say({"done": round(share, 3)}))
+        parsed = parse(trt, path)
+        if parsed.network is None:
+            say({"reason": "the parser refuses the model"})
+            return
+        network = Reader(trt, parsed.network).read()
+        comparing = Comparing(path, network, parsed.files, lambda share: say({"done": round(share, 3)}))
         given = Inputs(tuple(request["files"]), tuple(request["lists"]), request["script"])
         compare_all(model.graph.inputs, given, comparing, request["shapes"], probe=bool(request["probe"]))
         found = comparing.agreement()

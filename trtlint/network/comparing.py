@@ -7,14 +7,13 @@ that are the same on both sides: rounding does not add up, and one difference do
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 from onnx import ModelProto, TensorProto, helper
 
 from trtlint.dry_build.agreement import TensorDifference
@@ -27,10 +26,12 @@ from trtlint.network.expected import Expected, by_reference, by_runtime, linked
 from trtlint.network.iterations import OWN
 from trtlint.network.judge import Difference, compare, tolerance_of
 from trtlint.network.layers import Array, Layer, Network
+from trtlint.network.parsing import WeightFiles
 from trtlint.network.refused import RefusedError, reason_of
 from trtlint.network.region import Region, Regions, constants
 from trtlint.network.run import Missing, Runner, Value
-from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_float, narrowed, wide
+from trtlint.network.twins import Initializers, Twins
+from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_float, is_lossy, narrowed, wide
 
 MOST_DIFFERENCES = 20
 """Differences that are examined; each takes a run of its own."""
@@ -44,6 +45,7 @@ _STEPS = 100
 """Number of progress reports in one run of the network."""
 
 Feeds = Mapping[str, Array]
+Progress = Callable[[float], None]
 
 
 class NotComparableError(ExperimentError):
@@ -79,17 +81,19 @@ class Comparing:
     Args:
         path: the model.
         network: the network that the parser made of it.
+        files: the files of weights that are mapped into memory.
         progress: takes the share of the work that is done.
 
     Raises:
         NotComparableError: ONNX Runtime does not take the model.
     """
 
-    def __init__(self, path: Path, network: Network, progress: Callable[[float], None]) -> None:
+    def __init__(self, path: Path, network: Network, files: WeightFiles, progress: Progress) -> None:
         self._network = network
         self._progress = progress
         self._kinds = frozenset(tensor.dtype for tensor in network.tensors)
-        self._runner = Runner(network, self._watch)
+        self._runner = Runner(network, self._watch, self._foresee)
+        self._files = files
         self.widened = False
         self.by_reference = False
         proto = linked(path)
@@ -98,6 +102,10 @@ class Comparing:
         self._expected, self._proto = self._oracle(path, proto)
         proto = self._proto
         self._regions = Regions(proto)
+        self._initializers = Initializers(proto, files)
+        self._twins = Twins(proto, network, self._candidates, self._initializers)
+        self._shared: dict[int, str] = {}
+        self._done: set[int] = set()
         self._opset = max(
             (entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), default=1
         )
@@ -135,6 +143,12 @@ class Comparing:
         self._name, self._feeds = name, feeds
         self._settled = set()
         self._seen = 0
+        self._done.clear()
+        self._shared = {
+            tensor: name
+            for tensor in self._network.inputs
+            if (name := self._network.tensors[tensor].name) in feeds
+        }
         try:
             self._expected.begin(feeds)
             self._runner.run(feeds)
@@ -224,6 +238,9 @@ class Comparing:
         self._seen += 1
         if self._seen % max(1, len(self._candidates) // _STEPS) == 0:
             self._progress(self._seen / len(self._candidates))
+            self._files.release()
+        if tensor in self._done:
+            return value
         expected = self._expected.take(name)
         if expected is None:
             self._found.missing[name] = "ONNX Runtime does not give the tensor"
@@ -240,13 +257,30 @@ class Comparing:
             and len(self._found.differences) < MOST_DIFFERENCES
         ):
             self._examine(name, layer, (value, expected), found, kind)
-        if found is not None and _lossy(value, expected):
+        if found is not None and is_lossy(value, expected):
             return value
         self._settled.add(name)
         return self._forced(tensor, expected)
 
+    def _foresee(self, layer: Layer, inputs: Sequence[Any]) -> Array | None:
+        """Return ONNX's value of a tensor that both sides compute by the same operator on the same arrays."""
+        tensor = layer.outputs[0]
+        if self.by_reference or not self._twins.is_twin(layer, inputs, self._shared):
+            return None
+        name = self._candidates[tensor]
+        expected = self._expected.take(name)
+        if expected is not None:
+            self._found.compared.add(name)
+            self._settled.add(name)
+            self._done.add(tensor)
+            self._shared[tensor] = name
+        return expected
+
     def _forced(self, tensor: int, expected: Array) -> Value:
-        return narrowed(expected, self._network.tensors[tensor].dtype)
+        value = narrowed(expected, self._network.tensors[tensor].dtype)
+        if value.dtype == expected.dtype:
+            self._shared[tensor] = self._candidates[tensor]
+        return value
 
     def _examine(
         self, name: str, layer: Layer, values: tuple[Array, Array], found: Difference, kind: str
@@ -335,23 +369,9 @@ class Comparing:
     def _known(self, names: tuple[str, ...]) -> dict[str, Array]:
         """Return ONNX's values of tensors, as far as they can be had."""
         found = {name: array for name, array in self._feeds.items() if name in names}
-        found.update(constants(self._proto, names, _stored))
+        found.update(constants(self._proto, names, lambda tensor: self._initializers.array(tensor.name)))
         found.update(self._expected.of([name for name in names if name not in found]))
         return found
-
-
-def _stored(tensor: TensorProto) -> Array | None:
-    """Return the values of a tensor that was linked to its file."""
-    places = {entry.key: entry.value for entry in tensor.external_data}
-    with Path("/", places["location"]).open("rb") as file:
-        file.seek(int(places["offset"]))
-        data = file.read(int(places["length"]))
-    copy = onnx.TensorProto()
-    copy.CopyFrom(tensor)
-    del copy.external_data[:]
-    copy.data_location = onnx.TensorProto.DEFAULT
-    copy.raw_data = data
-    return onnx.numpy_helper.to_array(copy)
 
 
 def _largest(array: Array) -> float:
@@ -363,13 +383,6 @@ def _largest(array: Array) -> float:
 def _doubled(expected: Array, known: Mapping[str, Array]) -> bool:
     """Return whether DOUBLE is among the tensors of a part."""
     return any(array.dtype == np.float64 for array in (expected, *known.values()))
-
-
-def _lossy(value: Array, expected: Array) -> bool:
-    """Return whether the network's type cannot hold ONNX's values."""
-    if is_float(value.dtype) or is_float(expected.dtype) or value.dtype == expected.dtype:
-        return False
-    return not np.array_equal(expected.astype(value.dtype).astype(np.int64), expected.astype(np.int64))
 
 
 def _bytes(proto: ModelProto) -> int:

@@ -25,9 +25,9 @@ from trtlint.network.layers import Array
 from trtlint.network.parts import Parts
 from trtlint.network.refused import RefusedError, reason_of
 
-_LEAST = 256 << 20
+_LEAST = 128 << 20
 """Bytes of tensors that are always held at once."""
-_HEAVY = 256 << 20
+_HEAVY = 64 << 20
 """Bytes of weights from which ONNX Runtime makes no copies of them in another order."""
 _MOST_FOR_REFERENCE = 16 << 20
 """Bytes of a model that ONNX's reference computes: it is slow."""
@@ -108,7 +108,7 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
     runtime.set_default_logger_severity(4)
     options = runtime.SessionOptions()
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.enable_cpu_mem_arena = weights < _HEAVY
+    options.enable_cpu_mem_arena = False  # each session would keep the memory of its largest run
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(_ROOT))
     if weights >= _HEAVY:
@@ -159,7 +159,14 @@ def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> Source:
     """
     whole = session(proto, names, weights)
     budget = None if draws(proto) else max(_LEAST, weights // 4)
-    return Parts(proto, names, whole, lambda part, wanted: session(part, wanted, weights), budget)
+    return Parts(
+        proto,
+        names,
+        whole,
+        lambda part, wanted: session(part, wanted, weights),
+        budget,
+        keep=weights < _HEAVY,
+    )
 
 
 class _Reference:

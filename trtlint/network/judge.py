@@ -26,6 +26,8 @@ _SAMPLE = 10_000
 _QUANTILE = 95
 _BLOCK = 1 << 15
 """Elements that are looked at together."""
+_PAGE = 1 << 18
+"""Bytes that are looked at together."""
 _MASKED = 1e6
 """Magnitudes from which numbers are those of masks, where there are smaller ones as well."""
 _LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
@@ -109,11 +111,21 @@ def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[A
     return beyond, off
 
 
+def is_identical(one: Array, other: Array) -> bool:
+    """Return whether two arrays of one type and size have the same bytes."""
+    mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
+    return all(
+        np.array_equal(mine[at : at + _PAGE], theirs[at : at + _PAGE]) for at in range(0, mine.size, _PAGE)
+    )
+
+
 def _near(got: Array, expected: Array, tolerance: float) -> bool:
     """Return whether no element differs by more than the tolerance of the usual magnitude: a quick look.
 
     Blocks that fit into the processor's cache take a third of the time of whole tensors.
     """
+    if got.dtype == expected.dtype and is_identical(got, expected):
+        return True
     one, other = got.reshape(-1), expected.reshape(-1)
     buffer = np.empty(min(_BLOCK, one.size), np.float32)
     allowed, scaled = tolerance * _LEAST, False

@@ -66,5 +66,6 @@ def _session(op: str, types: Sequence[int], ranks: Sequence[int], attributes: Ma
     runtime = onnx_runtime()
     options = runtime.SessionOptions()
     options.log_severity_level = 4
+    options.enable_cpu_mem_arena = False
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return runtime.InferenceSession(inferred.SerializeToString(), options, providers=["CPUExecutionProvider"])

@@ -42,14 +42,16 @@ class _Part:
     """Some consecutive nodes.
 
     Attributes:
-        session: computes them.
+        model: the nodes as a model.
+        outputs: the tensors that its session gives.
         inputs: the tensors that it reads.
         gives: the wanted tensors among its outputs.
         keeps: the outputs that later nodes read.
         end: the position of the first node behind it.
     """
 
-    session: Any
+    model: ModelProto
+    outputs: tuple[str, ...]
     inputs: tuple[str, ...]
     gives: tuple[str, ...]
     keeps: tuple[str, ...]
@@ -65,10 +67,18 @@ class Parts:
         whole: a session of the whole model.
         make: makes the session of a part.
         budget: bytes of tensors that one part should give at most, None for a model that must not be cut.
+        keep: whether to keep the sessions of parts, which hold the weights that they have read.
     """
 
     def __init__(
-        self, proto: ModelProto, names: Sequence[str], whole: Any, make: Open, budget: int | None
+        self,
+        proto: ModelProto,
+        names: Sequence[str],
+        whole: Any,
+        make: Open,
+        budget: int | None,
+        *,
+        keep: bool = True,
     ) -> None:
         self._proto = proto
         self._names = tuple(names)
@@ -76,12 +86,15 @@ class Parts:
         self._whole = whole
         self._open = make
         self._budget = budget or 0
+        self._keep = keep
         self._parts: list[_Part] = []
+        self._sessions: dict[int, Any] = {}
         self._size = _FIRST
         self._nodes = list(proto.graph.node)
         self._last_read = {name: at for at, node in enumerate(self._nodes) for name in reads(node)}
         self._single = budget is None or not self._can_be_cut()
         self._fed = 0
+        self._sizes: dict[str, float] = {}
 
     def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
         """Yield the wanted tensors of one part after the other.
@@ -103,7 +116,9 @@ class Parts:
     def _run(self, feeds: Feeds, wanted: frozenset[str]) -> Iterator[dict[str, Array]]:
         values = {name: _value(array) for name, array in feeds.items()}
         self._suit(sum(array.nbytes for array in feeds.values()))
-        if self._single or (not self._parts and self._size_of_all(feeds) <= self._budget):
+        if not (self._single or self._parts):
+            self._sizes = self._known_sizes(feeds)
+        if self._single or (not self._parts and sum(self._sizes.values()) <= self._budget):
             names = [name for name in self._names if name in wanted]
             yield _arrays(names, self._whole.run_with_ort_values(names or None, values))
             return
@@ -114,8 +129,11 @@ class Parts:
             part = self._parts[place]
             names = [*dict.fromkeys((*(name for name in part.gives if name in wanted), *part.keeps))]
             given = {name: values[name] for name in part.inputs}
-            found = part.session.run_with_ort_values(names, given) if names else []
-            del given
+            session = self._sessions.pop(place, None) or self._open(part.model, part.outputs)
+            found = session.run_with_ort_values(names, given) if names else []
+            if self._keep:
+                self._sessions[place] = session
+            del given, session
             tensors = dict(zip(names, found, strict=True))
             del found
             if wanted is self._wanted and place == len(self._parts) - 1:
@@ -133,6 +151,7 @@ class Parts:
         """Cut anew for inputs much larger than those that the parts were made for."""
         if size > 2 * self._fed:
             self._parts.clear()
+            self._sessions.clear()
             self._size = _FIRST
             self._fed = size
 
@@ -141,8 +160,19 @@ class Parts:
         fits = int(self._budget * count / max(1, size))
         self._size = max(1, min(fits, _GROWTH * count))
 
+    def _end(self, begin: int) -> int:
+        """Return the end of a part: by the shapes of its tensors, or by what the part before it gave."""
+        left = float(self._budget)
+        for place in range(begin, len(self._nodes)):
+            left -= sum(self._sizes.get(name, 0.0) for name in self._nodes[place].output)
+            if left == -math.inf:
+                return begin + self._size
+            if left < 0:
+                return max(place, begin + 1)
+        return len(self._nodes) if self._sizes else begin + self._size
+
     def _part(self, begin: int, values: Mapping[str, Any]) -> _Part:
-        end = min(begin + self._size, len(self._nodes))
+        end = min(self._end(begin), len(self._nodes))
         chosen = self._nodes[begin:end]
         outputs = [name for node in chosen for name in node.output if name]
         needed = dict.fromkeys(name for node in chosen for name in reads(node))
@@ -157,7 +187,7 @@ class Parts:
         model.functions.extend(self._proto.functions)
         gives = tuple(name for name in outputs if name in self._wanted)
         keeps = tuple(name for name in outputs if self._last_read.get(name, -1) >= end)
-        return _Part(self._open(model, list(dict.fromkeys((*gives, *keeps)))), inputs, gives, keeps, end)
+        return _Part(model, tuple(dict.fromkeys((*gives, *keeps))), inputs, gives, keeps, end)
 
     def _can_be_cut(self) -> bool:
         """Return whether only tensors are between nodes, each computed before it is read."""
@@ -168,7 +198,7 @@ class Parts:
         giver = {name: at for at, node in enumerate(self._nodes) for name in node.output if name}
         return all(giver.get(name, -1) < at for at, node in enumerate(self._nodes) for name in reads(node))
 
-    def _size_of_all(self, feeds: Feeds) -> float:
+    def _known_sizes(self, feeds: Feeds) -> dict[str, float]:
         """Return the bytes of all wanted tensors by ONNX Runtime's shapes, infinity where one is unknown."""
         sizes = {
             str(dim): size
@@ -176,12 +206,12 @@ class Parts:
             if each.name in feeds
             for dim, size in zip(each.shape, feeds[each.name].shape, strict=False)
         }
-        total = 0.0
+        found = {}
         for each in self._whole.get_outputs():
             if each.name in self._wanted:
                 dims = [dim if isinstance(dim, int) else sizes.get(str(dim), math.inf) for dim in each.shape]
-                total += math.prod(dims) * (8 if "64" in each.type else 4)
-        return total
+                found[each.name] = math.prod(dims) * (8 if "64" in each.type else 4)
+        return found
 
 
 def _value(array: Array) -> Any:

@@ -46,6 +46,12 @@ def _sigmoid(x: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
+def _hard_sigmoid(x: Array, alpha: Any, beta: Any) -> Array:
+    if x.dtype == np.float32 and x.size > LARGE:
+        return compute("HardSigmoid", [x], {"alpha": float(alpha), "beta": float(beta)})
+    return np.asarray(_bounded(np.minimum(1, alpha * x + beta), x.dtype.type(0)))
+
+
 def _tanh(x: Array) -> Array:
     if x.dtype == np.float32 and x.size > LARGE:
         return compute("Tanh", [x], {})
@@ -81,7 +87,7 @@ _ACTIVATIONS: Mapping[str, Callable[[Array, Any, Any], Any]] = {
     "SOFTSIGN": lambda x, _, __: x / (1 + np.abs(x)),
     "SOFTPLUS": _softplus,
     "CLIP": lambda x, a, b: _bounded(np.minimum(b, x), a),
-    "HARD_SIGMOID": lambda x, a, b: _bounded(np.minimum(1, a * x + b), x.dtype.type(0)),
+    "HARD_SIGMOID": lambda x, a, b: _hard_sigmoid(x, a, b),
     "SCALED_TANH": lambda x, a, b: a * np.tanh(b * x),
     "THRESHOLDED_RELU": lambda x, a, __: np.where(x > a, x, x.dtype.type(0)),
     "GELU_ERF": _gelu,

@@ -34,6 +34,8 @@ class Missing:
 Value = Array | Missing
 Watch = Callable[[int, Layer, Value], Value]
 """Takes the position of a tensor, its layer and its value; returns the value that other layers get."""
+Foresee = Callable[[Layer, Sequence[Any]], Array | None]
+"""Takes a layer of one output and its inputs; returns its value if that is known already."""
 
 
 class _Scope:
@@ -55,10 +57,12 @@ class Runner:
     Args:
         network: the network.
         watch: sees each tensor of the main block when it is computed.
+        foresee: sees each layer of the main block before it is computed.
     """
 
-    def __init__(self, network: Network, watch: Watch) -> None:
+    def __init__(self, network: Network, watch: Watch, foresee: Foresee | None = None) -> None:
         self._watch = watch
+        self._foresee = foresee
         self._block = schedule(network)
         self._network = network
         self._givers = {tensor: layer for layer in network.layers for tensor in layer.outputs}
@@ -94,12 +98,20 @@ class Runner:
             if any(self._skips(scope, branch, taken) for branch, taken in guard):
                 found: Sequence[Value] = [Missing("its branch is not taken")] * len(step.gives)
             else:
-                found = self._step(step, scope)
+                known = None if watch is None else self._foreseen(step, scope)
+                found = self._step(step, scope) if known is None else [known]
+                del known
             for tensor, value in zip(step.gives, found, strict=True):
                 scope.values[tensor] = value if watch is None else watch(tensor, self._givers[tensor], value)
             del found
             for tensor in last:
                 scope.values.pop(tensor, None)
+
+    def _foreseen(self, step: Step, scope: _Scope) -> Array | None:
+        if self._foresee is None or step.loop is not None or len(step.gives) != 1:
+            return None
+        layer = step.layer
+        return self._foresee(layer, [None if each is None else scope.get(each) for each in layer.inputs])
 
     def _skips(self, scope: _Scope, branch: int, taken: bool) -> bool:
         condition = self._conditions.get(branch)

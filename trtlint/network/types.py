@@ -74,3 +74,10 @@ def saturated(array: Array, name: str) -> Array:
     if name.startswith(("INT", "UINT")):
         clipped = np.nan_to_num(np.rint(clipped), nan=0.0)
     return clipped.astype(dtype_of(name))
+
+
+def is_lossy(value: Array, expected: Array) -> bool:
+    """Return whether the network's type cannot hold ONNX's values."""
+    if is_float(value.dtype) or is_float(expected.dtype) or value.dtype == expected.dtype:
+        return False
+    return not np.array_equal(expected.astype(value.dtype).astype(np.int64), expected.astype(np.int64))

@@ -1,0 +1,106 @@
+"""Layers that are the same computation as their node: their inputs, weights and settings say so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from trtlint.network.layers import Array, Layer, Network, Tensor
+from trtlint.network.parsing import WeightFiles
+from trtlint.network.twins import Initializers, Twins
+
+X = np.ones((1, 2, 4, 4), np.float32)
+KERNEL = np.arange(6 * 2 * 9, dtype=np.float32).reshape(6, 2, 3, 3)
+BIAS = np.arange(6, dtype=np.float32)
+
+
+def model(*nodes: onnx.NodeProto, **weights: Array) -> onnx.ModelProto:
+    """A model of some nodes with stored tensors."""
+    kinds = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, None)
+    output = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    stored = [numpy_helper.from_array(array, name) for name, array in weights.items()]
+    return helper.make_model(helper.make_graph(nodes, "g", [kinds], [output], stored))
+
+
+def given(array: Array | None) -> Any:
+    """Weights of a layer."""
+    return SimpleNamespace(array=lambda: None if array is None else array.reshape(-1))
+
+
+def layer(kind: str, inputs: tuple[int, ...], **settings: Any) -> Layer:
+    """A layer that gives tensor 2."""
+    return Layer(0, "layer", kind, inputs, (2,), ("FLOAT",), settings)
+
+
+CONVOLUTION = layer(
+    "CONVOLUTION",
+    (0,),
+    padding_mode="EXPLICIT_ROUND_DOWN",
+    kernel_size_nd=(3, 3),
+    stride_nd=(2, 1),
+    dilation_nd=(1, 1),
+    pre_padding=(1, 0),
+    post_padding=(1, 1),
+    num_groups=1,
+    num_output_maps=6,
+    kernel=given(KERNEL),
+    bias=given(BIAS),
+)
+CONV = model(
+    helper.make_node("Conv", ["x", "w", "b"], ["y"], strides=[2, 1], pads=[1, 0, 1, 1]), w=KERNEL, b=BIAS
+)
+TENSORS = tuple(Tensor(name, "FLOAT") for name in ("x", "", "y"))
+
+
+def twin(proto: onnx.ModelProto, one: Layer, inputs: list[Array], shared: dict[int, str]) -> bool:
+    """Whether a layer is the twin of the node that gives ``y``."""
+    network = Network((one,), TENSORS, (0,), (2,))
+    twins = Twins(proto, network, {2: "y"}, Initializers(proto, WeightFiles()))
+    return twins.is_twin(one, inputs, shared)
+
+
+def test_a_convolution_with_the_settings_of_its_node_is_its_twin() -> None:
+    assert twin(CONV, CONVOLUTION, [X], {0: "x"})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"stride_nd": (1, 1)},
+        {"dilation_nd": (2, 1)},
+        {"pre_padding": (0, 0), "post_padding": (1, 2)},
+        {"num_groups": 2},
+        {"padding_mode": "SAME_UPPER"},
+        {"kernel": given(KERNEL + 1)},
+        {"bias": given(-BIAS)},
+        {"bias": given(None)},
+    ],
+)
+def test_a_convolution_with_another_setting_is_not(changed: dict[str, Any]) -> None:
+    other = replace(CONVOLUTION, settings={**CONVOLUTION.settings, **changed})
+    assert not twin(CONV, other, [X], {0: "x"})
+
+
+def test_a_convolution_of_other_values_is_not() -> None:
+    assert not twin(CONV, CONVOLUTION, [X], {})
+    assert not twin(CONV, CONVOLUTION, [X], {0: "z"})
+    assert not twin(CONV, CONVOLUTION, [X.astype(np.float16)], {0: "x"})
+
+
+def test_a_product_with_a_stored_matrix_is_a_twin_only_of_that_matrix() -> None:
+    weight = np.arange(12, dtype=np.float32).reshape(4, 3)
+    proto = model(helper.make_node("MatMul", ["x", "w"], ["y"]), w=weight)
+    product = layer("MATRIX_MULTIPLY", (0, 1), op0="NONE", op1="NONE")
+    x = np.ones((2, 5, 4), np.float32)
+    assert twin(proto, product, [x, weight[None]], {0: "x"})
+    assert not twin(proto, product, [x, weight[None] + 1], {0: "x"})
+    assert not twin(proto, product, [x, weight[None]], {})
+    assert not twin(proto, product, [x, weight], {0: "x"})  # the ranks of a layer's inputs are equal
+    turned = layer("MATRIX_MULTIPLY", (0, 1), op0="NONE", op1="TRANSPOSE")
+    assert not twin(proto, turned, [x, weight[None]], {0: "x"})

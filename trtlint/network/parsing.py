@@ -1,0 +1,142 @@
+"""Parse a model with NVIDIA's parser, so that its weights take memory once.
+
+The parser reads a file as a whole and keeps a copy of the weights.  It also takes pointers to weights, which
+then stay where they are: in files that are mapped into memory.
+https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/parsers/Onnx/pyOnnx.html
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto
+
+from trtlint.files.regular import open_regular
+from trtlint.lean import dataclass
+from trtlint.model.contents import all_tensors
+from trtlint.model.external import place_of
+from trtlint.model.reader import decode, read
+from trtlint.network.layers import Array
+
+_HEAVY = 64 << 20
+"""Bytes of weights from which they are mapped; a smaller model is parsed from its file."""
+_LEAST = 1 << 16
+"""Bytes of weights that are given by pointer."""
+_OUTSIDE = "weights"
+"""Location of weights that are given by pointer; the parser does not open it."""
+
+_Weights = tuple[str, Array]
+"""The name of an initializer and its bytes."""
+
+
+class WeightFiles:
+    """Files of weights, mapped into memory."""
+
+    def __init__(self) -> None:
+        self._maps: dict[Path, tuple[mmap.mmap, Array]] = {}
+
+    def bytes_of(self, path: Path, offset: int, length: int) -> Array:
+        """Return a part of a file without a copy.
+
+        Raises:
+            OSError: the file cannot be mapped.
+            ValueError: the file is shorter.
+        """
+        if path not in self._maps:
+            with open_regular(path) as file:
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._maps[path] = mapped, np.frombuffer(mapped, np.uint8)
+        whole = self._maps[path][1]
+        if offset + length > whole.size:
+            raise ValueError(f"{path} is too short")
+        return whole[offset : offset + length]
+
+    def release(self) -> None:
+        """Give the memory of all pages back; the next access reads the file again."""
+        if not hasattr(mmap, "MADV_DONTNEED"):
+            return
+        for mapped, _ in self._maps.values():
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parsed:
+    """Result of the parser.
+
+    Attributes:
+        network: the network of the library, None if the parser refuses the model.
+        held: objects that must outlive the network.
+        files: the mapped weights.
+    """
+
+    network: Any
+    held: tuple[Any, ...]
+    files: WeightFiles
+
+
+def parse(trt: Any, path: Path) -> Parsed:
+    """Parse a model.
+
+    Args:
+        trt: the module of the bindings.
+        path: the model.
+
+    Raises:
+        ModelError: the file is no model.
+    """
+    files = WeightFiles()
+    with suppress(OSError, ValueError):  # what cannot be mapped is read
+        proto, weights = _structure(path, files)
+        if sum(data.nbytes for _, data in weights) >= _HEAVY:
+            network, held = _created(trt)
+            if _loaded(held[-1], path, proto, weights) and held[-1].parse_model_proto():
+                return Parsed(network, held, files)
+        del proto, weights
+    network, held = _created(trt)
+    done = held[-1].parse_from_file(str(path))
+    return Parsed(network if done else None, held, WeightFiles())
+
+
+def _created(trt: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return an empty network, and the objects that must outlive it; the last one is its parser."""
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    return network, (logger, builder, trt.OnnxParser(network, logger))
+
+
+def _loaded(parser: Any, path: Path, proto: ModelProto, weights: Sequence[_Weights]) -> bool:
+    """Give a parser a model and pointers to its weights; return whether it takes them."""
+    return bool(parser.load_model_proto(proto.SerializeToString(), str(path))) and all(
+        parser.load_initializer(name, data.ctypes.data, data.nbytes) for name, data in weights
+    )
+
+
+def _structure(path: Path, files: WeightFiles) -> tuple[ModelProto, list[_Weights]]:
+    """Return a model without its large initializers, and their bytes.
+
+    Raises:
+        ModelError: the file is no model.
+        OSError, ValueError: a file cannot be mapped.
+    """
+    raw = read(path, whole=True)
+    proto = decode(raw.data)
+    found = []
+    names = Counter(tensor.name for tensor in proto.graph.initializer)
+    for tensor in proto.graph.initializer:
+        place = raw.tensors.place(tensor)
+        if place is not None and place[2] >= _LEAST and names[tensor.name] == 1:
+            found.append((str(tensor.name), files.bytes_of(*place)))
+            del tensor.external_data[:]
+            tensor.external_data.add(key="location", value=_OUTSIDE)
+    for tensor in all_tensors(proto):
+        stored = place_of(tensor) if raw.tensors.is_left(tensor) else None
+        if stored is not None:  # as it is stored: the parser does not read all forms alike
+            tensor.ParseFromString(files.bytes_of(path, stored[1], stored[2] or 0).tobytes())
+    return proto, found
