@@ -24,7 +24,8 @@ def model() -> onnx.ModelProto:
     text = """< ir_version: 8, opset_import: ["" : 17] >
         g (float[2,64] x, bool c) => (float[2,64] y, float[150] v) {
           a = MatMul(x, w)
-          b = If(c) <then_branch = t () => (float[2,64] p) { k = Constant<value = float[1] {2}>() p = Mul(a, k) },
+          b = If(c) <then_branch = t () => (float[2,64] p) {
+              k = Constant<value = float[1] {2}>() p = Mul(a, k) },
             else_branch = e () => (float[2,64] q) { q = Add(a, d) }>
           h = Conv(i, kernel)
           s = ReduceMean<keepdims = 0>(h)
