@@ -114,6 +114,10 @@ def _ours(source: Path, out: Path, inputs: Sequence[str]) -> dict[str, Any]:
         "verdict": found.verdict,
         "failed": [f"{proof.name}: {proof.text}" for proof in found.proofs if proof.verdict == "failed"],
         "kept": len(found.kept),
+        "lost": [
+            (round(each.share, 4), each.op, each.reason, each.node) for each in found.kept if each.product
+        ],
+        "error_measured": found.error,
         "notes": list(found.notes),
         "casts_reported": sum(cast.inside for cast in found.casts),
     }

@@ -59,11 +59,13 @@ def test_the_fill_of_a_mask_becomes_the_smallest_number(tmp_path: Path) -> None:
     assert draft.conversion.share == 1.0
 
 
-def test_the_products_of_attention_have_one_type_with_their_softmax(tmp_path: Path) -> None:
-    session = Session(Request(saved(MASKED, tmp_path / "m.onnx", None)))
-    path = next(node.path for node in session.labels.nodes if node.op == "Softmax")
-    kept = session.labels.fixed_with({path: "a reason"})
-    assert {node.op for node in kept} == {"MatMul", "Add", "Softmax"}
+def test_attention_has_one_type_unless_its_numbers_need_fp32(tmp_path: Path) -> None:
+    labels = Session(Request(saved(MASKED, tmp_path / "m.onnx", None))).labels
+    (whole,) = labels.together({})
+    assert sorted(node.op for node in whole) == ["Add", "MatMul", "MatMul", "Softmax"]
+    kept = labels.fixed_with({"sm": "a reason"})
+    assert [node.path for node in kept] == ["sm"]
+    assert labels.together(kept) == ()
 
 
 def test_a_body_reads_weights_in_its_own_type(tmp_path: Path) -> None:

@@ -24,12 +24,14 @@ from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.operators import PRODUCTS
 
-MOST_RUNS = 96
+MOST_RUNS = 400
 MOST_SECONDS = 90.0
 _AIM = {"fp16": 0.5, "bf16": 0.9}
 """The share of the tolerance that the search aims at, as other inputs differ; BF16 has no digits to spare."""
 _LISTED = 40
 """Operators whose ranges are reported."""
+_LEAST_MAGNITUDE = 1e-4
+"""A batch whose output has a smaller share of the largest magnitude is judged as if it had that."""
 _MARGIN = 2.0
 """Numbers within this factor of the end of the range count as beyond it."""
 
@@ -65,17 +67,18 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
     errors: dict[Paths, float | None] = {}
     bound = float(request["tolerance"]) * _AIM[format_.name]
 
-    def enough(paths: Paths) -> bool:
+    def measure(paths: Paths) -> float | None:
         if paths not in errors:
             budget.charge()
-            errors[paths] = trial.rehearse(Narrowing(format_, paths, found.constants)).worst
-        worst = errors[paths]
-        return worst is not None and worst <= bound
+            narrowing = Narrowing(format_, paths, found.constants)
+            session = Session(rewrite(model, narrowing, probed=False))
+            errors[paths] = _worst(_errors(trial, session))
+        return errors[paths]
 
     candidates = _candidates(request, model.scopes.get("", ()), trial, wide)
-    choice = search(candidates, enough, budget)
+    choice = search(candidates, measure, bound, budget)
     final = candidates.fixed | frozenset(choice.kept)
-    enough(final)
+    measure(final)
     return {
         "kept": dict(choice.kept),
         "enough": choice.enough,
@@ -125,7 +128,6 @@ def _candidates(
     units = grouped((node.path for node in counted), _merged(tied))
     has_product = {node.path for node in counted if node.op in PRODUCTS}
     products = [unit for unit in units if unit & has_product]
-    products.sort(key=lambda unit: sum(costs.get(path, 0) for path in unit))
     others = [unit for unit in units if not unit & has_product]
     edges = [
         (value.producer.path, node.path)
@@ -138,9 +140,8 @@ def _candidates(
         frozenset().union(*(leader.get(path, frozenset()) for path in region))
         for region in regions(nodes, wide, constants=False, folding=folding)
     ]
-    return Candidates(
-        fixed, [each - fixed for each in forced if each - fixed], products, connected(others, edges)
-    )
+    ranges = [each - fixed for each in forced if each - fixed]
+    return Candidates(fixed, ranges, products, connected(others, edges), costs)
 
 
 def _merged(groups: Sequence[Paths]) -> list[Paths]:
@@ -157,8 +158,12 @@ def _proven(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
     model = skeleton(Path(request["model"]))
     trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
     errors = errors_of(trial, Path(request["converted"]), FORMATS[request["type"]])
-    worst = None if None in errors.values() else max((e or 0.0 for e in errors.values()), default=0.0)
-    return {"errors": errors, "worst": worst, "batches": len(trial.feeds), "made_up": not inputs.names}
+    return {
+        "errors": errors,
+        "worst": _worst(errors),
+        "batches": len(trial.feeds),
+        "made_up": not inputs.names,
+    }
 
 
 def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float | None]:
@@ -173,10 +178,15 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
         ModelError, TrialError: the converted model cannot be run.
     """
     model = skeleton(converted)
-    session = Session(rewrite(model, Narrowing(format_) if model.typed else None, probed=False))
+    narrowing = Narrowing(format_) if model.typed else None
+    return _errors(trial, Session(rewrite(model, narrowing, probed=False)))
+
+
+def _errors(trial: Trial, session: Session) -> dict[str, float | None]:
+    """Return the error of each output: its largest difference over its largest magnitude, of the worst batch."""
+    differences: dict[str, list[float]] = {name: [] for name in sorted(trial.judged)}
+    magnitudes: dict[str, list[float]] = {name: [] for name in differences}
     broken: set[str] = set()
-    differences = dict.fromkeys(sorted(trial.judged), 0.0)
-    magnitudes = dict.fromkeys(differences, 0.0)
     for feeds, reference in zip(trial.feeds, trial.ranged.outputs, strict=True):
         outputs, _ = session.run(feeds)
         for name in differences:
@@ -184,10 +194,19 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
             if got is None or right.shape != got.shape or not np.isfinite(got).all():
                 broken.add(name)
             elif right.size:
-                difference = float(np.abs(right.astype(np.float64) - got).max())
-                differences[name] = max(differences[name], difference)
-                magnitudes[name] = max(magnitudes[name], float(np.abs(right).max()))
+                differences[name].append(float(np.abs(right.astype(np.float64) - got).max()))
+                magnitudes[name].append(float(np.abs(right).max()))
     return {
-        name: None if name in broken else ratio(difference, magnitudes[name])
-        for name, difference in differences.items()
+        name: None if name in broken else _error(differences[name], magnitudes[name]) for name in differences
     }
+
+
+def _error(differences: Sequence[float], magnitudes: Sequence[float]) -> float:
+    least = max(magnitudes, default=0.0) * _LEAST_MAGNITUDE
+    pairs = zip(differences, magnitudes, strict=True)
+    return max((ratio(difference, max(magnitude, least)) for difference, magnitude in pairs), default=0.0)
+
+
+def _worst(errors: Mapping[str, float | None]) -> float | None:
+    """Return the largest error, None where an output is not finite."""
+    return None if None in errors.values() else max((each or 0.0 for each in errors.values()), default=0.0)

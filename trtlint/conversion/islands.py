@@ -28,6 +28,11 @@ class Island:
     kind: str
     nodes: frozenset[Node]
 
+    @property
+    def divisible(self) -> bool:
+        """Whether one operator in FP32 leaves the others their own types: attention fuses in 16 bits alone."""
+        return self.kind == "attention"
+
 
 def islands(model: Model) -> list[Island]:
     """Return the islands of a model, in the order of the graph."""

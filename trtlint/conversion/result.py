@@ -30,12 +30,14 @@ class Kept:
         op: its operator type.
         reason: why it stays.
         product: whether it is a matrix product or a convolution.
+        share: its share of the FLOPs of all products.
     """
 
     node: str
     op: str
     reason: str
     product: bool = False
+    share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -136,12 +136,12 @@ class Labels:
             for node in norms:
                 if node not in self.forced:
                     self.fixed.setdefault(node, "TensorRT warns of normalizations written out in FP16")
-        groups = joined([island.nodes & own for island in self.islands])
         # An operator that no type but FP32 suits does not force its island.
         free = {node for node, reason in self.fixed.items() if reason.startswith("ONNX has no")}
         # What the user orders of single operators holds for these alone.
         free |= self.forced | ordered
-        self.groups = [frozenset(group - free) for group in groups if len(group - free) > 1]
+        self.groups = _tied((island.nodes & own for island in self.islands if not island.divisible), free)
+        self.attention = _tied((island.nodes & own for island in self.islands if island.divisible), free)
 
     @property
     def preferred(self) -> dict[Node, bool]:
@@ -161,6 +161,17 @@ class Labels:
             found.append(f"types of layers without effect: {', '.join(self.asked.other[:_LISTED])}")
         return tuple(found)
 
+    def together(self, fixed: Mapping[Node, str]) -> tuple[frozenset[Node], ...]:
+        """Return the groups of operators that get one type.
+
+        No builder fuses attention in FP32, so that a block with an operator in FP32 falls apart.
+
+        Args:
+            fixed: the operators in FP32.
+        """
+        whole = [group for group in self.attention if not group & fixed.keys()]
+        return tuple(map(frozenset, joined([*self.groups, *whole])))
+
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
         """Return the operators in FP32 with those of their islands.
 
@@ -177,6 +188,11 @@ class Labels:
                 for node in group:
                     found.setdefault(node, f"it is fused with {first.path}")
         return found
+
+
+def _tied(groups: Iterable[Iterable[Node]], free: Collection[Node]) -> list[frozenset[Node]]:
+    """Join groups that overlap, without the operators that are free."""
+    return [group for found in joined(groups) if len(group := frozenset(found - set(free))) > 1]
 
 
 class Session:
@@ -283,7 +299,7 @@ def assemble(
         nodes=labels.nodes,
         ports=labels.ports,
         fixed=frozenset(fixed),
-        groups=tuple(labels.groups),
+        groups=labels.together(fixed),
         narrow_io=narrow_io,
         boundary=boundary,
         forced=labels.forced,
@@ -319,7 +335,13 @@ def _described(
     total = sum(flops(node) for node in labels.nodes)
     narrow = sum(flops(node) for node in labels.nodes if node in plan.narrow)
     kept = [
-        Kept(node.path, node.op, fixed.get(node, "a Cast would cost more"), is_product(node))
+        Kept(
+            node.path,
+            node.op,
+            fixed.get(node, "a Cast would cost more"),
+            is_product(node),
+            flops(node) / total if total else 0.0,
+        )
         for node in labels.nodes
         if node not in plan.narrow and _could_change(node, labels.ports)
     ]

@@ -36,6 +36,11 @@ class Budget:
         """The number of runs that are left."""
         return 0 if time.monotonic() >= self._until else self._most - self.runs
 
+    @property
+    def seconds(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self._until - time.monotonic())
+
     def reserve(self, runs: int) -> None:
         """Hold back runs for what comes after the search; negative gives them back."""
         self._most -= runs
