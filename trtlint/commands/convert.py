@@ -37,6 +37,7 @@ _DOING = {
     "reading": "reading the model",
     "ranges": "measuring ranges in FP32",
     "search": "searching for nodes to keep in FP32",
+    "rewriting": "rewriting products that leave the range",
     "writing": "writing the model",
     "parser": "parsing with TensorRT-RTX",
     "builder": "building with TensorRT-RTX",

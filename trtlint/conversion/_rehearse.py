@@ -30,6 +30,9 @@ _AIM = {"fp16": 0.5, "bf16": 0.9}
 """The share of the tolerance that the search aims at, as other inputs differ; BF16 has no digits to spare."""
 _LISTED = 40
 """Operators whose ranges are reported."""
+_NEAR = 2.0**13
+"""The magnitude from which that of a tensor is reported."""
+_MOST_NEAR = 10_000
 _LEAST_MAGNITUDE = 1e-4
 """A batch whose output has a smaller share of the largest magnitude is judged as if it had that."""
 _MARGIN = 2.0
@@ -87,6 +90,7 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
         "runs": budget.runs,
         "batches": len(trial.feeds),
         "ranges": _ranges(trial),
+        "greatest": _greatest(trial),
     }
 
 
@@ -100,6 +104,16 @@ def _ranges(trial: Trial) -> list[list[Any]]:
             found[key] = max(found.get(key, 0.0), greatest)
     largest = sorted(found.items(), key=lambda each: -each[1])[:_LISTED]
     return [[node, op, greatest] for (node, op), greatest in largest]
+
+
+def _greatest(trial: Trial) -> dict[str, float]:
+    """Return the largest magnitudes of the tensors near the end of the range of FP16, or beyond it."""
+    found: dict[str, float] = {}
+    for probe in trial.ranged.probes:
+        greatest = trial.ranged.greatest(probe)
+        if greatest is not None and greatest >= _NEAR and not probe.inside and len(found) < _MOST_NEAR:
+            found[probe.tensor] = greatest
+    return found
 
 
 def _beyond(trial: Trial, format_: Format, found: Findings) -> Findings:
@@ -183,7 +197,7 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
 
 
 def _errors(trial: Trial, session: Session) -> dict[str, float | None]:
-    """Return the error of each output: its largest difference over its largest magnitude, of the worst batch."""
+    """Return the error of each output in its worst batch: largest difference over largest magnitude."""
     differences: dict[str, list[float]] = {name: [] for name in sorted(trial.judged)}
     magnitudes: dict[str, list[float]] = {name: [] for name in differences}
     broken: set[str] = set()

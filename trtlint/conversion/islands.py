@@ -30,7 +30,7 @@ class Island:
 
     @property
     def divisible(self) -> bool:
-        """Whether one operator in FP32 leaves the others their own types: attention fuses in 16 bits alone."""
+        """Whether its operators may get several types: attention, which fuses in 16 bits only."""
         return self.kind == "attention"
 
 

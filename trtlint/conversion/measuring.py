@@ -18,7 +18,8 @@ from trtlint.measurement.measure import usual_limits
 from trtlint.process.spawn import Limits, run
 
 if TYPE_CHECKING:
-    from trtlint.conversion.session import Labels, Request
+    from trtlint.conversion.labels import Labels
+    from trtlint.conversion.session import Request
     from trtlint.conversion.stored import Range
 
 _WORK = "trtlint.conversion._rehearse"
@@ -39,6 +40,7 @@ class Found:
         enough: whether that error is small enough; None where nothing was measured.
         notes: what limits it.
         ranges: the largest magnitudes.
+        greatest: the largest magnitude of each tensor near the end of the range of FP16, or beyond it.
     """
 
     kept: Mapping[str, str] = field(default_factory=dict)
@@ -46,6 +48,7 @@ class Found:
     enough: bool | None = None
     notes: tuple[str, ...] = ()
     ranges: tuple[Magnitude, ...] = ()
+    greatest: Mapping[str, float] = field(default_factory=dict)
 
 
 class NotRunError(ConversionError):
@@ -53,12 +56,18 @@ class NotRunError(ConversionError):
 
 
 def search_in_process(
-    request: Request, labels: Labels, ranges: Range, listen: Callable[[str], None], attempt: int = 0
+    request: Request,
+    model: Path,
+    labels: Labels,
+    ranges: Range,
+    listen: Callable[[str], None],
+    attempt: int = 0,
 ) -> Found:
     """Find the operators to keep in FP32.
 
     Args:
         request: what to convert, and how.
+        model: the file to run.
         labels: the operators of the model.
         ranges: its stored tensors.
         listen: receives the current step.
@@ -70,6 +79,7 @@ def search_in_process(
     """
     document = {
         "task": "search",
+        "model": str(model.absolute()),
         "attempt": attempt,
         "fixed": [node.path for node in labels.fixed_with({})],
         "groups": [[node.path for node in group] for group in labels.groups],
@@ -81,7 +91,7 @@ def search_in_process(
         return Found({node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),))
     notes = () if found["enough"] else ("no set of operators in FP32 was found that is enough",)
     listed = tuple(Magnitude(*each) for each in found["ranges"])
-    return Found(found["kept"], found["error"], found["enough"], notes, listed)
+    return Found(found["kept"], found["error"], found["enough"], notes, listed, found["greatest"])
 
 
 def rehearse(request: Request, converted: Path, listen: Callable[[str], None], attempt: int = 0) -> Proof:

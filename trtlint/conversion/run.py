@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from trtlint.conversion import proving
+from trtlint.conversion.fixed import KeepError
 from trtlint.conversion.measuring import rehearse
-from trtlint.conversion.result import Conversion, Proof
-from trtlint.conversion.session import Draft, Listen, Request, Session
+from trtlint.conversion.result import Conversion, ConversionError, Proof
+from trtlint.conversion.rewriting import apply_to, proposals
+from trtlint.conversion.session import Draft, Listen, Request, Rewritten, Session
 from trtlint.files.limits import limit_work
+from trtlint.fixes.edit import EditError
 from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
 """Times that operators which the parser refuses are kept in FP32, and the model is written anew."""
 _MOST_PARSED = 256 << 20
 """Bytes of weights above which the parser is asked only where the model is run or built as well."""
+_MOST_REWRITES = 2
+"""Times that a model is rewritten: with all rewrites, and with those that helped."""
 _MOST_SEARCHES = 3
 """Searches for operators to keep, each on more inputs than the one before."""
 _CLEAR = 0.7
@@ -53,7 +58,7 @@ def run(
     if session.unchanged:
         draft = session.draft()
         return draft.conversion, draft
-    draft, proofs = _proven(session, sm)
+    draft, proofs = _rewritten(session, *_proven(session, sm), sm)
     found = replace(draft.conversion, proofs=proofs, advice=_advice(request, draft.conversion, proofs))
     rehearsed = next((proof.figures.get("error") for proof in proofs if proof.name == "rehearsal"), None)
     found = replace(found, error=rehearsed if rehearsed is not None else found.error)
@@ -62,6 +67,49 @@ def run(
         written = draft.write(out, protected)
         found = replace(found, output=str(out), size=written.conversion.size)
     return replace(found, command=command.replace("{model}", shlex.quote(name))), draft
+
+
+def _rewritten(
+    session: Session, draft: Draft, proofs: tuple[Proof, ...], sm: int | None
+) -> tuple[Draft, tuple[Proof, ...]]:
+    """Return the better of a conversion and that of the model with rewrites."""
+    tried: Collection[str] = ()
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+        for count in range(_MOST_REWRITES):
+            in_fp32 = {kept.node for kept in draft.conversion.kept if kept.product}
+            wanted = session.found.kept.keys() & in_fp32 if not count else tried
+            found = [
+                each
+                for each in proposals(session.model, session.found.kept, session.found.greatest)
+                if each.node in wanted
+            ]
+            if not found:
+                break
+            session.listen("rewriting")
+            try:
+                source = apply_to(session.source, session.model, found, Path(folder, f"{count}.onnx"))
+                titles = tuple(each.patch.title for each in found)
+                other = Session(
+                    session.request,
+                    session.listen,
+                    Rewritten(source, Path(folder, f"{count}.onnx"), titles),
+                )
+                new, verdicts = _proven(other, sm)
+            except (EditError, ConversionError, KeepError):
+                break
+            helped = {each.node for each in found} - {kept.node for kept in new.conversion.kept}
+            if len(helped) < len(found):
+                tried = helped
+                continue
+            if _rank(new, verdicts) > _rank(draft, proofs):
+                return new, verdicts
+            break
+    return draft, proofs
+
+
+def _rank(draft: Draft, proofs: Sequence[Proof]) -> tuple[bool, float]:
+    failed = any(proof.verdict == "failed" for proof in proofs)
+    return not failed, draft.conversion.share or 0.0
 
 
 def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]:

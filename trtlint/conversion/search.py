@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from trtlint.lean import dataclass
 from trtlint.measurement.keeping import Budget, least
@@ -155,7 +156,7 @@ def _parts(units: Sequence[Paths], most: int) -> list[list[Paths]]:
     """Divide units into at most so many runs of neighbours."""
     count = min(most, len(units))
     bounds = [len(units) * index // count for index in range(count + 1)] if count else [0]
-    return [list(units[begin:end]) for begin, end in zip(bounds, bounds[1:], strict=False)]
+    return [list(units[begin:end]) for begin, end in pairwise(bounds)]
 
 
 def _reasons(forced: Paths, found: Candidates, kept: Paths) -> dict[str, str]:

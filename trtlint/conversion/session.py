@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trtlint.conversion.casting import Casting
 from trtlint.conversion.cut import Problem, narrow_nodes
-from trtlint.conversion.fixed import Fixed, fixed_nodes, is_stored, kept_by_user, uses_floats
-from trtlint.conversion.islands import islands, joined
-from trtlint.conversion.layertypes import LayerTypes, asked_types
+from trtlint.conversion.fixed import uses_floats
+from trtlint.conversion.labels import Labels
+from trtlint.conversion.layertypes import LayerTypes
 from trtlint.conversion.measuring import Found, search_in_process
-from trtlint.conversion.narrowports import Ports, ports_of
-from trtlint.conversion.opset import opset_for
+from trtlint.conversion.narrowports import Ports
 from trtlint.conversion.result import KEY, CastAdded, Conversion, Island, Kept
 from trtlint.conversion.stored import Range, ranges_of
 from trtlint.conversion.typing_plan import TypePlan, boundary_values
@@ -33,8 +32,6 @@ from trtlint.model.protos import text
 if TYPE_CHECKING:
     import onnx
 
-_LISTED = 5
-"""Layers that a note lists."""
 Listen = Callable[[str], None]
 
 
@@ -98,101 +95,19 @@ class Draft:
         return replace(self, conversion=replace(self.conversion, output=str(out), size=(before, size)))
 
 
-class Labels:
-    """The operators of a model with what settles their types.
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A model with rewrites that keep its results in FP32.
 
-    Args:
-        model: the source.
-        type_: ``fp16`` or ``bf16``.
-        keep: what the user keeps in FP32.
-        layers: the types that a build asks of layers, None for none.
+    Attributes:
+        source: the model; its tensors are those of the user's file.
+        file: a copy to run.
+        titles: the rewrites in words.
     """
 
-    def __init__(self, model: Model, type_: str, keep: Sequence[str], layers: LayerTypes | None) -> None:
-        self.model = model
-        self.type = type_
-        self.opset = opset_for(model, type_)
-        self.nodes = tuple(node for node in model.graph.nodes if uses_floats(node) and not is_stored(node))
-        self.fixed: Fixed = kept_by_user(model, keep)
-        ordered = set(self.fixed)
-        for node, reason in fixed_nodes(model, type_, self.opset).items():
-            self.fixed.setdefault(node, reason)
-        self.asked = asked_types(self.nodes, layers or LayerTypes(), type_)
-        self.forced: frozenset[Node] = frozenset()
-        if self.asked.binding:
-            for node, reason in self.asked.fp32.items():
-                self.fixed.setdefault(node, reason)
-                ordered.add(node)
-            self.forced = frozenset(node for node in self.asked.narrow if node not in self.fixed)
-        self.ports: dict[Node, Ports] = {
-            node: found
-            for node in model.graph.nodes
-            if (found := ports_of(node, self.opset, type_)) is not None
-        }
-        self.islands = islands(model)
-        own = set(self.nodes)
-        if type_ == "fp16":
-            norms = (node for island in self.islands if island.kind == "norm" for node in island.nodes & own)
-            for node in norms:
-                if node not in self.forced:
-                    self.fixed.setdefault(node, "TensorRT warns of normalizations written out in FP16")
-        # An operator that no type but FP32 suits does not force its island.
-        free = {node for node, reason in self.fixed.items() if reason.startswith("ONNX has no")}
-        # What the user orders of single operators holds for these alone.
-        free |= self.forced | ordered
-        self.groups = _tied((island.nodes & own for island in self.islands if not island.divisible), free)
-        self.attention = _tied((island.nodes & own for island in self.islands if island.divisible), free)
-
-    @property
-    def preferred(self) -> dict[Node, bool]:
-        """The operators for which the build would like a type: whether that is the narrow one."""
-        if self.asked.binding:
-            return {}
-        return {**dict.fromkeys(self.asked.fp32, False), **dict.fromkeys(self.asked.narrow, True)}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What of the types that a build asks of layers has no effect."""
-        found = []
-        if self.asked.unmatched:
-            names = ", ".join(self.asked.unmatched[:_LISTED])
-            found.append(f"no operator has the name of {len(self.asked.unmatched)} layers: {names}")
-        if self.asked.other:
-            found.append(f"types of layers without effect: {', '.join(self.asked.other[:_LISTED])}")
-        return tuple(found)
-
-    def together(self, fixed: Mapping[Node, str]) -> tuple[frozenset[Node], ...]:
-        """Return the groups of operators that get one type.
-
-        No builder fuses attention in FP32, so that a block with an operator in FP32 falls apart.
-
-        Args:
-            fixed: the operators in FP32.
-        """
-        whole = [group for group in self.attention if not group & fixed.keys()]
-        return tuple(map(frozenset, joined([*self.groups, *whole])))
-
-    def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
-        """Return the operators in FP32 with those of their islands.
-
-        Args:
-            kept: by path of an operator that stays in FP32 for its numbers, the reason.
-        """
-        found = dict(self.fixed)
-        for node in self.nodes:
-            if node.path in kept and node not in self.forced:
-                found.setdefault(node, kept[node.path])
-        for group in self.groups:
-            first = next((node for node in group if node in found), None)
-            if first is not None:
-                for node in group:
-                    found.setdefault(node, f"it is fused with {first.path}")
-        return found
-
-
-def _tied(groups: Iterable[Iterable[Node]], free: Collection[Node]) -> list[frozenset[Node]]:
-    """Join groups that overlap, without the operators that are free."""
-    return [group for found in joined(groups) if len(group := frozenset(found - set(free))) > 1]
+    source: SourceModel
+    file: Path
+    titles: tuple[str, ...]
 
 
 class Session:
@@ -201,6 +116,7 @@ class Session:
     Args:
         request: what to convert, and how.
         listen: receives the current step.
+        rewritten: the model with rewrites; None for the model of the request.
 
     Raises:
         ConversionError: the model cannot be converted.
@@ -208,12 +124,16 @@ class Session:
         KeepError: a pattern of operators to keep matches nothing.
     """
 
-    def __init__(self, request: Request, listen: Listen | None = None) -> None:
+    def __init__(
+        self, request: Request, listen: Listen | None = None, rewritten: Rewritten | None = None
+    ) -> None:
         self.request = request
+        self.measured = request.model if rewritten is None else rewritten.file
+        self.rewrites = () if rewritten is None else rewritten.titles
         self.listen = listen or (lambda _: None)
         self.found = Found()
         self.listen("reading")
-        self.source = read_source(request.model)
+        self.source = read_source(request.model) if rewritten is None else rewritten.source
         with limit_work(request.model, allowance=self.source.allowance()):
             data, declared = undeclared(self.source.proto)
             self.model = interpret(request.model, data, self.source.raw.tensors, declared)
@@ -240,7 +160,9 @@ class Session:
             MissingRuntimeError: ONNX Runtime is not there.
         """
         if self.request.measure:
-            self.found = search_in_process(self.request, self.labels, self.ranges, self.listen, attempt)
+            self.found = search_in_process(
+                self.request, self.measured, self.labels, self.ranges, self.listen, attempt
+            )
         else:
             self.found = Found({node.path: reason for node, reason in self.ranges.kept.items()})
 
@@ -273,9 +195,10 @@ class Session:
             )
             return Draft(done, None, self.external, self.source)
         found = self.found if kept else Found()
-        return assemble(
+        draft = assemble(
             self.request, self.source, self.model, self.labels, self.ranges, found, external=self.external
         )
+        return replace(draft, conversion=replace(draft.conversion, rewrites=self.rewrites))
 
 
 def assemble(

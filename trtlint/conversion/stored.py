@@ -18,7 +18,7 @@ from trtlint.model.streaming import Streamer
 if TYPE_CHECKING:
     import onnx
 
-    from trtlint.conversion.session import Labels
+    from trtlint.conversion.labels import Labels
 
 _LEAST_NORMAL = 2.0**-14
 """Below this FP16 has fewer digits for each smaller power of two."""

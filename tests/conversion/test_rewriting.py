@@ -1,0 +1,129 @@
+"""Rewrites of products whose numbers leave the range: the results in FP32 stay, and FP16 suffices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+from tests.conversion.models import MASKED, saved
+from trtlint.conversion.rewriting import apply_to, proposals
+from trtlint.conversion.run import run
+from trtlint.conversion.session import Draft, Request, Session
+from trtlint.measurement.inputs import Inputs
+
+LARGE = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[1,8,8] x, float[1,8,8] z) => (float[1,8,8] y)
+{ [product] a = MatMul(x, z) [norm] y = LpNormalization<axis: int = -1, p: int = 2>(a) }
+"""
+BIASED = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[1,8,8,8] x) => (float[1,8,8,8] y)
+< float eight = {8}, float[8] b = {1e6, 2e6, 3e6, 4e6, 5e6, 6e6, 7e6, 8e6} >
+{ [conv] a = Conv<kernel_shape = [1, 1]>(x, w, b) y = Div(a, eight) }
+"""
+SCALED = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[1,4,64] q, float[1,64,4] k, float[1,4,64] v) => (float[1,4,64] y)
+< float scale = {0.01} >
+{ [qk] s = MatMul(q, k) [scaling] t = Mul(s, scale) [sm] p = Softmax(t) [pv] y = MatMul(p, v) }
+"""
+
+
+def evaluated(model: onnx.ModelProto, **feeds: np.ndarray) -> np.ndarray:
+    """Return the first output."""
+    outputs: Any = ReferenceEvaluator(model).run(None, feeds)
+    return np.asarray(outputs[0])
+
+
+def rewritten(path: Path, kept: dict[str, float], greatest: dict[str, float]) -> onnx.ModelProto:
+    """Return a model with all rewrites that are proposed."""
+    session = Session(Request(path))
+    found = proposals(session.model, kept, greatest)
+    assert found
+    apply_to(session.source, session.model, found, path.with_name("rewritten.onnx"))
+    model = onnx.load(path.with_name("rewritten.onnx"))
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def test_a_power_of_two_keeps_the_results(tmp_path: Path) -> None:
+    path = saved(LARGE, tmp_path / "m.onnx", None)
+    model = rewritten(path, {"product": 0}, {"a": 1e6})
+    assert [node.op_type for node in model.graph.node] == ["Mul", "MatMul", "Mul", "LpNormalization"]
+    feeds = {name: np.random.default_rng(0).standard_normal((1, 8, 8)).astype(np.float32) for name in "xz"}
+    assert (evaluated(model, **feeds) == evaluated(onnx.load(path), **feeds)).all()
+
+
+def test_each_operand_beyond_the_range_is_scaled(tmp_path: Path) -> None:
+    model = rewritten(saved(LARGE, tmp_path / "m.onnx", None), {"product": 0}, {"x": 1e6, "z": 1e5})
+    assert [node.op_type for node in model.graph.node][:4] == ["Mul", "Mul", "MatMul", "Mul"]
+
+
+def test_a_bias_is_scaled_with_its_product(tmp_path: Path) -> None:
+    path = saved(BIASED, tmp_path / "m.onnx", (8, 8, 1, 1))
+    model = rewritten(path, {"conv": 0}, {"a": 1e7})
+    x = np.random.default_rng(0).standard_normal((1, 8, 8, 8)).astype(np.float32)
+    assert np.allclose(evaluated(model, x=x), evaluated(onnx.load(path), x=x), rtol=1e-6)
+    scaled = next(node for node in model.graph.node if node.op_type == "Conv")
+    assert "b" not in scaled.input
+
+
+def test_the_scale_of_attention_goes_to_q(tmp_path: Path) -> None:
+    model = rewritten(saved(SCALED, tmp_path / "m.onnx", None), {"qk": 0}, {"s": 1e5})
+    assert [node.op_type for node in model.graph.node] == ["Mul", "MatMul", "Softmax", "MatMul"]
+
+
+def test_scores_that_stay_beyond_the_range_get_a_power_of_two(tmp_path: Path) -> None:
+    model = rewritten(saved(SCALED, tmp_path / "m.onnx", None), {"qk": 0}, {"s": 1e8, "t": 1e6})
+    assert [node.op_type for node in model.graph.node][:3] == ["Mul", "MatMul", "Mul"]
+
+
+def test_a_mask_gets_numbers_of_fp16(tmp_path: Path) -> None:
+    path = saved(MASKED, tmp_path / "m.onnx", None)
+    model = rewritten(path, {"sm": 0}, {})
+    lowest = min(float(onnx.numpy_helper.to_array(each).min()) for each in model.graph.initializer)
+    assert lowest == pytest.approx(-6e4)
+
+
+def test_nothing_is_proposed_for_what_is_not_kept(tmp_path: Path) -> None:
+    session = Session(Request(saved(LARGE, tmp_path / "m.onnx", None)))
+    assert proposals(session.model, [], {"a": 1e6}) == []
+    assert proposals(session.model, ["product"], {"a": 1e4}) == []
+
+
+def conversion(path: Path, **arrays: np.ndarray) -> Draft:
+    """Convert a model that is measured on one batch."""
+    given: dict[str, Any] = {**arrays}
+    np.savez(path.with_name("in.npz"), **given)
+    _, draft = run(Request(path, inputs=Inputs((str(path.with_name("in.npz")),))), path.with_name("out.onnx"))
+    return draft
+
+
+def test_a_product_beyond_the_range_computes_in_fp16(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = saved(LARGE, tmp_path / "m.onnx", None)
+    numbers = np.random.default_rng(0).standard_normal((2, 1, 8, 8)).astype(np.float32) * 1000
+    draft = conversion(path, x=numbers[0], z=numbers[1])
+    assert draft.conversion.share == 1.0
+    (rewrite,) = draft.conversion.rewrites
+    assert rewrite.startswith("scales the operands of product by 2^-")
+    assert (tmp_path / "out.onnx").exists()
+
+
+def test_a_rewrite_that_does_not_help_is_left_out(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    text = LARGE.replace("[norm] y = LpNormalization<axis: int = -1, p: int = 2>(a)", "y = Sub(a, c)")
+    text = text.replace("{ [product]", "< float c = {1e6} > { [product]")
+    path = saved(text, tmp_path / "m.onnx", None)
+    x = np.full((1, 8, 8), 1000, np.float32) + np.arange(8, dtype=np.float32) / 64
+    z = np.full((1, 8, 8), 125, np.float32)
+    draft = conversion(path, x=x, z=z)
+    assert draft.conversion.share == 0.0
+    assert draft.conversion.rewrites == ()
+    assert draft.source.proto.graph.node[0].name == "product"

@@ -1,0 +1,181 @@
+"""Rewrites that let a product compute in 16 bits whose numbers leave the range.
+
+The results in FP32 stay the same: powers of two round nothing, and the scale of attention moves from the
+scores to Q.  Whether a rewrite helps is seen by converting the rewritten model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trtlint.conversion.weight import is_product
+from trtlint.conversion.writing import Converted, is_external, write
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.constant import Constant
+from trtlint.fixes.edit import apply
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.rewrites import clamp_mask, scale_on_query
+from trtlint.fixes.source import SourceModel
+from trtlint.lean import dataclass
+from trtlint.measurement.formats import FP16
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+
+if TYPE_CHECKING:
+    import onnx
+
+_SCALABLE = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum"})
+"""Products that are linear in each operand."""
+_ROOM = 2.0**13
+"""The largest magnitude behind a scaling; other inputs may give larger numbers."""
+_MOST_POWER = 30
+_MOST = 1000
+"""Rewrites of one model."""
+_OPERANDS = 2
+_BIAS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A rewrite and the product that it is for.
+
+    Attributes:
+        node: path of the product.
+        patch: the edit.
+    """
+
+    node: str
+    patch: Patch
+
+
+def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) -> list[Rewrite]:
+    """Return rewrites for products in FP32, no two of which change the same operator.
+
+    Args:
+        model: the model.
+        kept: paths of the operators that stay in FP32 for their numbers.
+        greatest: the largest magnitudes of tensors.
+    """
+    wanted = set(kept)
+    found: list[Rewrite] = []
+    taken: set[Node] = set()
+    for rewrite in (*_attention(model, wanted, greatest), *_powers(model, wanted, greatest)):
+        touched = set(rewrite.patch.touched)
+        if not touched & taken and len(found) < _MOST:
+            taken |= touched
+            found.append(rewrite)
+    return found
+
+
+def apply_to(source: SourceModel, model: Model, rewrites: Sequence[Rewrite], file: Path) -> SourceModel:
+    """Apply rewrites; write the model to a file that can be run.
+
+    Args:
+        source: the model as it was read.
+        model: the same with its types.
+        rewrites: the rewrites.
+        file: the file to write.
+
+    Returns:
+        The rewritten model, whose tensors are those of the source.
+
+    Raises:
+        EditError, ModelError: a rewrite does not fit.
+        OSError: the file cannot be written.
+    """
+    proto: onnx.ModelProto = apply(source.proto, model.graph, [each.patch for each in rewrites])
+    write(Converted(proto, (), source.raw.tensors, FP16), file, (), external=is_external(proto))
+    return SourceModel(source.path, source.raw, proto)
+
+
+def _attention(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[Rewrite]:
+    """Yield rewrites of attention: the scale goes to Q, masks get numbers that FP16 has."""
+    facts = Facts(model)
+    for fact in facts.of("attention"):
+        scores = next((step.node for step in fact.chain if step.role == "scores"), None)
+        if scores is None or scores.path not in wanted:
+            continue
+        scales = [step.node for step in fact.chain if step.role == "scale"]
+        behind = [scale.output.name for scale in scales if scale.index > scores.index]
+        if behind and all(greatest.get(name, 0.0) <= FP16.largest / 2 for name in behind):
+            yield from _tried(scores.path, partial(scale_on_query.propose, fact, model))
+    if not wanted:
+        return
+    for fact in facts.of("constant"):
+        if not isinstance(fact, Constant) or fact.softmax is None or not fact.added:
+            continue
+        near = next((step.node.path for step in fact.chain if step.node.path in wanted), "")
+        if near and max(abs(fact.values.low or 0.0), abs(fact.values.high or 0.0)) > FP16.largest:
+            yield from _tried(near, partial(clamp_mask.propose, fact, model))
+
+
+def _tried(node: str, propose: Callable[[], Patch]) -> Iterator[Rewrite]:
+    try:
+        patch = propose()
+    except NotApplicable:
+        return
+    yield Rewrite(node, patch)
+
+
+def _powers(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[Rewrite]:
+    """Yield rewrites that scale an operand of a product by a power of two, and its result back."""
+    for node in model.graph.nodes:
+        if node.path in wanted and is_product(node) and node.op in _SCALABLE and not node.scope:
+            yield from _tried(node.path, partial(_scaled, node, model, greatest))
+
+
+def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
+    """Scale the operands of a product."""
+    operands = node.inputs[:_OPERANDS]
+    if len(operands) < _OPERANDS or node.output.dtype != "f32":
+        raise NotApplicable("it does not have two operands in FP32")
+    powers = [_power(value, greatest) for value in operands]
+    lacking = _power(node.output, greatest) - sum(powers)
+    if lacking > 0:
+        powers[_larger(operands, greatest)] += lacking
+    total = sum(powers)
+    if not 0 < total <= _MOST_POWER:
+        raise NotApplicable("no power of two brings it into the range")
+    draft = Draft(model, node)
+    inputs = [value.name if value is not None else "" for value in node.inputs]
+    for port, power in enumerate(powers):
+        if power:
+            inputs[port] = draft.op("Mul", operands[port], _constant(draft, -power))
+    bias = node.input(_BIAS) if node.op != "Einsum" else None
+    if bias is not None:
+        inputs[_BIAS] = draft.op("Mul", bias, _constant(draft, -total))
+    small = draft.name("scaled")
+    draft.again(node, inputs, [small])
+    draft.op("Mul", small, _constant(draft, total), out=node.output.name)
+    return draft.patch(
+        f"scales the operands of {node.path} by 2^-{total} and its result by 2^{total}", [node]
+    )
+
+
+def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
+    """Return the power of two that brings a tensor into the range, 0 for one that lies there."""
+    number = 0.0 if value is None else greatest.get(value.name, 0.0)
+    return math.ceil(math.log2(number / _ROOM)) if number > FP16.largest / 2 else 0
+
+
+def _larger(operands: Sequence[Value | None], greatest: Mapping[str, float]) -> int:
+    """Return the operand to scale: one that is computed, and the larger of two."""
+    computed = [
+        index for index, value in enumerate(operands) if value is not None and value.initializer is None
+    ]
+    chosen = computed or list(range(len(operands)))
+    return max(chosen, key=lambda index: greatest.get(_name(operands[index]), 0.0))
+
+
+def _name(value: Value | None) -> str:
+    return "" if value is None else value.name
+
+
+def _constant(draft: Draft, power: int) -> str:
+    return draft.constant(np.array(2.0**power, np.float32), "power")
