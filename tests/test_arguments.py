@@ -21,7 +21,7 @@ from trtlint.cli import cli
 from trtlint.runs.dryjob import DryJob
 
 RELU = '< ir_version: 8, opset_import: ["" : 17] > g (float[1,8] x) => (float[1,8] y) { y = Relu (x) }'
-FUNCTIONS = (api.lint, api.check, api.fix, api.upgrade, api.measure)
+FUNCTIONS = (api.lint, api.check, api.fix, api.upgrade, api.measure, trtlint.convert)
 NO_KEYWORDS = {
     "baseline", "cache", "cache_dir", "config", "executor", "exit_zero", "explain_miss", "format_", "jobs",
     "no_dry_build", "outputs", "quiet", "require_lfs", "show_conditional", "show_settings", "source_root",
@@ -48,6 +48,11 @@ def keyword(**keywords: Any) -> Callable[[], object]:
 def measuring(**keywords: Any) -> Callable[[], object]:
     """Measure the model with arguments."""
     return lambda: trtlint.measure("model.onnx", **keywords)
+
+
+def converting(**keywords: Any) -> Callable[[], object]:
+    """Convert the model with arguments."""
+    return lambda: trtlint.convert("model.onnx", **{"to": "fp16", **keywords})
 
 
 def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Callable[[], object]:
@@ -145,6 +150,24 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
             "path=b'model.onnx': expected a path, paths, an onnx.ModelProto, or the result of "
             "torch.onnx.export",
         ),
+        (converting(to="fp8"), "to='fp8': expected one of 'fp16', 'bf16'"),
+        (converting(to=None), "to=None: expected one of 'fp16', 'bf16'"),
+        (converting(io="half"), "io='half': expected one of 'fp32', 'fp16', 'bf16'"),
+        (converting(keep=5), "keep=5: expected names of operators, or patterns such as '*norm*'"),
+        (converting(keep=[5]), "keep[0]=5: expected names of operators, or patterns such as '*norm*'"),
+        (converting(tolerance=0), "tolerance=0: expected a finite number above 0"),
+        (converting(measure="no"), "measure='no': expected True or False"),
+        (converting(verify_build=1), "verify_build=1: expected True or False"),
+        (converting(dry_run=1), "dry_run=1: expected True or False"),
+        (converting(inputs=5), "inputs=5: expected a path, or several"),
+        (converting(memory="8G"), "memory='8G': expected a number of bytes above 0"),
+        (converting(out=5), "out=5: expected a path"),
+        (converting(fp61=True), "no keyword 'fp61'; did you mean 'fp16'?"),
+        (
+            loose(trtlint.convert, "folder", to="fp16"),
+            "model='folder': expected one file, and this is a folder",
+        ),
+        (loose(trtlint.convert, 5, to="fp16"), "model=5: expected a path or an onnx.ModelProto"),
         (loose(trtlint.load_rules, 5), "paths[0]=5: expected a path"),
         (loose(trtlint.load_rules, ""), "paths[0]='': expected a path, and no file can have this name"),
         (loose(trtlint.read_build, 5), "paths=5: expected paths"),
@@ -177,6 +200,11 @@ def test_a_wrong_value_is_named_with_what_is_allowed(call: Callable[[], object],
 def test_a_name_that_no_file_can_have(function: Callable[..., object], name: str) -> None:
     with pytest.raises(trtlint.ArgumentError, match="no file can have this name"):
         function(name)
+
+
+def test_one_text_to_keep_is_a_name_and_not_letters() -> None:
+    with pytest.raises(trtlint.SettingError, match="--keep nowhere"):
+        trtlint.convert("model.onnx", to="fp16", keep="nowhere", measure=False, dry_run=True)
 
 
 def test_a_long_value_is_shortened_to_one_line() -> None:

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from trtlint.cases import AnyPath, Keywords, cases
-from trtlint.errors import SettingError
+from trtlint.arguments import read, read_local, read_one
+from trtlint.cases import AnyPath, Keywords, one_case
+from trtlint.errors import ArgumentError, SettingError
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.target.target import Target
 
@@ -26,9 +27,9 @@ def convert(
     *,
     to: Literal["fp16", "bf16"],
     out: AnyPath | None = None,
-    inputs: Sequence[AnyPath] = (),
-    load_inputs: Sequence[AnyPath] = (),
-    keep: Sequence[str] = (),
+    inputs: AnyPath | Sequence[AnyPath] = (),
+    load_inputs: AnyPath | Sequence[AnyPath] = (),
+    keep: str | Sequence[str] = (),
     io: Literal["fp32", "fp16", "bf16"] = "fp32",
     tolerance: float = 1e-2,
     measure: bool = True,
@@ -63,7 +64,7 @@ def convert(
     Raises:
         ModelError, OSError: the model cannot be read, or the result not be written.
         ExperimentError: the model cannot be converted, or ONNX Runtime is not installed.
-        SettingError: a keyword has a value that cannot be used.
+        ArgumentError, SettingError: an argument has a wrong type, or a value that cannot be used.
     """
     import onnx
 
@@ -73,39 +74,56 @@ def convert(
     from trtlint.conversion.session import Request
     from trtlint.measurement.inputs import Inputs
 
+    own = read(
+        {
+            "out": out,
+            "inputs": inputs,
+            "load_inputs": load_inputs,
+            "keep": keep,
+            "io": io,
+            "tolerance": tolerance,
+            "measure": measure,
+            "verify_build": verify_build,
+            "dry_run": dry_run,
+            "seconds": seconds,
+            "memory": memory,
+        }
+    )
+    to = read_one("to", to)
+    io = own.get("io", "fp32")
     if io not in ("fp32", to):
         raise SettingError(f"io={io!r}: use 'fp32' or {to!r}")
+    is_dry = own.get("dry_run", False)
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
-        if isinstance(model, onnx.ModelProto):
-            if out is None and not dry_run:
-                raise SettingError("out: name the file to write for a model in memory")
+        if isinstance(model, str | os.PathLike | bytes):
+            path = read_local("model", model)
+        elif not isinstance(model, onnx.ModelProto):
+            raise ArgumentError.of("model", model, "a path or an onnx.ModelProto")
+        elif "out" not in own and not is_dry:
+            raise SettingError("out: name the file to write for a model in memory")
+        else:
             path = Path(folder, "model.onnx")
             onnx.save(model, path)
-        else:
-            path = Path(os.fspath(model))
-        written = path.with_name(f"{path.stem}.{to}{path.suffix}") if out is None else Path(out)
-        (given,) = cases(path, target, keywords)
-        case = given.case
+        written = Path(own["out"]) if "out" in own else path.with_name(f"{path.stem}.{to}{path.suffix}")
+        case = one_case(path, target, keywords)
         request = Request(
             model=path,
             type=to,
             io=io,
-            inputs=Inputs(
-                tuple(os.fspath(each) for each in inputs), tuple(os.fspath(each) for each in load_inputs)
-            ),
-            keep=tuple(keep),
-            tolerance=tolerance,
-            measure=measure,
-            build=verify_build,
-            seconds=seconds,
-            memory=memory,
+            inputs=Inputs(own.get("inputs", ()), own.get("load_inputs", ())),
+            keep=own.get("keep", ()),
+            tolerance=own.get("tolerance", 1e-2),
+            measure=own.get("measure", True),
+            build=own.get("verify_build", False),
+            seconds=own.get("seconds"),
+            memory=own.get("memory"),
             layers=None if case.command is None else of_command(case.command),
         )
         sm = next((each.sm for each in case.built_for if each.sm is not None), None)
         try:
             found, _ = run(
                 request,
-                None if dry_run else written,
+                None if is_dry else written,
                 command=build_line(case.built_for),
                 sm=sm,
                 protected=[path],

@@ -30,8 +30,6 @@ _FREE_INPUTS: Mapping[str, frozenset[int]] = {
     "EyeLike": frozenset({0}),
 }
 """Input ports that read either type without a Cast."""
-_TYPED_BY_ATTRIBUTE = frozenset({"Cast", "ConstantOfShape", "EyeLike"})
-"""Operators whose output type is an attribute."""
 SPLIT_NORM_OPSET = 15
 """The opset from which BatchNormalization has separate types for its data and its parameters."""
 QUANTIZED_OPSET = 19
@@ -118,8 +116,3 @@ def narrow_values(node: Node, found: Ports) -> tuple[list[Value], list[Value]]:
         if value.name and value.dtype == "f32" and found.writes_narrow(port)
     ]
     return reads, writes
-
-
-def typed_by_attribute(node: Node) -> bool:
-    """Whether an attribute of an operator says the type of its output."""
-    return not node.domain and node.op in _TYPED_BY_ATTRIBUTE
