@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trtlint.conversion.batches import trial_of
+from trtlint.conversion.fixed import uses_floats
 from trtlint.conversion.search import Candidates, Paths, connected, grouped, search
 from trtlint.files.problem import shorten
 from trtlint.measurement.analysis import Findings, findings, regions
@@ -137,7 +138,10 @@ def _candidates(
     fixed = frozenset(request["fixed"])
     costs: Mapping[str, int] = request["costs"]
     tied = [frozenset(group) for group in request["groups"]]
-    counted = [node for node in nodes if node.op != "Constant" and node.path not in folding.constants | fixed]
+    settled = folding.constants | fixed
+    counted = [
+        node for node in nodes if node.op != "Constant" and node.path not in settled and uses_floats(node)
+    ]
     tied += [pair for node in counted if len(pair := folding.together(node.path)) > 1]
     units = grouped((node.path for node in counted), _merged(tied))
     has_product = {node.path for node in counted if node.op in PRODUCTS}
@@ -147,7 +151,7 @@ def _candidates(
         (value.producer.path, node.path)
         for node in counted
         for value in node.inputs
-        if value is not None and value.producer is not None
+        if value is not None and value.producer is not None and value.dtype == "f32"
     ]
     leader = {path: unit for unit in units for path in unit}
     forced = [

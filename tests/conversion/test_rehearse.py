@@ -1,0 +1,43 @@
+"""The operators that are kept for their digits: those of one region of floats, and no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conversion.models import saved
+from trtlint.conversion._rehearse import _error
+from trtlint.conversion.run import run
+from trtlint.conversion.session import Request
+from trtlint.measurement.inputs import Inputs
+
+pytest.importorskip("onnxruntime")
+
+SHAPED = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[4,8] x) => (float[4,8] y)
+< float much = {10000} >
+{
+  [up] a = Add(x, much) [down] b = Sub(a, much) [first] c = MatMul(b, w)
+  s = Shape(b) [shaped] d = Reshape(c, s) [act] e = Relu(d) y = MatMul(e, w)
+}
+"""
+"""An addition that needs digits, whose shape a later operator reads."""
+
+
+def test_shapes_do_not_join_operators(tmp_path: Path) -> None:
+    path = saved(SHAPED, tmp_path / "m.onnx")
+    np.savez(tmp_path / "in.npz", x=np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32))
+    found, _ = run(Request(path, inputs=Inputs((str(tmp_path / "in.npz"),))), None)
+    kept = {each.node for each in found.kept}
+    assert {"up", "down"} <= kept
+    assert not kept & {"shaped", "act"}
+    assert found.share == 1.0
+
+
+def test_a_batch_of_small_numbers_counts_as_much_as_one_of_large() -> None:
+    assert _error([1.0, 0.01], [1000.0, 0.1]) == pytest.approx(0.1)
+    assert _error([1.0, 1.0], [1000.0, 0.0]) == pytest.approx(10.0)
+    assert _error([], []) == 0.0
