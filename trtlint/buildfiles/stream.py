@@ -135,9 +135,7 @@ def decoded(raw: ByteStream) -> ByteStream:
         inner = stream
         stream = _Noted(head, inner)
     if head[:2] in _UTF16:
-        skip = stream.read(2)
-        if len(skip) < 2:
-            stream.read(2 - len(skip))
+        stream.read(2)
         return Recoded(stream, _UTF16[head[:2]])
     if head[:3] == codecs.BOM_UTF8:
         stream.read(3)

@@ -204,8 +204,6 @@ def _result(
         zeros=given.zeros,
         data_files=given.data_files,
         seconds=ended.seconds,
-        parse_seconds=state.get("parse_seconds"),
-        build_seconds=state.get("build_seconds"),
         peak=ended.peak,
         last_lines=last_lines,
         unfit=unfit,

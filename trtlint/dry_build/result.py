@@ -85,8 +85,6 @@ class DryBuildResult:
         zeros: external data files replaced by zeros.
         data_files: all external data files, as named in the model.
         seconds: total time.
-        parse_seconds: time to parse.
-        build_seconds: time of the reported build.
         peak: peak resident memory in bytes; None if unknown.
         last_lines: last lines of the log, if the process did not end normally.
         unfit: first size error, if the builder rejected every size that trtlint chose.  The verdict for the
@@ -109,8 +107,6 @@ class DryBuildResult:
     zeros: tuple[str, ...] = ()
     data_files: tuple[str, ...] = ()
     seconds: float = 0.0
-    parse_seconds: float | None = None
-    build_seconds: float | None = None
     peak: int | None = None
     last_lines: tuple[str, ...] = ()
     unfit: str = ""

@@ -311,12 +311,6 @@ class FixSession:
         return ""
 
 
-def _kept(patch: Patch, proof: Proof | None, node: Node) -> AppliedFix:
-    """The record of an operator that computes in FP32."""
-    key = keep_fp32.NAME, node.path
-    return AppliedFix("", "error", keep_fp32.NAME, "safe", node.path, patch.title, proof, key, patch)
-
-
 def _wanted(state: Linted) -> list[_RequestedFix]:
     """The rewrites of all findings at all sites, most severe first."""
     found: dict[tuple[object, ...], _RequestedFix] = {}

@@ -26,10 +26,3 @@ LAYERS: Mapping[str, Compute] = {
     **reductions.LAYERS,
     **sampling.LAYERS,
 }
-CONTROL = frozenset(
-    {
-        *("RECURRENCE", "ITERATOR", "TRIP_LIMIT", "LOOP_OUTPUT"),
-        *("CONDITION", "CONDITIONAL_INPUT", "CONDITIONAL_OUTPUT"),
-    }
-)
-"""Kinds of layers of loops and conditionals, which :mod:`trtlint.network.run` computes."""

@@ -62,7 +62,6 @@ class BuildFact(Fact):
         seconds: durations: ``parse``, ``graph``, ``engine``, ``build``.
         memory: bytes by purpose in the log, such as ``Total Weights Memory``.
         workspace_wanted: bytes of the largest tactic that was skipped for lack of memory.
-        warnings: how many warnings the log has.
         errors: how many errors the log has, internal and fatal ones included.
     """
 
@@ -105,7 +104,6 @@ class BuildFact(Fact):
     seconds: Mapping[str, float]
     memory: Mapping[str, float]
     workspace_wanted: int | None
-    warnings: int | None
     errors: int | None
 
     @property
@@ -161,7 +159,6 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         seconds={} if log is None else log.seconds(),
         memory=_memory(record),
         workspace_wanted=int(max(skipped)) if skipped else None,
-        warnings=None if log is None else log.severities.get("W", 0),
         errors=None if log is None else sum(log.severities.get(letter, 0) for letter in "EF"),
     )
 

@@ -29,8 +29,6 @@ class EngineFact(Fact):
         detailed: whether more than the layers' names is known.
         joined: number of nodes of the model in a layer.
         reformat_layers: how many layers only copy a tensor into another layout or type.
-        attentions: how many layers are fused attention kernels.
-        dynamic_filters: how many layers take their weights as a tensor at run time.
         precisions: the types that layers work in, reformat_layers and those of unknown type apart.
         profiles: how many optimisation profiles it has.
         ms: time of all layers; None without a profile.
@@ -53,8 +51,6 @@ class EngineFact(Fact):
     detailed: bool
     joined: int
     reformat_layers: int
-    attentions: int
-    dynamic_filters: int
     precisions: frozenset[EngineType]
     profiles: int
     ms: float | None
@@ -105,8 +101,6 @@ def find(facts: Facts) -> Iterator[EngineFact]:
         detailed=record.layers is not None and record.layers.detailed,
         joined=0 if facts.joined is None else len(facts.joined.layers),
         reformat_layers=sum(layer.reformat for layer in layers or timed),
-        attentions=sum(layer.attention is True for layer in layers),
-        dynamic_filters=sum(layer.dynamic_filter is True for layer in layers),
         precisions=working,
         profiles=1 + max((layer.profile for layer in layers), default=0),
         ms=total or None,

@@ -81,8 +81,6 @@ class LayerFact(Fact):
         weights: the type its weights are kept in.
         input_types: element types of its inputs, None where unknown.
         output_types: element types of its outputs.
-        input_formats: layouts of its inputs as printed.
-        output_formats: layouts of its outputs as printed.
         tactic: name of the kernel.
         dynamic_filter: whether its weights reach the kernel as a tensor at run time.
         dynamic_bias: the same of its bias.
@@ -114,8 +112,6 @@ class LayerFact(Fact):
     weights: EngineType | None
     input_types: tuple[EngineType | None, ...]
     output_types: tuple[EngineType | None, ...]
-    input_formats: tuple[str | None, ...]
-    output_formats: tuple[str | None, ...]
     tactic: str | None
     dynamic_filter: bool | None
     dynamic_bias: bool | None
@@ -167,8 +163,6 @@ def find(facts: Facts) -> Iterator[LayerFact]:
             weights=short_type(layer.weights),
             input_types=tuple(short_type(tensor.dtype) for tensor in layer.inputs),
             output_types=tuple(short_type(tensor.dtype) for tensor in layer.outputs),
-            input_formats=tuple(tensor.format for tensor in layer.inputs),
-            output_formats=tuple(tensor.format for tensor in layer.outputs),
             tactic=layer.tactic,
             dynamic_filter=layer.dynamic_filter,
             dynamic_bias=layer.dynamic_bias,

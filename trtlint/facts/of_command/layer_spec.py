@@ -30,7 +30,6 @@ class LayerSpecFact(Fact):
         option: ``--layerPrecisions``, ``--layerOutputTypes`` or ``--layerDeviceTypes``.
         name: the layers, as written, perhaps with a ``*``.
         value: the required type or device, ``fp32``.
-        wildcard: whether the name holds a ``*``.
         made: whether the name is one that the parser gives to layers of its own making.
         nodes: how many nodes of the model have such a name; the layer of a node without a name is
             called by its operator and a number, and may be meant. None if unknown.
@@ -41,7 +40,6 @@ class LayerSpecFact(Fact):
     option: LayerOption
     name: str
     value: str
-    wildcard: bool
     made: bool
     nodes: int | None
 
@@ -65,7 +63,6 @@ def find(facts: Facts) -> Iterator[LayerSpecFact]:
             option=spec.option,
             name=spec.name,
             value=spec.value,
-            wildcard="*" in spec.name,
             made=spec.name.startswith(_MADE),
             nodes=None if names is None else names.count(spec),
         )

@@ -93,7 +93,6 @@ class Attention(Fact):
         layout: ``tokens-first`` ([..., L, d]) or ``channels-first`` ([..., d, L]) where Q, K and V
             come from, None where the axes cannot be followed.
         qkv: how Q, K and V come about.
-        nan_guard: whether NaN probabilities are replaced (``IsNaN`` and ``Where``).
         scores_shared: whether the scores are also read elsewhere or are an output.
         probabilities_shared: whether the probabilities are also read elsewhere or are an output.
         scores_bytes: bytes that the scores take where they are written to memory, at the largest shapes
@@ -134,7 +133,6 @@ class Attention(Fact):
     rank: int | None = None
     layout: Literal["tokens-first", "channels-first"] | None = None
     qkv: QKV = field(default_factory=lambda: QKV("separate"))
-    nan_guard: bool = False
     scores_shared: bool = False
     probabilities_shared: bool = False
     scores_bytes: int | None = None
@@ -185,7 +183,6 @@ def _explicit(softmax: Node, facts: Facts) -> Attention | None:
         rank=None if shape is None else len(shape),
         layout="channels-first" if layouts == {True} else "tokens-first" if layouts == {False} else None,
         qkv=_qkv(query, key, value, constants),
-        nan_guard=weights.guard is not None,
         scores_shared=path.shared,
         probabilities_shared=weights.shared,
         scores_bytes=sizes.bytes(product.node.output),

@@ -115,7 +115,6 @@ class Constant(Fact):
         readers: operators that read it, repeated, in graph order.
         softmax: number of nodes between it and a Softmax that it reaches as a mask, a fill or a scale
             of the argument; None where it reaches none within eight nodes.
-        selected: whether a ``Where`` on that way takes its value from here or from a tensor made so.
         added: whether it is added to, or subtracted from, something on that way.
         multiplied: whether it is multiplied with something on that way: 0 · inf is NaN.
         narrowed_to: the 16-bit float type that a ``Cast`` on that way converts it to, None without one.
@@ -137,7 +136,6 @@ class Constant(Fact):
     size: int
     readers: tuple[str, ...]
     softmax: int | None
-    selected: bool
     added: bool
     multiplied: bool
     narrowed_to: Literal["f16", "bf16"] | None
@@ -178,7 +176,6 @@ def _fact(value: Value, node: Node, constants: Constants, paths: Mapping[Value, 
         size=prod(shape),
         readers=tuple(reader.op for reader, _ in value.uses),
         softmax=None if path is None else len(path.nodes),
-        selected="Where" in operators,
         added=bool(operators & {"Add", "Sub"}),
         multiplied="Mul" in operators,
         narrowed_to=None if narrowing is None else _narrow(narrowing.output.dtype),

@@ -1,4 +1,4 @@
-"""``If`` and ``Loop``: their conditions and the outputs of their bodies."""
+"""``If`` and ``Loop``: their conditions, and the values that a ``Loop`` carries."""
 
 from __future__ import annotations
 
@@ -39,9 +39,6 @@ class ControlFlow(Fact):
         count: the trip count, None where it is not in the file.
         leaves: where the condition that a ``Loop`` goes on by comes from; None for an ``If``, and for a
             body that hands on the condition it is given.
-        then_outputs: what the ``then_branch`` of an ``If`` gives back, each with ``dtype``, ``shape`` and
-            ``rank``; empty for a ``Loop``.
-        else_outputs: the same of the ``else_branch``, in the same order.
         before: what a ``Loop`` carries from one iteration to the next, as it enters the first; empty for an
             ``If``.
         after: the same values as the body gives them back, in the same order.
@@ -62,8 +59,6 @@ class ControlFlow(Fact):
     trips: Source | None
     count: int | None
     leaves: Source | None
-    then_outputs: tuple[Value, ...]
-    else_outputs: tuple[Value, ...]
     before: tuple[Value | None, ...]
     after: tuple[Value, ...]
     stacked: tuple[Value, ...]
@@ -77,8 +72,10 @@ def find(facts: Facts) -> Iterator[ControlFlow]:
     nodes = graph.of_onnx("If", "Loop")
     sizes = _sizes(graph) if nodes else {}
     for node in nodes:
-        fact = _branch if node.op == "If" else _loop
-        yield fact(node, graph.bodies(node), constants, sizes.get(node, 0))
+        if node.op == "If":
+            yield _branch(node, constants, sizes.get(node, 0))
+        else:
+            yield _loop(node, graph.bodies(node), constants, sizes.get(node, 0))
 
 
 def _sizes(graph: Graph) -> Mapping[Node, int]:
@@ -92,7 +89,7 @@ def _sizes(graph: Graph) -> Mapping[Node, int]:
     return sizes
 
 
-def _branch(node: Node, bodies: Mapping[str, Body], constants: Constants, size: int) -> ControlFlow:
+def _branch(node: Node, constants: Constants, size: int) -> ControlFlow:
     condition = node.input(0)
     return ControlFlow(
         node=node,
@@ -102,8 +99,6 @@ def _branch(node: Node, bodies: Mapping[str, Body], constants: Constants, size: 
         trips=None,
         count=None,
         leaves=None,
-        then_outputs=bodies.get("then_branch", _NO_BODY).outputs,
-        else_outputs=bodies.get("else_branch", _NO_BODY).outputs,
         before=(),
         after=(),
         stacked=(),
@@ -128,8 +123,6 @@ def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: in
         trips=_source(trips, constants),
         count=None if count is None else int(count),
         leaves=None if on else _source(again, constants),
-        then_outputs=(),
-        else_outputs=(),
         before=node.inputs[2:],
         after=body.outputs[1 : 1 + carried],
         stacked=body.outputs[1 + carried :],

@@ -27,7 +27,6 @@ class DryBuildFact(Fact):
         stage: the stage that it ended in.
         signal: the signal that ended its process, empty for none.
         seconds: its duration.
-        gigabytes: its largest resident set, None where the system does not tell.
         last_lines: the last lines of its log, where the process did not end by itself.
         shapes: the shapes of dynamic inputs in the build, such as ``x=1x3x224x224``.
         shapes_chosen: whether trtlint chose some of these shapes.
@@ -43,7 +42,6 @@ class DryBuildFact(Fact):
     stage: Literal["load", "parse", "build"]
     signal: str
     seconds: float
-    gigabytes: float | None
     last_lines: tuple[str, ...]
     shapes: tuple[str, ...]
     shapes_chosen: bool
@@ -69,7 +67,6 @@ def find(facts: Facts) -> Iterator[DryBuildFact]:
         stage=result.stage,
         signal=result.signal,
         seconds=result.seconds,
-        gigabytes=None if result.peak is None else result.peak / (1 << 30),
         last_lines=result.last_lines,
         shapes=tuple(shape.words for shape in result.shapes),
         shapes_chosen=any(shape.chosen for shape in result.shapes),

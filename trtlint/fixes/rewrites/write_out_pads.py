@@ -14,8 +14,6 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
-_REPLACED = ("output_shape", "pads", "auto_pad")
-
 
 def propose(fact: Fact, model: Model) -> Patch:
     """Copy a ConvTranspose with pads instead of output_shape."""

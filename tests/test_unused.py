@@ -1,0 +1,54 @@
+"""Fields of facts and functions of the rule language are there because something reads them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from tests.conftest import REPOSITORY
+from trtlint.facts.kinds import fact_class, kinds
+from trtlint.language.functions import FUNCTIONS
+
+FOR_HOUSE_RULES = {
+    "build.has_log", "build.has_profile", "cost.flops", "cost.intensity", "engine.reformat_ms",
+    "layer.input_types", "layer.output_types", "weights.subnormal_fp16", "weights.vanishing_fp16",
+}  # fmt: skip
+"""Fields that no rule of trtlint reads: counterparts of fields that rules read, kept for rules of teams."""
+
+
+@cache
+def conditions() -> str:
+    """Return the texts that are written in the language of rules."""
+    rules = sorted((REPOSITORY / "rules").rglob("*.md"))
+    fronts = [rule.read_text(encoding="utf-8").partition("\n---\n")[0] for rule in rules]
+    knowledge = sorted((REPOSITORY / "trtlint/knowledge").glob("*.yaml"))
+    return "\n".join([*fronts, *(file.read_text(encoding="utf-8") for file in knowledge)])
+
+
+@cache
+def code() -> str:
+    """Return the sources of the package."""
+    return "\n".join(file.read_text(encoding="utf-8") for file in (REPOSITORY / "trtlint").rglob("*.py"))
+
+
+def is_read(name: str) -> bool:
+    """Whether a condition names a field, or code reads it."""
+    in_code = re.search(rf"""\.{name}\b|["']{name}["']""", code())
+    return in_code is not None or re.search(rf"\b{name}\b", conditions()) is not None
+
+
+def test_every_field_of_a_fact_is_read() -> None:
+    unread = {
+        f"{kind}.{name}"
+        for kind in kinds()
+        for name in fact_class(kind).__annotations__
+        if name not in ("kind", "roles") and not is_read(name)
+    }
+    assert unread == FOR_HOUSE_RULES
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_function_of_the_language_is_used(name: str) -> None:
+    assert re.search(rf"(?<![.\w]){name}\(", conditions())
