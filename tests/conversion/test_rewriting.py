@@ -127,3 +127,9 @@ def test_a_rewrite_that_does_not_help_is_left_out(tmp_path: Path) -> None:
     assert draft.conversion.share == 0.0
     assert draft.conversion.rewrites == ()
     assert draft.source.proto.graph.node[0].name == "product"
+
+
+def test_a_product_that_is_infinite_in_fp32_stays(tmp_path: Path) -> None:
+    model = Session(Request(saved(LARGE, tmp_path / "m.onnx", None))).model
+    assert proposals(model, {"product"}, {"a": float("inf")}) == []
+    assert proposals(model, {"product"}, {"a": 1e6})

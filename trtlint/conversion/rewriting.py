@@ -161,6 +161,8 @@ def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
 def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
     """Return the power of two that brings a tensor into the range, 0 for one that lies there."""
     number = 0.0 if value is None else greatest.get(value.name, 0.0)
+    if not math.isfinite(number):
+        raise NotApplicable("a tensor is not finite in FP32")
     return math.ceil(math.log2(number / _ROOM)) if number > FP16.largest / 2 else 0
 
 
