@@ -25,8 +25,8 @@ _LONGEST_COMMAND = 20_000
 """Maximum length of a parsed command, in characters."""
 _TOOLS = (
     "ultralytics", "comfyui", "deepstream", "tensorrt-llm", "isaac-ros", "autoware", "triton",
-    "torch-tensorrt", "onnxruntime", "tensorflow", "frigate", "jetson-inference", "tao", "mmdeploy", "vs-mlrt", "polygraphy",
-    "python", "logger",
+    "torch-tensorrt", "onnxruntime", "tensorflow", "frigate", "jetson-inference", "tao", "mmdeploy",
+    "vs-mlrt", "polygraphy", "python", "logger",
 )  # fmt: skip
 """Programs by their loggers, the outermost first."""
 _BUILDER_FLAGS = re.compile(r"^\s*Flags\s+\| \[([^\]]*)\]", re.MULTILINE)

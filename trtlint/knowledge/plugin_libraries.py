@@ -42,7 +42,8 @@ def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
             return (library,)
     if plugin in data("operators")["plugins"]:
         releases = data("operators")["plugins"][plugin]
-        get = "" if releases == "*" else f"use TensorRT {releases}, whose library contains it"
+        get = "use a newer release, because old ones lack some of its plugins"
+        get = get if releases == "*" else f"use TensorRT {releases}, whose library contains it"
         return (PluginLibrary(_NVIDIA, "TensorRT", get, _INIT),)
     return _by_plugin().get(plugin, ())
 

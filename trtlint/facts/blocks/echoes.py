@@ -29,6 +29,8 @@ _OF_FILES = (_FILE, _LIBRARY, "provider_library")
 _FILE_LINES = 12
 _PLACES = ("code", "damaged", "op", "file_line")
 """Groups of these patterns that do not name a file."""
+_REFUSED, _BARE, _REFUSED_LINES = "network_refused", "parser_bare", 3
+"""The pattern of a refused type, and that of the node that an old parser names below it."""
 _LEAST = 20
 """Least length of a sentence for the comparison."""
 
@@ -52,6 +54,8 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
                 part = name
         elif plugin is not None and _repeats_plugin(record, plugin):
             found[id(record)] = plugin
+        elif _continues_refusal(record, last.get(_REFUSED)):
+            found[id(record)] = last[_REFUSED]
         elif _is_cause(record):
             cause, part = record, ""
         if id(record) not in found:
@@ -73,6 +77,12 @@ def _repeats_plugin(record: Record, plugin: Record) -> bool:
     if record.pattern != _LIBRARY or record.line - plugin.line > _PLUGIN_LINES:
         return False
     return any(words in record.message for words in _OF_PLUGIN)
+
+
+def _continues_refusal(record: Record, refusal: Record | None) -> bool:
+    if refusal is None or record.pattern != _BARE:
+        return False
+    return 0 < record.line - refusal.line <= _REFUSED_LINES
 
 
 def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
