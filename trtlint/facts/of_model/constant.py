@@ -115,7 +115,7 @@ class Constant(Fact):
         readers: operators that read it, repeated, in graph order.
         softmax: number of nodes between it and a Softmax that it reaches as a mask, a fill or a scale
             of the argument; None where it reaches none within eight nodes.
-        added: whether it is added to, or subtracted from, something on that way.
+        added: whether it is added to, or subtracted from, something on that way, or ``Attention`` adds it.
         multiplied: whether it is multiplied with something on that way: 0 · inf is NaN.
         narrowed_to: the 16-bit float type that a ``Cast`` on that way converts it to, None without one.
         fill: whether it is what a ``Where`` or ``ConstantOfShape`` fills a tensor with.
@@ -176,7 +176,8 @@ def _fact(value: Value, node: Node, constants: Constants, paths: Mapping[Value, 
         size=prod(shape),
         readers=tuple(reader.op for reader, _ in value.uses),
         softmax=None if path is None else len(path.nodes),
-        added=bool(operators & {"Add", "Sub"}),
+        # The operator Attention adds its mask to the scores: exporters of older opsets write an Add for it.
+        added=bool(operators & {"Add", "Sub"}) or (path is not None and path.softmax.op == "Attention"),
         multiplied="Mul" in operators,
         narrowed_to=None if narrowing is None else _narrow(narrowing.output.dtype),
         fill=fills or any(reader.op == "Where" and port > 0 for reader, port in value.uses),
