@@ -93,12 +93,12 @@ def find_gpu(text: str) -> tuple[str, Architecture] | None:
 
 def _in_instance(text: str) -> tuple[str, Architecture] | None:
     """Find the GPU of a cloud instance such as ``g5.xlarge`` or ``g2-standard-4``."""
-    family = re.split(r"[.-]", text.strip().casefold(), maxsplit=1)[0]
-    if family == text.strip().casefold():
-        return None
-    for entry in architectures():
-        if family in entry.instances:
-            return entry.instances[family], entry
+    name = text.strip().casefold()
+    # The longest family counts: a3-highgpu-8g is of the family a3, a3-ultragpu-8g is not.
+    for cut in reversed([found.start() for found in re.finditer(r"[.-]", name)]):
+        for entry in architectures():
+            if name[:cut] in entry.instances:
+                return entry.instances[name[:cut]], entry
     return None
 
 
