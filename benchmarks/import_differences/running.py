@@ -51,8 +51,10 @@ def _of_part(part: Sequence[tuple[int, str]], wheels: Wheels) -> Answers:
                 begun = number
             else:
                 found[number] = outcome, text
-        left = [each for each in left if each[0] not in found]
-        if left:
+        more = [each for each in left if each[0] not in found]
+        late = ended.cause == "time" and len(more) < len(left)
+        left = more
+        if left and not late:  # what ran out of the time of others gets time of its own
             found.setdefault(begun, ("process ended", ended.words))
             left = [each for each in left if each[0] not in found]
     return found

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto, ModelProto, ValueInfoProto, helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.lean import dataclass
@@ -29,6 +29,8 @@ _GROWTH = 4
 _NOT_TENSORS = ("Sequence", "Optional", "ZipMap")
 """In the names of operators whose inputs or outputs are no tensors."""
 
+_HALVES = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
+"""Types of which ONNX Runtime makes copies in FP32 for most operators."""
 _BITS = {helper.np_dtype_to_tensor_dtype(dtype): dtype for dtype in BY_BITS}
 """By number of an ONNX type, NumPy's type."""
 
@@ -91,6 +93,11 @@ class Parts:
         self._sessions: dict[int, Any] = {}
         self._size = _FIRST
         self._nodes = list(proto.graph.node)
+        self._widened = {
+            tensor.name: 4 * math.prod(tensor.dims)
+            for tensor in proto.graph.initializer
+            if tensor.data_type in _HALVES
+        }
         self._last_read = {name: at for at, node in enumerate(self._nodes) for name in reads(node)}
         self._single = budget is None or not self._can_be_cut()
         self._fed = 0
@@ -118,7 +125,7 @@ class Parts:
         self._suit(sum(array.nbytes for array in feeds.values()))
         if not (self._single or self._parts):
             self._sizes = self._known_sizes(feeds)
-        if self._single or (not self._parts and sum(self._sizes.values()) <= self._budget):
+        if self._single or (not self._parts and sum(map(self._cost, self._nodes)) <= self._budget):
             names = [name for name in self._names if name in wanted]
             yield _arrays(names, self._whole.run_with_ort_values(names or None, values))
             return
@@ -128,16 +135,22 @@ class Parts:
                 self._parts.append(self._part(begin, values))
             part = self._parts[place]
             names = [*dict.fromkeys((*(name for name in part.gives if name in wanted), *part.keeps))]
-            given = {name: values[name] for name in part.inputs}
+            fed = {name: values[name] for name in part.inputs}
             session = self._sessions.pop(place, None) or self._open(part.model, part.outputs)
-            found = session.run_with_ort_values(names, given) if names else []
+            found = session.run_with_ort_values(names, fed) if names else []
             if self._keep:
                 self._sessions[place] = session
-            del given, session
+            del fed, session
             tensors = dict(zip(names, found, strict=True))
             del found
             if wanted is self._wanted and place == len(self._parts) - 1:
-                self._resize(sum(each.tensor_size_in_bytes() for each in tensors.values()), part.end - begin)
+                given = sum(each.tensor_size_in_bytes() for each in tensors.values())
+                weights = (
+                    self._widened.get(name, 0)
+                    for node in self._nodes[begin : part.end]
+                    for name in node.input
+                )
+                self._resize(given + sum(weights), part.end - begin)
             values.update((name, tensors[name]) for name in part.keeps)
             begin, place = part.end, place + 1
             for name in [name for name in values if self._last_read.get(name, -1) < begin]:
@@ -164,12 +177,17 @@ class Parts:
         """Return the end of a part: by the shapes of its tensors, or by what the part before it gave."""
         left = float(self._budget)
         for place in range(begin, len(self._nodes)):
-            left -= sum(self._sizes.get(name, 0.0) for name in self._nodes[place].output)
+            left -= self._cost(self._nodes[place])
             if left == -math.inf:
                 return begin + self._size
             if left < 0:
                 return max(place, begin + 1)
         return len(self._nodes) if self._sizes else begin + self._size
+
+    def _cost(self, node: NodeProto) -> float:
+        """Return the bytes of a node's wanted outputs, and of the weights that are widened for it."""
+        given = sum(self._sizes.get(name, 0.0) for name in node.output)
+        return given + sum(self._widened.get(name, 0) for name in node.input)
 
     def _part(self, begin: int, values: Mapping[str, Any]) -> _Part:
         end = min(self._end(begin), len(self._nodes))
