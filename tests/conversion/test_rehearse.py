@@ -9,6 +9,8 @@ import pytest
 
 from tests.conversion.models import saved
 from trtlint.conversion._rehearse import _error
+from trtlint.conversion.measuring import Found
+from trtlint.conversion.result import Proof
 from trtlint.conversion.run import run
 from trtlint.conversion.session import Request
 from trtlint.measurement.inputs import Inputs
@@ -35,6 +37,25 @@ def test_shapes_do_not_join_operators(tmp_path: Path) -> None:
     assert {"up", "down"} <= kept
     assert not kept & {"shaped", "act"}
     assert found.share == 1.0
+
+
+def test_no_run_starts_after_the_time_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trtlint.conversion.run._SECONDS", -1.0)
+    found, _ = run(Request(saved(SHAPED, tmp_path / "m.onnx")), None)
+    assert found.verdict == "unproven"
+    assert any("give more with --seconds" in proof.text for proof in found.proofs)
+
+
+def test_a_search_without_time_leaves_the_last_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(SHAPED, tmp_path / "m.onnx")
+    failed = Proof("rehearsal", "failed", "too large an error", {"error": 1.0})
+    searched = iter([Found(enough=True), Found(notes=("no time",))])
+    monkeypatch.setattr("trtlint.conversion.session.search_in_process", lambda *_: next(searched))
+    monkeypatch.setattr("trtlint.conversion.run.rehearse", lambda *_: failed)
+    found, _ = run(Request(path), None)
+    assert found.verdict == "failed"
 
 
 def test_a_batch_of_small_numbers_counts_as_much_as_one_of_large() -> None:

@@ -39,18 +39,23 @@ def input_options(verb: str) -> Callable[[Any], Any]:
     )
 
 
-limit_options = bundle(
-    click.option(
-        "--seconds",
-        type=click.FloatRange(min=0, min_open=True, max=MOST_SECONDS),
-        metavar="N",
-        help="Time limit of each run in seconds (default: 600 plus 0.25 for each MB of the model).",
-    ),
-    click.option(
-        "--memory",
-        callback=memory_size,
-        metavar="SIZE",
-        help="Memory limit, such as 32G (default: 8G plus 8 times the model, at most 3/4 of the machine).",
-    ),
-)
-"""Options that limit the runs of a model."""
+def limit_options(seconds: str) -> Callable[[Any], Any]:
+    """Return the options that limit the runs of a model.
+
+    Args:
+        seconds: the default time limit, in words.
+    """
+    return bundle(
+        click.option(
+            "--seconds",
+            type=click.FloatRange(min=0, min_open=True, max=MOST_SECONDS),
+            metavar="N",
+            help=f"Time limit of each run in seconds (default: {seconds}).",
+        ),
+        click.option(
+            "--memory",
+            callback=memory_size,
+            metavar="SIZE",
+            help="Memory limit, such as 32G (default: 8G plus 8 times the model, at most 3/4 of the machine).",
+        ),
+    )

@@ -45,5 +45,5 @@ measure_options = bundle(
         show_default=True,
         help="Largest error of an output that passes, relative to its largest magnitude.",
     ),
-    limit_options,
+    limit_options("600 plus 0.25 for each MB of the model"),
 )

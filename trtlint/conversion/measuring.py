@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from importlib.util import find_spec
@@ -131,7 +132,12 @@ def _ask(request: Request, document: Mapping[str, Any], listen: Callable[[str], 
             listen(answer["doing"])
 
     usual = usual_limits(request.model.stat().st_size)
-    limits = Limits(request.seconds or usual.seconds, request.memory or usual.memory)
+    seconds = request.seconds or usual.seconds
+    if request.until is not None:
+        seconds = min(seconds, request.until - time.monotonic())
+    if seconds <= 0:
+        raise NotRunError("the time for runs of the model is over: give more with --seconds")
+    limits = Limits(seconds, request.memory or usual.memory)
     order = {
         "model": str(request.model.absolute()),
         "type": request.type,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shlex
 import tempfile
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from trtlint.conversion import proving
-from trtlint.conversion.fixed import KeepError
 from trtlint.conversion.measuring import rehearse
-from trtlint.conversion.result import Conversion, ConversionError, Proof
+from trtlint.conversion.result import Conversion, Proof
 from trtlint.conversion.rewriting import apply_to, proposals
 from trtlint.conversion.session import Draft, Listen, Request, Rewritten, Session
+from trtlint.errors import TrtlintError
 from trtlint.files.limits import limit_work
-from trtlint.fixes.edit import EditError
 from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
@@ -24,6 +24,9 @@ _MOST_PARSED = 256 << 20
 """Bytes of weights above which the parser is asked only where the model is run or built as well."""
 _MOST_REWRITES = 2
 """Times that a model is rewritten: with all rewrites, and with those that helped."""
+_SECONDS = 240.0
+"""Seconds for all runs of a small model, unless the user limits each run."""
+_SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MOST_SEARCHES = 3
 """Searches for operators to keep, each on more inputs than the one before."""
 _CLEAR = 0.7
@@ -55,6 +58,9 @@ def run(
         ConversionError, InputsError, ModelError, OSError, KeepError: as :class:`Session`.
     """
     session = Session(request, listen)
+    if request.seconds is None:
+        size = session.source.raw.tensors.size + session.source.external
+        session.request = replace(request, until=time.monotonic() + _SECONDS + _SECONDS_PER_BYTE * size)
     if session.unchanged:
         draft = session.draft()
         return draft.conversion, draft
@@ -74,6 +80,8 @@ def _rewritten(
 ) -> tuple[Draft, tuple[Proof, ...]]:
     """Return the better of a conversion and that of the model with rewrites."""
     tried: Collection[str] = ()
+    if _is_late(session.request):
+        return draft, proofs
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         for count in range(_MOST_REWRITES):
             in_fp32 = {kept.node for kept in draft.conversion.kept if kept.product}
@@ -95,7 +103,7 @@ def _rewritten(
                     Rewritten(source, Path(folder, f"{count}.onnx"), titles),
                 )
                 new, verdicts = _proven(other, sm)
-            except (EditError, ConversionError, KeepError):
+            except (TrtlintError, OSError):  # without rewrites the model is converted already
                 break
             helped = {each.node for each in found} - {kept.node for kept in new.conversion.kept}
             if len(helped) < len(found):
@@ -122,7 +130,11 @@ def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         converted = Path(folder, "model.onnx")
         for attempt in range(_MOST_SEARCHES):
+            before = session.found
             session.measure(attempt)
+            if attempt and session.found.enough is None:  # it ran out of time: the last verdict stays
+                session.found = before
+                break
             draft, proofs = _accepted(session, converted)
             if not request.measure:
                 proofs.append(Proof("rehearsal", "unproven", "nothing was measured (--no-measure)"))
@@ -134,6 +146,8 @@ def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]
             proofs.append(rehearse(request, converted, session.listen, attempt))
             if session.found.enough is False or _is_clear(proofs[-1], request.tolerance):
                 break
+            if _is_late(request) and proofs[-1].verdict != "failed":
+                break
         if request.build:
             session.listen("builder")
             narrow = None
@@ -142,6 +156,11 @@ def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]
                 session.draft(kept=False).write(narrow)
             proofs.append(proving.build(converted, request.model, narrow, sm))
     return draft, tuple(proofs)
+
+
+def _is_late(request: Request) -> bool:
+    """Whether too little time is left for another search."""
+    return request.until is not None and request.until - time.monotonic() < _SECONDS / 2
 
 
 def _is_clear(proof: Proof, tolerance: float) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from trtlint.lean import dataclass
 from trtlint.measurement.keeping import Budget, least

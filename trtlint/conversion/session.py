@@ -48,9 +48,10 @@ class Request:
         tolerance: the largest error of an output that passes.
         measure: whether ONNX Runtime runs the model.
         build: whether TensorRT-RTX builds both models.
-        seconds: the time limit of each run of ONNX Runtime; None for one that fits the size.
+        seconds: the time limit of each run of ONNX Runtime; None for one of all that fits the size.
         memory: the limit of memory in bytes, likewise.
         layers: the types that a weakly typed build asks of layers, None for none.
+        until: when all runs have to end, by ``time.monotonic``; None for no such limit.
     """
 
     model: Path
@@ -64,6 +65,7 @@ class Request:
     seconds: float | None = None
     memory: int | None = None
     layers: LayerTypes | None = None
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
