@@ -1,0 +1,191 @@
+"""Every module has a test module: one with its name, or the one that ``tests/modules.yaml`` names.
+
+A test module of the same name lies in the folder of the room: ``trtlint/model/graph.py`` is tested in
+``tests/model/**/test_graph.py``, ``trtlint/case.py`` in ``tests/test_case.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+import yaml
+
+from tests.conftest import REPOSITORY
+
+TABLE = REPOSITORY / "tests" / "modules.yaml"
+BY_NAME = ("facts/of_*", "fixes/rewrites", "report")
+"""Folders whose modules are loaded by name: kinds of facts, fixes and formats, which tests and rules name."""
+FRONT = {("trtlint",), ("trtlint", "commands"), ("trtlint", "runs")}
+"""Where a call of the interface or of the command line passes before it comes to a room."""
+ENTRIES = {"trtlint": ("trtlint/api.py",), "tests.linting": ("trtlint/cli.py",)}
+"""What runs behind an import: the interface, and the command line that tests call in the same process."""
+ALL_RULES = {"tests/engine/test_examples.py", "tests/fixes/test_examples.py"}
+"""Test modules that run the examples of all rules, with their kinds of facts and their fixes."""
+
+
+@cache
+def modules() -> tuple[str, ...]:
+    """Return the modules with code of their own, without the folder ``trtlint`` and the suffix."""
+    root = REPOSITORY / "trtlint"
+    files = sorted(file for file in root.rglob("*.py") if has_code(file))
+    return tuple(file.relative_to(root).with_suffix("").as_posix() for file in files)
+
+
+def has_code(file: Path) -> bool:
+    """Whether a module defines something: a function, a class or a value."""
+    found = (ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+    return file.name != "__init__.py" and any(isinstance(node, found) for node in parsed(file).body)
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    """Parse a source once for all tests."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@cache
+def table() -> Mapping[str, str]:
+    """Return the test modules of modules without one of their name."""
+    found = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+@cache
+def files_of_tests() -> Mapping[str, list[Path]]:
+    """Return the test modules by file name."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted((REPOSITORY / "tests").rglob("test_*.py")):
+        found.setdefault(file.name, []).append(file)
+    return found
+
+
+def namesakes(module: str) -> list[Path]:
+    """Return the test modules with the name of a module, in the folder of its room."""
+    path = PurePosixPath(module)
+    rooms = REPOSITORY.joinpath("tests", *path.parts[:-1][:1])
+    found = files_of_tests().get(f"test_{path.name.strip('_')}.py", [])
+    return [file for file in found if file.parent == rooms or (len(path.parts) > 1 and rooms in file.parents)]
+
+
+def assigned(module: str) -> list[Path]:
+    """Return the test modules of a module."""
+    if module in table():
+        return [REPOSITORY / "tests" / f"{table()[module]}.py"]
+    return namesakes(module)
+
+
+@cache
+def imported(file: Path) -> frozenset[Path]:
+    """Return the files that a file imports, lazily or in a process of its own."""
+    return frozenset(_imported(file))
+
+
+def _imported(file: Path) -> Iterator[Path]:
+    for node in ast.walk(parsed(file)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # what a process runs
+            names = re.findall(r"\btrtlint(?:\.\w+)+", node.value)
+            if node.value.endswith(".py") and file.with_name(Path(node.value).name).is_file():
+                yield file.with_name(Path(node.value).name)
+        for name in names:
+            yield from (REPOSITORY / entry for entry in ENTRIES.get(name, ()))
+            folder = REPOSITORY.joinpath(*name.split("."))
+            if name.partition(".")[0] in ("trtlint", "tests"):
+                yield from filter(Path.is_file, (folder.with_suffix(".py"), folder / "__init__.py"))
+
+
+@cache
+def loaded_by_name() -> Mapping[str, Path]:
+    """Return the modules of kinds of facts and of fixes by the name that a rule or a test uses."""
+    files = [file for folder in BY_NAME for file in (REPOSITORY / "trtlint").glob(f"{folder}/[a-z]*.py")]
+    return {name: file for file in files for name in (file.stem, file.stem.replace("_", "-"))}
+
+
+@cache
+def rules() -> Mapping[str, frozenset[Path]]:
+    """Return by the id of a rule the modules that it names: its kind of facts and its fixes."""
+    found = {}
+    for file in (REPOSITORY / "rules").rglob("*.md"):
+        front = file.read_text(encoding="utf-8").partition("\n---\n")[0]
+        names = re.findall(r"^ *(?:- )?(?:find|fix): ([\w-]+)", front, re.MULTILINE)
+        found[file.name[:6]] = frozenset(loaded_by_name()[name] for name in names if name in loaded_by_name())
+    return found
+
+
+@cache
+def named(test: Path) -> frozenset[Path]:
+    """Return the modules that a test module names, by the name of a kind or a fix, or through a rule."""
+    text = test.read_text(encoding="utf-8")
+    ids = (
+        rules() if str(test.relative_to(REPOSITORY)) in ALL_RULES else re.findall(r"\b[A-Z]{3}\d{3}\b", text)
+    )
+    quoted = re.findall(r"[\"']([a-z][\w-]+)[\"']", text)
+    return frozenset(loaded_by_name()[name] for name in quoted if name in loaded_by_name()).union(
+        *(rules().get(each, ()) for each in ids)
+    )
+
+
+def room(file: Path) -> tuple[str, ...]:
+    """Return the folder that a file lies in, two levels at most."""
+    return file.relative_to(REPOSITORY).parts[:-1][:2]
+
+
+@cache
+def reached(test: Path, target: str) -> frozenset[Path]:
+    """Return what a test module runs of a room: what it imports or names, and what that imports in turn.
+
+    The way goes through the room itself, the rooms that the test imports from, and the front rooms.
+    """
+    seen: set[Path] = set()
+    waiting = [test, *named(test)]
+    passed = {("trtlint", target), *FRONT, *map(room, imported(test))}
+    while waiting:
+        file = waiting.pop()
+        if file not in seen:
+            seen.add(file)
+            waiting += imported(file) if room(file)[0] == "tests" or room(file) in passed else ()
+    return frozenset(seen)
+
+
+def exercises(test: Path, module: str) -> bool:
+    """Whether a test module runs a module."""
+    return REPOSITORY / "trtlint" / f"{module}.py" in reached(test, module.partition("/")[0])
+
+
+def test_every_module_has_a_test_module() -> None:
+    assert [module for module in modules() if not assigned(module)] == []
+
+
+def test_the_test_modules_exist_and_exercise_their_module() -> None:
+    missing = {str(test) for module in modules() for test in assigned(module) if not test.is_file()}
+    assert missing == set()
+    idle = {
+        module: [test.name for test in assigned(module)]
+        for module in modules()
+        if not any(exercises(test, module) for test in assigned(module))
+    }
+    assert idle == {}
+
+
+def test_the_table_names_only_modules_without_a_namesake() -> None:
+    assert [module for module in table() if module not in modules()] == []
+    assert [module for module in table() if any(exercises(test, module) for test in namesakes(module))] == []
+    assert list(table()) == sorted(table())
+
+
+def test_a_module_without_a_test_is_found() -> None:
+    assert namesakes("model/graph") == [REPOSITORY / "tests/model/test_graph.py"]
+    assert namesakes("case") == [REPOSITORY / "tests/test_case.py"]
+    assert namesakes("model/no_such_module") == []
+    assert not exercises(REPOSITORY / "tests/model/test_graph.py", "conversion/cut")
+    assert not exercises(REPOSITORY / "tests/model/test_graph.py", "facts/of_model/top_k")
+    assert exercises(REPOSITORY / "tests/model/test_graph.py", "model/graph")
