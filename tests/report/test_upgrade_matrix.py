@@ -81,6 +81,14 @@ class TestMatrix:
         assert '<h2 id="matrix">' in (folder / "a.html").read_text()
 
 
+def test_models_that_every_release_accepts_are_left_out_of_pages(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "`taken.onnx` | " not in written(capsys, "--format", "markdown", *NAMES)
+    for format in ("markdown", "html"):
+        assert "None from 8.6 to 10.4." in written(capsys, "--format", format, "taken.onnx")
+
+
 def test_columns_wrap_at_the_width() -> None:
     found = Matrix(tuple(f"10.{i}" for i in range(22)), (("a/" + "b" * 60 + ".onnx", tuple(range(22))),))
     lines = list(text_lines(found, 80))

@@ -46,6 +46,11 @@ def matrix(upgrades: Sequence[Upgrade]) -> Matrix:
     return Matrix(tuple(columns), tuple(rows))
 
 
+def refusing(found: Matrix) -> Matrix:
+    """Return the matrix without the models that every release accepts."""
+    return Matrix(found.columns, tuple(row for row in found.rows if any(row[1])))
+
+
 def _names(upgrades: Sequence[Upgrade]) -> list[str]:
     """Return the paths, with the build if one path has several builds."""
     paths = [upgrade.path for upgrade in upgrades]

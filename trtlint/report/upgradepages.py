@@ -13,7 +13,7 @@ from trtlint.report.page.markup import Markup, tag
 from trtlint.report.page.shell import shell
 from trtlint.report.page.tables import table
 from trtlint.report.upgradedecision import exceptions, rule_rows, sentences
-from trtlint.report.upgradematrix import TITLE, matrix
+from trtlint.report.upgradematrix import TITLE, matrix, refusing
 from trtlint.report.upgradewording import when
 
 _MODELS = 400
@@ -39,6 +39,11 @@ def _title(upgrades: Sequence[Upgrade]) -> str:
         return "Upgrade"
     lines = upgrades[0].lines
     return f"{product_name(upgrades[0].product)} {lines[0].line} to {lines[-1].line}"
+
+
+def _none(upgrades: Sequence[Upgrade]) -> str:
+    lines = upgrades[0].lines
+    return f"None from {lines[0].line} to {lines[-1].line}."
 
 
 def _safest(upgrade: Upgrade) -> str:
@@ -68,10 +73,13 @@ def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Itera
     if len(upgrades) > 1:
         yield from _markdown_decision(upgrades)
     if upgrades:
-        found = matrix(upgrades)
+        found = refusing(matrix(upgrades))
         yield from ("", f"### {TITLE}", "")
-        yield f"| Model | {' | '.join(found.columns)} |"
-        yield f"|---|{'--:|' * len(found.columns)}"
+        if found.rows:
+            yield f"| Model | {' | '.join(found.columns)} |"
+            yield f"|---|{'--:|' * len(found.columns)}"
+        else:
+            yield _none(upgrades)
         for name, counts in found.rows[:_MODELS]:
             yield f"| {code(name)} | {' | '.join(str(count or '') for count in counts)} |"
         yield from _left(len(found.rows), _MODELS, "models")
@@ -127,7 +135,7 @@ def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[
     if len(upgrades) > 1:
         yield from _decision(upgrades)
     if upgrades:
-        found = matrix(upgrades)
+        found = refusing(matrix(upgrades))
         rows = [
             tag(
                 "tr",
@@ -136,7 +144,7 @@ def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[
             )
             for name, counts in found.rows[:_MODELS]
         ]
-        grid = table(["Model", *found.columns], rows, TITLE)
+        grid = table(["Model", *found.columns], rows, TITLE) if rows else tag("p", _none(upgrades))
         yield tag("section", tag("h2", TITLE, id="matrix"), grid, class_="overview", aria_labelledby="matrix")
         yield from (tag("p", line) for line in _left(len(found.rows), _MODELS, "models"))
     for upgrade in upgrades[:_MODELS]:

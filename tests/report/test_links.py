@@ -1,0 +1,107 @@
+"""Every internal link of a report leads somewhere: to a place on the page, or to a page of the manual."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from scripts.manual.rulepages import rule_pages
+from tests.conftest import REPOSITORY
+from tests.report import handmade
+from trtlint.cli import run
+from trtlint.engine.rulebook import load_builtin
+from trtlint.report import manual
+from trtlint.report.formats import TEXTS, Style
+from trtlint.report.outputs import Output, Outputs
+
+MANUAL = "https://manual.test/trtlint/"
+EXAMPLE = REPOSITORY / "examples" / "vit.onnx"
+
+
+class Links(HTMLParser):
+    """Reader of the links and ids of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.append(value)
+            elif name in ("href", "src", "for", "aria-labelledby") and value:
+                self.links += [f"#{each}" for each in value.split()] if name[0] in "fa" else [value]
+
+
+@pytest.fixture(autouse=True)
+def _manual(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manual, "address", lambda: MANUAL)
+
+
+@cache
+def places() -> frozenset[str]:
+    """The index and the pages of rules, by their places on the site."""
+    return frozenset({"", *(page.removesuffix(".md") for page in rule_pages(load_builtin()))})
+
+
+def check(text: str) -> int:
+    """Check the links to the manual in a text, and return their number."""
+    found = set(re.findall(re.escape(MANUAL) + r"[\w/.-]*", text.replace("\\/", "/").replace("<wbr>", "")))
+    for url in found:
+        assert url.removeprefix(MANUAL).rstrip("/") in places(), url
+    assert "trtlint.example" not in text
+    assert "/OWNER/" not in text
+    return len(found)
+
+
+def lint_formats() -> Iterator[tuple[str, str]]:
+    for name in TEXTS:
+        file = io.StringIO()
+        writers = Outputs([Output(name)], Style(files=1, rules=(), root=None), file)
+        writers.add(handmade.one_model().models, lambda finding: finding.severity == "error")
+        writers.close()
+        yield name, file.getvalue()
+
+
+def test_links_of_every_format_of_lint_lead_to_pages_of_the_manual() -> None:
+    counts = {name: check(text) for name, text in lint_formats()}
+    assert {name for name, count in counts.items() if count} >= {"sarif", "markdown", "html", "rdjson"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("lint", "vit.onnx", "--trt", "10.7"),
+        ("upgrade", "vit.onnx", "a.onnx", "--from", "8.6"),
+        ("fix", "vit.onnx", "--trt", "10.7", "--dry-run"),
+        ("rules", "ACC"),
+        ("facts", "vit.onnx"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_links_within_a_page_have_a_target(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("vit.onnx", "a.onnx"):
+        (tmp_path / name).write_bytes(EXAMPLE.read_bytes())
+    more = ("--isolated",) if words[0] not in ("rules", "facts") else ()
+    outputs = [f"{format}:report.{format}" for format in ("html", "markdown", "json")]
+    assert run([*words, *more, *(word for each in outputs for word in ("--output", each))]) in (0, 1)
+    text = Path("report.html").read_text(encoding="utf-8")
+    page = Links(text)
+    assert len(page.ids) == len(set(page.ids))
+    for link in page.links:
+        assert link.startswith("https://") or link.removeprefix("#") in page.ids, link
+    check(text)
+    check(Path("report.markdown").read_text(encoding="utf-8"))
+    check(json.dumps(json.loads(Path("report.json").read_text(encoding="utf-8"))))
