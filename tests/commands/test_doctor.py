@@ -28,9 +28,9 @@ def test_what_is_missing_is_named_with_its_feature_and_command(
 ) -> None:
     monkeypatch.setattr(doctor, "_version", lambda *names: "")
     out = printed(tmp_path, "doctor").out
-    assert "--dry-build, --dry-parse, --compare: " in out
+    assert "--dry-build, --dry-parse, --compare, --verify-build: " in out
     assert 'pip install "tensorrt-rtx-cu12-' in out
-    assert "trtlint measure, trtlint fix --verify: " + how_to_install("measure") in out
+    assert "trtlint measure, trtlint convert, --verify, --compare: " + how_to_install("measure") in out
 
 
 def test_a_program_that_hangs_or_fails_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ torch_tensorrt.compile(net, inputs=[x], ir="dynamo", debug=True)
 """
 DENSE = """< ir_version: 8, opset_import: ["" : 17] >
 dense (float[2,4] x) => (float[2,4] y)
-<float[4,4] w = {1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0,9.0,10.0,11.0,12.0,13.0,14.0,15.0,16.0}> 
+<float[4,4] w = {1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0,9.0,10.0,11.0,12.0,13.0,14.0,15.0,16.0}>
 { y = MatMul(x, w) }"""
 ROW = {
     "model": "m.onnx",

@@ -50,20 +50,20 @@ def checks() -> Iterator[Check]:
     yield Check(
         "ONNX Runtime",
         _version("onnxruntime", "onnxruntime-gpu"),
-        "trtlint measure, trtlint fix --verify",
+        "trtlint measure, trtlint convert, --verify, --compare",
         how_to_install("measure"),
     )
     yield Check(
         "TensorRT-RTX",
         _version(*_RTX),
-        "--dry-build, --dry-parse, --compare",
+        "--dry-build, --dry-parse, --compare, --verify-build",
         how_to_install("rtx"),
     )
     yield Check(
         "TensorRT", _version("tensorrt", "tensorrt-cu12", "tensorrt-cu13"), "builds; not needed by trtlint"
     )
     yield Check("GPU", _gpu(), "builds; not needed by trtlint", without="none found")
-    yield Check("pyarrow", _version("pyarrow"), "--format parquet", how_to_install("parquet"))
+    yield Check("pyarrow", _version("pyarrow"), "--output parquet:FILE", how_to_install("parquet"))
     yield Check(
         "fsspec",
         _version("fsspec"),

@@ -113,7 +113,8 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protect
                 baseline.write(protected)
             except BaselineError as error:
                 raise click.UsageError(str(error)) from None
-            click.echo(f"trtlint: {name}: recorded {plural(len(baseline), 'place')}", err=True)
+            recorded = f"recorded {plural(len(baseline), 'place')}"
+            click.echo(f"trtlint: {name}: {recorded}; use it with --baseline {name}", err=True)
         elif options.update_baseline:
             dropped = baseline.shrink(protected)
             left = plural(len(baseline), "place")

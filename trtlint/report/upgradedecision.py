@@ -15,6 +15,8 @@ from trtlint.report.wording import fixable
 
 MANY = 30
 """Largest number of models before equal lines are merged."""
+_CONVERT = "trtlint convert "
+"""The command in the advice of findings about the build that a conversion of the model resolves."""
 _MODELS = 60
 """Largest number of listed models that need changes."""
 
@@ -95,6 +97,18 @@ def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
     )
 
 
+def convertible(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
+    """Return the models that keep the precision of the build at a release line only after a conversion."""
+    return tuple(
+        upgrade.path
+        for upgrade in upgrades
+        if any(
+            item.concern != "graph" and any(_CONVERT in advice for advice in item.finding.advice)
+            for item in (upgrade.findings[number] for number in upgrade.lines[line].found)
+        )
+    )
+
+
 def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
     """Return the graph rules with their models, the most severe and frequent first."""
     rows: dict[str, RuleRow] = {}
@@ -134,6 +148,9 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
     if decision.fixable:
         count = len(decision.safe) + len(decision.fixable)
         yield "after trtlint fix", f"{count} of {total} ({some(decision.fixable)})"
+    if converted := convertible(upgrades, decision.line):
+        models = f"{plural(len(converted), 'model')} ({some(converted)})"
+        yield "lower precision", f"trtlint convert {models}: the version ignores the flag of the build"
     if decision.open:
         yield "needs changes", f"{plural(len(decision.open), 'model')}: see Exceptions"
 
