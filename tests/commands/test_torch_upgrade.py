@@ -105,9 +105,13 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_findings_name_the_release(capsys: pytest.CaptureFixture[str]) -> None:
     run(["build.py", "--torch-tensorrt", "2.13", "--isolated", "--no-cache"])
-    assert "applies to: Torch-TensorRT 2.13 " in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "applies to: Torch-TensorRT 2.13\n" in out
+    assert "you build for" not in out
     run(["net.pt2", "--torch-tensorrt", "2.13", "--isolated", "--no-cache"])
-    assert "applies to: Torch-TensorRT 2.13 " in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "applies to: Torch-TensorRT 2.13\n" in out
+    assert "you build for" not in out
 
 
 def test_hostile_files_run_nothing_and_meet_limits(capsys: pytest.CaptureFixture[str]) -> None:

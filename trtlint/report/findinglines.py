@@ -10,7 +10,7 @@ from trtlint.report.drawing import Marks
 from trtlint.report.escape import clean
 from trtlint.report.names import collapse, line_of
 from trtlint.report.repeats import references
-from trtlint.report.wording import fix_command, fixable, included, sureness, witnesses
+from trtlint.report.wording import fix_command, fixable, included, sureness, target_remark, witnesses
 
 SEVERITY_STYLES: Mapping[str, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 _WITNESSES = 4
@@ -70,7 +70,7 @@ def details(finding: Finding, target: str, *, several: bool = False) -> Iterable
     if finding.depends:
         yield "depends on", f"{', '.join(map(either, finding.depends))} (not given)"
     if finding.applies:
-        yield "applies to", finding.applies + (f" (you build for {target})" if target else "")
+        yield "applies to", finding.applies + target_remark(finding, target)
     seen = witnesses(finding, drawn=True)
     for witness in seen[:_WITNESSES]:
         yield "seen in", witness

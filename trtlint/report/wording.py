@@ -115,3 +115,16 @@ def further_lines(models: Iterable[ModelReport]) -> Iterator[str]:
     wrong = [model for model in models if any(finding.severity != "note" for finding in model.findings)]
     for more in dict.fromkeys(more for model in wrong for more in model.further):
         yield clean(f"{more.command} shows {more.settles}")
+
+
+_OWN_TENSORRT = "Torch-TensorRT"
+
+
+def target_remark(finding: Finding, target: str) -> str:
+    """Return the remark that names the target beside the releases of a finding; empty for none.
+
+    A release of Torch-TensorRT brings its own TensorRT: its users choose no target.
+    """
+    if not target or finding.applies.startswith(_OWN_TENSORRT):
+        return ""
+    return f" (you build for {target})"

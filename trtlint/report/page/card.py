@@ -15,7 +15,7 @@ from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
 from trtlint.report.page.markup import Content, Markup, join, link, rule_class, tag
 from trtlint.report.page.picture import picture
-from trtlint.report.wording import fix_command, fixable, included, sureness, witnesses
+from trtlint.report.wording import fix_command, fixable, included, sureness, target_remark, witnesses
 
 LONGEST = 1500
 """Largest number of characters of one text on the page."""
@@ -177,9 +177,7 @@ def _why(entry: Entry, target: str) -> Markup:
     if finding.depends:
         terms.append(("Depends on", f"{', '.join(map(either, finding.depends))} (not given)"))
     if finding.applies:
-        terms.append(
-            ("Applies to", [clipped(finding.applies), f" (you build for {target})" if target else None])
-        )
+        terms.append(("Applies to", [clipped(finding.applies), target_remark(finding, target) or None]))
     if finding.includes:
         terms.append(("Includes", included(finding)))
     if entry.seen:
