@@ -6,11 +6,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from trtlint.engine.evidence.torch_program import TorchProgramEvidence
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_torch.torch_operator import TorchOperatorFact
 from trtlint.process.spawn import Limits
 from trtlint.torch_tensorrt.asking import UNTRUSTED, TorchRequest, ask
+from trtlint.torch_tensorrt.program import Program
 from trtlint.torch_tensorrt.result import result_of
 
 PYTHON = os.environ.get("TRTLINT_TORCH_PYTHON", "")
@@ -102,6 +107,37 @@ def test_a_release_that_was_not_tested(tmp_path: Path) -> None:
 def test_a_process_that_crashes_is_no_answer() -> None:
     run = result_of([{"stage": "load"}, {"stage": "network"}], "crashed (SIGSEGV)", 1.0, None)
     assert run.unasked == "the process crashed (SIGSEGV) while it was at the stage 'network'"
+
+
+def fallback(name: str, op: str, kind: str) -> dict[str, Any]:
+    """A node that runs in PyTorch."""
+    return {"name": name, "op": op, "module": "", "trace": "", "type": "", "reason": {"kind": kind, "by": ""}}
+
+
+def test_a_program_without_engines_runs_in_pytorch_as_a_whole() -> None:
+    run = result_of(
+        [{"stage": "partition", "operators": 7, "fallbacks": []}, {"supported": 3}, {"stage": "done"}],
+        "", 1.0, None,
+    )  # fmt: skip
+    assert (run.engines, run.torch_nodes) == (0, 7)
+
+
+def test_what_takes_a_result_of_another_operator_is_no_finding_of_its_own() -> None:
+    fallbacks = [
+        fallback("kthvalue", "aten.kthvalue.default", "none"),
+        fallback("getitem", "getitem", "validator"),
+        fallback("mul", "aten.mul.Tensor", "complex"),
+    ]
+    run = result_of(
+        [{"operators": 9, "fallbacks": fallbacks}, {"engines": 2}, {"stage": "done"}], "", 1.0, None
+    )
+    program = Program("m.pt2", "2.13.0", "2.13.0", False, (), run)
+    facts = Facts(None, evidence=(TorchProgramEvidence(program),))
+    found = [fact for fact in facts.of("torch_operator") if isinstance(fact, TorchOperatorFact)]
+    assert [(fact.name, fact.reason) for fact in found] == [
+        ("kthvalue", "no converter"),
+        ("mul", "it computes with complex numbers"),
+    ]
 
 
 def test_nothing_of_torch_is_imported_here() -> None:

@@ -53,6 +53,19 @@ def work(request: dict[str, Any], say: Say) -> None:
         say({"unasked": f"torch {torch.__version__} cannot load the program: {_said(error)}"})
         return
     say({"stage": "lower", "load_seconds": time.monotonic() - began})
+    compile_program(torch, package, request, say, program)
+
+
+def compile_program(torch: Any, package: Any, request: dict[str, Any], say: Say, program: Any) -> None:
+    """Compile an exported program and report the results.
+
+    Args:
+        torch: the module.
+        package: the module ``torch_tensorrt``, from :func:`~trtlint.torch_tensorrt._stand_in.install`.
+        request: as in :func:`work`.
+        say: as in :func:`work`.
+        program: the program.
+    """
     _Asked(torch, package, request, say).compile(program)
 
 
@@ -62,11 +75,18 @@ class _Asked:
     def __init__(self, torch: Any, package: Any, request: dict[str, Any], say: Say) -> None:
         self._torch, self._package, self._request, self._say = torch, package, request, say
         self._compiler: Any = importlib.import_module("torch_tensorrt.dynamo._compiler")
-        self._dynamic = False
+        interpreter: Any = importlib.import_module("torch_tensorrt.dynamo.conversion._TRTInterpreter")
+        if int(request["release"].split(".")[1]) < 13:
+            _mark_outputs(interpreter)
+        self._interpreter = interpreter.TRTInterpreter
 
     def compile(self, program: Any) -> None:
         """Compile a program and say what came of it."""
-        self._watch()
+        with contextlib.ExitStack() as undo:
+            self._watch(undo)
+            self._compile(program)
+
+    def _compile(self, program: Any) -> None:
         options = {**self._request["options"]}
         device = self._package.Device("cuda:0")
         try:
@@ -77,7 +97,8 @@ class _Asked:
         else:
             self._say({"stage": "done"})
 
-    def _watch(self) -> None:
+    def _watch(self, undo: contextlib.ExitStack) -> None:
+        """Watch the functions of the compiler until ``undo`` closes."""
         compiler, say = self._compiler, self._say
         partitioning = compiler.partitioning
         support = partitioning.get_graph_converter_support
@@ -104,13 +125,13 @@ class _Asked:
             shown(tracker)
             display(tracker, *arguments)
 
-        partitioning.get_graph_converter_support = watched_support
-        compiler.dryrun_stats_display = both
-        compiler.convert_module = self._convert
-        interpreter = importlib.import_module("torch_tensorrt.dynamo.conversion._TRTInterpreter")
-        if int(self._request["release"].split(".")[1]) < 13:
-            _mark_outputs(interpreter)
-        self._interpreter = interpreter.TRTInterpreter
+        for owner, name, function in (
+            (partitioning, "get_graph_converter_support", watched_support),
+            (compiler, "dryrun_stats_display", both),
+            (compiler, "convert_module", self._convert),
+        ):
+            undo.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, function)
 
     def _convert(
         self, module: Any, inputs: Any, *_: Any, settings: Any = None, name: str = "", **__: Any
@@ -198,9 +219,29 @@ def _operators(torch: Any, module: Any) -> dict[str, Any]:
         if node.op != "call_function":
             continue
         count += 1
-        if node not in converters and len(found) < _MOST_NODES:
-            found.append({**_node(torch, node), "reason": _reason(converters, node)})
+        reason = _left_out(converters, node)
+        if reason is None and node not in converters:
+            reason = _reason(converters, node)
+        if reason is not None and len(found) < _MOST_NODES:
+            found.append({**_node(torch, node), "reason": reason})
     return {"operators": count, "fallbacks": found}
+
+
+def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
+    """Return why the partition leaves a node to PyTorch whatever converters there are; None if it does not.
+
+    https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/dynamo/partitioning/_global_partitioner.py
+    """
+    partitioner = importlib.import_module("torch_tensorrt.dynamo.partitioning._global_partitioner")
+    support = partitioner.TorchTensorRTOperatorSupport
+    is_complex = getattr(support, "_has_complex_dtype", None)
+    if is_complex is not None and is_complex(node):
+        return {"kind": "complex", "by": ""}
+    needs_allocator = getattr(support, "_requires_output_allocator", None)
+    left = getattr(converters.compilation_settings, "fallback_data_dependent_ops", False)
+    if left and needs_allocator is not None and needs_allocator(node):
+        return {"kind": "data", "by": "fallback_data_dependent_ops"}
+    return None
 
 
 def _reason(converters: Any, node: Any) -> dict[str, str]:

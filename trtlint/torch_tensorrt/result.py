@@ -13,6 +13,8 @@ _REASONS = {
     "none": "no converter",
     "static": "the converter takes static shapes only",
     "excluded": "torch_executed_ops names it",
+    "complex": "it computes with complex numbers",
+    "data": "fallback_data_dependent_ops leaves it to PyTorch",
 }
 
 
@@ -27,7 +29,7 @@ class Fallback:
         trace: the source lines as torch noted them.
         type: type and shape of the result.
         reason: why, in words.
-        reason_kind: ``none``, ``validator``, ``static`` or ``excluded``.
+        reason_kind: ``none``, ``validator``, ``static``, ``excluded``, ``complex`` or ``data``.
     """
 
     name: str
@@ -99,6 +101,11 @@ class DryRun:
     error: str = ""
     seconds: float = 0.0
     peak: int | None = None
+
+    @property
+    def torch_nodes(self) -> int:
+        """Nodes that run in PyTorch: all of them where the program gets no engine."""
+        return self.operators if self.engines == 0 and not self.in_torch else len(self.in_torch)
 
 
 def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | None) -> DryRun:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from trtlint.engine.evidence.base import Evidence, Question, Verdict
+from trtlint.engine.evidence.torch import TorchEvidence
 from trtlint.engine.finding import EvidenceSummary
-from trtlint.facts.kinds import ground_of
 from trtlint.lean import dataclass
 from trtlint.torch_tensorrt.program import Program
 
@@ -14,7 +13,7 @@ COULD_NOT = "could not ask Torch-TensorRT"
 
 
 @dataclass(frozen=True, slots=True)
-class TorchProgramEvidence(Evidence):
+class TorchProgramEvidence(TorchEvidence):
     """A program, and the release of Torch-TensorRT that compiles it.
 
     Attributes:
@@ -22,9 +21,6 @@ class TorchProgramEvidence(Evidence):
     """
 
     program: Program
-
-    kind = "torch_tensorrt"
-    grounds = frozenset({"torch"})
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -48,7 +44,7 @@ class TorchProgramEvidence(Evidence):
         engines = "unknown" if run.engines is None else run.engines
         notes = [
             f"Torch-TensorRT {run.found} with torch {run.torch}: {run.supported} of {run.operators} "
-            f"operators have a converter; engines: {engines}; nodes in PyTorch: {len(run.in_torch)}"
+            f"operators have a converter; engines: {engines}; nodes in PyTorch: {run.torch_nodes}"
         ]
         if program.torch and program.torch.split(".")[:2] != run.torch.split(".")[:2]:
             notes.append(f"the program was exported with torch {program.torch}; decompositions can differ")
@@ -85,11 +81,3 @@ class TorchProgramEvidence(Evidence):
             "peak": run.peak,
         }
         return EvidenceSummary.of(self.kind, data)
-
-    def states(self, fact: str) -> bool:
-        """Whether facts of a kind come from a program."""
-        return ground_of(fact) == "torch"
-
-    def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
-        """Return nothing: no other evidence exists for a program."""
-        return None

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trtlint.engine.evidence.base import Evidence, Question, Verdict
+from trtlint.engine.evidence.torch import TorchEvidence
 from trtlint.engine.finding import EvidenceSummary
-from trtlint.facts.kinds import ground_of
 from trtlint.lean import dataclass
 from trtlint.torch_tensorrt.calls import calls_in, read_script
 from trtlint.torch_tensorrt.script import TorchScript
 
 
 @dataclass(frozen=True, slots=True)
-class TorchScriptEvidence(Evidence):
+class TorchScriptEvidence(TorchEvidence):
     """The calls of a script.
 
     Attributes:
@@ -21,9 +20,6 @@ class TorchScriptEvidence(Evidence):
     """
 
     script: TorchScript
-
-    kind = "torch_tensorrt"
-    grounds = frozenset({"torch"})
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -63,14 +59,6 @@ class TorchScriptEvidence(Evidence):
             for call in script.calls
         ]
         return EvidenceSummary.of(self.kind, {"release": script.release, "calls": calls})
-
-    def states(self, fact: str) -> bool:
-        """Whether facts of a kind come from a script."""
-        return ground_of(fact) == "torch"
-
-    def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
-        """Return nothing: no other evidence exists for a script."""
-        return None
 
 
 def script_evidence(path: Path, release: str) -> TorchScriptEvidence:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from trtlint.facts.base import Fact
+from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import (
     TorchRelease,
     argument,
@@ -13,7 +13,6 @@ from trtlint.knowledge.torchreleases import (
     instead_of,
     nearest_argument,
     needed_by,
-    torch_release,
 )
 from trtlint.lean import dataclass
 from trtlint.model.origin import Origin
@@ -29,7 +28,7 @@ State = Literal["read", "gone", "future", "unknown", "idle", "alone"]
 
 
 @dataclass(frozen=True, slots=True)
-class TorchArgumentFact(Fact):
+class TorchArgumentFact(TorchFact):
     """An argument of a call that compiles with Torch-TensorRT.
 
     Attributes:
@@ -57,7 +56,6 @@ class TorchArgumentFact(Fact):
     name: str
     text: str
     state: State
-    release: str
     minor: int
     route: str
     first: str
@@ -67,11 +65,6 @@ class TorchArgumentFact(Fact):
     evidence: str
     call: str
     code_origin: Origin
-
-    @property
-    def scope(self) -> str:
-        """The release of Torch-TensorRT that was checked."""
-        return torch_release(self.release).product
 
     @property
     def place(self) -> str:

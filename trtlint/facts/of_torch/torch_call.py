@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from trtlint.facts.base import Fact
 from trtlint.facts.of_torch.torch_argument import TorchArgumentFact, origin_of
-from trtlint.knowledge.torchreleases import TorchRelease, argument, torch_release
+from trtlint.facts.torchfact import TorchFact
+from trtlint.knowledge.torchreleases import TorchRelease, argument
 from trtlint.lean import dataclass
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.calls import known_value
@@ -36,7 +36,7 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
-class TorchCallFact(Fact):
+class TorchCallFact(TorchFact):
     """A call that compiles with Torch-TensorRT.
 
     A setting that is not written has the release's default; one that the file does not tell is unknown.
@@ -69,7 +69,6 @@ class TorchCallFact(Fact):
     kind: ClassVar[str] = "torch_call"
 
     call: str
-    release: str
     minor: int
     route: str
     given: tuple[str, ...]
@@ -89,11 +88,6 @@ class TorchCallFact(Fact):
     optimization_level: int | None
     corrected: str
     code_origin: Origin
-
-    @property
-    def scope(self) -> str:
-        """The release of Torch-TensorRT that was checked."""
-        return torch_release(self.release).product
 
     @property
     def place(self) -> str:

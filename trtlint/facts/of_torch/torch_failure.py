@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from trtlint.facts.base import Fact
-from trtlint.knowledge.torchreleases import torch_release
+from trtlint.facts.torchfact import TorchFact
 from trtlint.lean import dataclass
 from trtlint.model.origin import Origin, origin_of_trace
 from trtlint.torch_tensorrt.program import Program
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TorchFailureFact(Fact):
+class TorchFailureFact(TorchFact):
     """An engine that fails in a dry run.
 
     Attributes:
@@ -34,13 +33,7 @@ class TorchFailureFact(Fact):
     stage: Literal["network", "build"]
     said: str
     op: str
-    release: str
     code_origin: Origin
-
-    @property
-    def scope(self) -> str:
-        """The release of Torch-TensorRT that was checked."""
-        return torch_release(self.release).product
 
     @property
     def place(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from trtlint.facts.base import Fact
+from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import torch_operators, torch_release
 from trtlint.lean import dataclass
 from trtlint.model.origin import Origin, origin_of_trace
@@ -14,11 +14,13 @@ from trtlint.torch_tensorrt.program import Program
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
-Reason = Literal["none", "validator", "static", "excluded"]
+_FOLLOWS = "getitem"
+"""Takes one result of another operator, and runs where that operator runs."""
+Reason = Literal["none", "validator", "static", "excluded", "complex", "data"]
 
 
 @dataclass(frozen=True, slots=True)
-class TorchOperatorFact(Fact):
+class TorchOperatorFact(TorchFact):
     """An operator that runs in PyTorch between engines.
 
     Attributes:
@@ -27,7 +29,8 @@ class TorchOperatorFact(Fact):
         type: type and shape of its result; empty where not known.
         reason: why it falls back, in words.
         reason_kind: ``none`` for no converter, ``validator`` where one refuses it, ``static`` where the
-            converter takes static shapes only, ``excluded`` where the options exclude it.
+            converter takes static shapes only, ``excluded`` where the options exclude it, ``complex`` for
+            complex numbers, ``data`` where fallback_data_dependent_ops applies.
         measured: whether Torch-TensorRT itself reported it; otherwise it comes from a table of releases.
         release: the release of Torch-TensorRT, ``2.13.0``.
         engines: engines of the whole program; unknown without a dry run.
@@ -43,15 +46,9 @@ class TorchOperatorFact(Fact):
     reason: str
     reason_kind: Reason
     measured: bool
-    release: str
     engines: int | None
     converted_from: str
     code_origin: Origin
-
-    @property
-    def scope(self) -> str:
-        """The release of Torch-TensorRT that was checked."""
-        return torch_release(self.release).product
 
     @property
     def place(self) -> str:
@@ -67,9 +64,11 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
     run = program.run
     if run is not None and run.operators:
         for each in run.fallbacks:
+            if each.op == _FOLLOWS:
+                continue
             kind: Reason = each.reason_kind  # type: ignore[assignment]
             yield TorchOperatorFact(
-                None, (), each.op, each.name, each.type, each.reason, kind, True, program.release,
+                None, (), program.release, each.op, each.name, each.type, each.reason, kind, True,
                 run.engines, _converted_from(each.op, program.release),
                 origin_of_trace(each.trace, each.module),
             )  # fmt: skip
@@ -78,7 +77,7 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
         row = torch_operators().get(node.op)
         if row is not None and row.in_torch(program.release):
             yield TorchOperatorFact(
-                None, (), node.op, node.name, node.type, "no converter", "none", False, program.release,
+                None, (), program.release, node.op, node.name, node.type, "no converter", "none", False,
                 None, _converted_from(node.op, program.release), origin_of_trace(node.trace, node.module),
             )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from trtlint.facts.base import Fact
+from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import torch_release
 from trtlint.lean import dataclass
 from trtlint.torch_tensorrt.program import Program
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TorchProgramFact(Fact):
+class TorchProgramFact(TorchFact):
     """Results of a dry run of Torch-TensorRT on a program; there is no such fact without one.
 
     Attributes:
@@ -34,7 +34,6 @@ class TorchProgramFact(Fact):
 
     kind: ClassVar[str] = "torch_program"
 
-    release: str
     minor: int
     operators: int
     supported: int
@@ -45,11 +44,6 @@ class TorchProgramFact(Fact):
     layers: int
     half_layers: int
     error: str
-
-    @property
-    def scope(self) -> str:
-        """The release of Torch-TensorRT that was checked."""
-        return torch_release(self.release).product
 
     @property
     def is_whole(self) -> bool:
@@ -71,7 +65,7 @@ def find(facts: Facts) -> Iterator[TorchProgramFact]:
         operators=run.operators,
         supported=run.supported,
         engines=run.engines,
-        in_torch=len(run.in_torch),
+        in_torch=run.torch_nodes,
         convolutions=run.convolutions,
         tensor_weights=run.tensor_weights,
         layers=sum(run.layers.values()),

@@ -1,0 +1,23 @@
+"""Base class of evidence for Torch-TensorRT: scripts and exported programs."""
+
+from __future__ import annotations
+
+from trtlint.engine.evidence.base import Evidence, Question, Verdict
+from trtlint.facts.kinds import ground_of
+from trtlint.lean import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TorchEvidence(Evidence):
+    """The only evidence about a file: no other evidence exists beside it."""
+
+    kind = "torch_tensorrt"
+    grounds = frozenset({"torch"})
+
+    def states(self, fact: str) -> bool:
+        """Whether facts of a kind come from this file."""
+        return ground_of(fact) == "torch"
+
+    def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
+        """Return nothing: there is no other evidence to compare with."""
+        return None

@@ -1,0 +1,23 @@
+"""Base class of facts about scripts and programs for Torch-TensorRT."""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.knowledge.torchreleases import torch_release
+from trtlint.lean import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TorchFact(Fact):
+    """A fact that was found for one release of Torch-TensorRT.
+
+    Attributes:
+        release: the release of Torch-TensorRT, ``2.13.0``.
+    """
+
+    release: str
+
+    @property
+    def scope(self) -> str:
+        """The release of Torch-TensorRT that was checked."""
+        return torch_release(self.release).product
