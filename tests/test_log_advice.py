@@ -70,6 +70,21 @@ ATTENTION = "[TensorRT-LLM][ERROR] tensorrt_llm::common::TllmException: [TensorR
 NO_DLL = "FileNotFoundError: Could not find: nvinfer.dll. Is it on your PATH?"
 NO_LOADED = "AttributeError: 'NoneType' object has no attribute 'create_execution_context'"
 PROTO = "[libprotobuf ERROR google/protobuf/text_format.cc:298] Error parsing text-format onnx2trt_onnx.ModelProto: 1:1: Invalid control characters encountered in text."
+NO_NUMBER = "ImportError: libnvinfer.so.8: cannot open shared object file: No such file or directory"
+WRONG_PROCEDURE = 'OSError: [WinError 127] The specified procedure could not be found. Error loading "C:\\TensorRT\\lib\\nvinfer_plugin.dll" or one of its dependencies.'
+OTHER_WEIGHTS = "yolov5: ../yolov5.cpp:55: Assertion failed: nvinfer1::Network::addScale(): shift weights has count 0 but 80 was expected"
+NO_CLASS = "RuntimeError: Unknown type name '__torch__.torch.classes.tensorrt.Engine':"
+IMPLICIT = "[E] [TRT] (Unnamed Layer* 1) [Shape]: explicit batch is required for this layer"
+OTHER_RELEASE = "[E:onnxruntime:Default, provider_bridge_ort.cc:1080 TryGetProviderInfo_TensorRT] Failed to load library libonnxruntime_providers_tensorrt.so with error: /usr/lib/libonnxruntime_providers_tensorrt.so: undefined symbol: createInferRuntime_INTERNAL"
+BYTES = "[E] [TRT] ModelImporter.cpp:776: ERROR: builtin_op_importers.cpp:353 In function importCast: [8] Assertion failed: newType != UINT8"
+GATHER = """[E] [TRT] While parsing node number 8 [Gather -> "201"]:
+ERROR: onnx-tensorrt/builtin_op_importers.cpp:772 In function importGather:
+[8] Assertion failed: !(data->getType() == nvinfer1::DataType::kINT32 && nbDims == 1)"""
+COMPILER = "NVRTC Compilation failure"
+UNWRITTEN = "[12/29/2020-20:56:49] [E] Cannot open engine file: a/yolov4.engine"
+UNOPENED = "Error opening engine file: yolo/yolov4-tiny.trt"
+UNNAMED = "RuntimeError: expected ) but found 'number' here: Serialized   File \"code/__torch__.py\", line 6 __torch___function_trt_engine_0x77ea7da0 : __torch__.torch.classes.tensorrt.Engine"
+JIT = "[E] [TRT] 2: [a.cpp::b::1] Error Code 2: Internal Error (Assertion !hasResidualOrExtraJitInput || !isOutInt8 failed.)"
 NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to parse ONNX model from file: /home/a/folded_model.onnx"
 
 
@@ -106,6 +121,31 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         ((NO_DLL,), "the DLLs in the zip of TensorRT", "LOG124"),
         # https://github.com/alxmamaev/jetson_yolov5_tensorrt/issues/3
         ((NO_LOADED,), "got no engine from deserialize_cuda_engine", "The builder returned nothing"),
+        # https://github.com/wang-xinyu/tensorrtx/issues/800
+        ((OTHER_WEIGHTS,), "the weights file does not belong to this network", "An internal check"),
+        # https://github.com/pytorch/TensorRT/issues/632
+        ((NO_CLASS,), "Import torch_tensorrt before torch.jit.load", "does not contain the reason"),
+        # https://github.com/pytorch/TensorRT/issues/836
+        ((UNNAMED,), "Torch-TensorRT 1.2 or newer", "does not contain the reason"),
+        # https://github.com/NVIDIA/TensorRT/issues/1773
+        ((IMPLICIT,), "--explicitBatch", "does not contain the reason"),
+        # https://github.com/ultralytics/yolov5/issues/10706
+        ((NO_NUMBER,), "libnvinfer.so", "LOG124"),
+        ((WRONG_PROCEDURE,), "LOG139", "LOG124"),
+        ((OTHER_RELEASE,), "onnxruntime", "LOG124"),
+        ((BYTES,), "does not compute with UINT8", "onnxsim"),
+        # https://github.com/onnx/onnx-tensorrt/issues/283 and 414
+        ((GATHER,), "python -m onnxsim model.onnx simplified.onnx", "LOG124"),
+        # https://github.com/NVIDIA/TensorRT/issues/3675
+        ((COMPILER,), "NVRTC, which must be of the CUDA release", "cuBLAS. A lack"),
+        # https://github.com/Tianxiaomo/pytorch-YOLOv4/issues/359
+        ((UNWRITTEN,), "the build itself succeeded", "load its plugins first"),
+        # https://github.com/jkjung-avt/tensorrt_demos/issues/528
+        ((UNOPENED,), "load its plugins first", "the build itself succeeded"),
+        # https://github.com/NVIDIA/TensorRT/issues/2961
+        ((JIT,), "Build with the newest release first", "does not contain the reason"),
+        # https://github.com/NVIDIA/TensorRT/issues/3898
+        ((OLDER,), "two TensorRTs are installed", "LOG124"),
         # https://github.com/onnx/onnx/issues/4392: one file, two reports
         (
             (PROTO, NO_MODEL),
