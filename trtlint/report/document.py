@@ -19,6 +19,8 @@ from trtlint.report.page.tables import table as grid
 
 ROWS = 400
 """Largest number of rows of a table, and of entries of a list."""
+_NARROW = 3
+"""Largest number of columns that a narrow screen shows side by side."""
 _LONGEST = 1000
 """Character limit of a text."""
 
@@ -173,17 +175,22 @@ def _element(block: Block) -> Content:
     if isinstance(block, Listing):
         return tag("pre", [[line, Markup("\n")] for line in block.text.splitlines()])
     if isinstance(block, Table):
-        rows = [tag("tr", [_cell(cell) for cell in row]) for row in block.rows[:ROWS]]
+        rows = [tag("tr", list(map(_cell, row, block.heads))) for row in block.rows[:ROWS]]
         label = next(filter(None, block.heads), "Table")
-        return [grid(block.heads, rows, label) if rows else None, *map(_note, _left(len(block.rows)))]
+        # A narrow screen shows the cells of a wide table below each other.
+        shape = "table stacked" if len(block.heads) > _NARROW else "table"
+        shown = grid(block.heads, rows, label, shape) if rows else None
+        return [shown, *map(_note, _left(len(block.rows)))]
     if isinstance(block, Items):
         entries = [tag("li", _content(entry)) for entry in block.entries[:ROWS]]
         return [tag("ul", entries) if entries else None, *map(_note, _left(len(block.entries)))]
     return tag("p", _content(block))
 
 
-def _cell(words: Words) -> Markup:
-    return tag("td", _content(words), class_="figure" if isinstance(words, int) else None)
+def _cell(words: Words, head: str) -> Markup:
+    if isinstance(words, int):
+        return tag("td", _content(words), class_="figure", data_unit=head.lower())
+    return tag("td", _content(words))
 
 
 def _note(words: str) -> Markup:

@@ -21,6 +21,7 @@ _CHANGES = 200
 """Largest number of changes between targets."""
 _CLASSES = {
     **dict.fromkeys(("Errors", "Warnings", "Notes", "Places", "ms"), "figure"),
+    **dict.fromkeys(("Models", "Rules", "Facts", "New", "Gone", "Remaining"), "figure"),
     **dict.fromkeys(("First place", "Target"), "place"),
 }
 
