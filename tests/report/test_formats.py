@@ -332,7 +332,7 @@ def test_entries_name_the_command_that_settles_a_finding() -> None:
     report = mixed().models[0]
     first = replace(report.findings[0], fixes=(Rewrite("scale-on-query", "safe"),))
     fixed = replace(report, findings=(first, *report.findings[1:]))
-    wanted = f"Help: trtlint fix --select {first.rule}"
+    wanted = f"Help: trtlint fix MODEL --select {first.rule}"
     descriptions = [entry["description"] for entry in gitlab.to_gitlab(seen(Report((fixed,))))]
     assert [wanted in each.splitlines() for each in descriptions].count(True) == 1
 

@@ -31,7 +31,7 @@ def test_a_finding_of_several_models_is_explained_once() -> None:
     (first,) = {finding.message for finding in models[0].findings[:1]}
     assert shown.count(first) == 1
     rule = models[0].findings[0].rule
-    assert shown.count(f"trtlint fix --select {rule}") <= 1
+    assert shown.count(f"trtlint fix MODEL --select {rule}") <= 1
     repeated = [line for line in shown.splitlines() if line.startswith("error[") and "net7.onnx" in line]
     assert len(repeated) == 1
     more = _text(_models(21)).count("\n") - shown.count("\n")

@@ -29,6 +29,9 @@ repos:
 _CI = """\
 # .github/workflows/models.yml, a step of a job
       - run: trtlint models/ --output github --output sarif:trtlint.sarif
+
+# To fail on new findings only, record the present ones: trtlint models/ --write-baseline baseline.json
+# Then add to the step: --baseline baseline.json
 """
 
 

@@ -97,7 +97,7 @@ def _node(row: Row) -> str:
 
 def fix_command(finding: Finding) -> str:
     """Return the command that applies the rewrites for a finding."""
-    return f"trtlint fix --select {','.join(dict.fromkeys(each.rule for each in fixable(finding)))}"
+    return f"trtlint fix MODEL --select {','.join(dict.fromkeys(each.rule for each in fixable(finding)))}"
 
 
 def fixable(finding: Finding) -> tuple[Finding, ...]:
