@@ -170,6 +170,19 @@ def test_bf16_raises_the_opset_where_convolutions_need_it(tmp_path: Path) -> Non
     assert types(model)["w"] == TensorProto.BFLOAT16
 
 
+def test_operators_that_need_a_newer_opset_are_named(tmp_path: Path) -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 11] >
+    g (float[1,3,8,8] x) => (float[1,4,8,8] y)
+    { a = Conv<kernel_shape = [1, 1]>(x, w) b = Unsqueeze<axes = [0]>(a) y = Squeeze<axes = [0]>(b) }
+    """
+    session = Session(Request(saved(text, tmp_path / "m.onnx", (4, 3, 1, 1)), type="bf16"))
+    assert session.labels.opset == 11
+    (note,) = session.labels.notes
+    assert "Conv" in note
+    assert "export the model with a newer one" in note
+
+
 def test_quantizers_have_scales_of_fp16_in_a_newer_opset(tmp_path: Path) -> None:
     text = """
     < ir_version: 8, opset_import: ["" : 13] >

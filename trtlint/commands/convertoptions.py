@@ -48,7 +48,7 @@ _options = bundle(
     click.option("--dry-run", is_flag=True, help="Do everything except writing the model."),
     click.option("--diff", is_flag=True, help="Show the changes as a diff of the ONNX text format."),
     HTML,
-    limit_options("240 plus 0.25 for each MB, for all runs together"),
+    limit_options("180 plus 0.25 for each MB, for all runs together"),
     BUILD,
     click.option(
         "--network-script",

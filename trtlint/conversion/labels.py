@@ -8,7 +8,7 @@ from trtlint.conversion.fixed import Fixed, fixed_nodes, is_stored, kept_by_user
 from trtlint.conversion.islands import islands, joined
 from trtlint.conversion.layertypes import LayerTypes, asked_types
 from trtlint.conversion.narrowports import Ports, ports_of
-from trtlint.conversion.opset import opset_for
+from trtlint.conversion.opset import NEWEST, lacking, opset_for
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
@@ -30,6 +30,7 @@ class Labels:
         self.model = model
         self.type = type_
         self.opset = opset_for(model, type_)
+        self.lacking = lacking(model, type_, self.opset)
         self.nodes = tuple(node for node in model.graph.nodes if uses_floats(node) and not is_stored(node))
         self.fixed: Fixed = kept_by_user(model, keep)
         ordered = set(self.fixed)
@@ -72,6 +73,10 @@ class Labels:
     def notes(self) -> tuple[str, ...]:
         """What of the types that a build asks of layers has no effect."""
         found = []
+        if self.lacking:
+            names = ", ".join(self.lacking[:_LISTED])
+            form = f"these have a {self.type.upper()} form in opset {NEWEST} only: {names}"
+            found.append(f"{form}; opset {self.opset} cannot be raised, so export the model with a newer one")
         if self.asked.unmatched:
             names = ", ".join(self.asked.unmatched[:_LISTED])
             found.append(f"no operator has the name of {len(self.asked.unmatched)} layers: {names}")

@@ -6,7 +6,7 @@ from trtlint.conversion.narrowports import QUANTIZED_OPSET, SPLIT_NORM_OPSET, po
 from trtlint.fixes.opsets import raisable
 from trtlint.model.load import Model
 
-_NEWEST = 22
+NEWEST = 22
 """The first opset whose convolutions and recurrent operators have BF16 forms:
 https://onnx.ai/onnx/operators/onnx__Conv.html"""
 
@@ -24,11 +24,20 @@ def opset_for(model: Model, type_: str) -> int:
     if type_ == "bf16":
         lacking = [op for op in ops if _gains(op, own)]
         if lacking:
-            steps = [_NEWEST, max(wanted, 16), max(wanted, 14), max(wanted, 13), wanted]
+            steps = [NEWEST, max(wanted, 16), max(wanted, 14), max(wanted, 13), wanted]
     return next((step for step in steps if step > own and raisable(model, step)), own)
+
+
+def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
+    """Return the operator types that have a BF16 form in a newer opset than the result can have."""
+    if type_ != "bf16":
+        return ()
+    return tuple(
+        sorted({node.op for node in model.graph.nodes if not node.domain and _gains(node.op, opset)})
+    )
 
 
 def _gains(op: str, opset: int) -> bool:
     """Whether an operator has a BF16 form in a newer opset only."""
-    before, after = ports(op, opset, "bf16"), ports(op, _NEWEST, "bf16")
+    before, after = ports(op, opset, "bf16"), ports(op, NEWEST, "bf16")
     return before is not None and after is not None and sum(after.inputs) > sum(before.inputs)

@@ -24,7 +24,7 @@ _MOST_PARSED = 256 << 20
 """Bytes of weights above which the parser is asked only where the model is run or built as well."""
 _MOST_REWRITES = 2
 """Times that a model is rewritten: with all rewrites, and with those that helped."""
-_SECONDS = 240.0
+_SECONDS = 180.0
 """Seconds for all runs of a small model, unless the user limits each run."""
 _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MOST_SEARCHES = 3

@@ -147,7 +147,8 @@ class Session:
                 return
             self.labels = Labels(self.model, request.type, request.keep, request.layers)
             if all(node in self.labels.fixed for node in self.labels.nodes):
-                self.unchanged = "no operator of the model computes in FP32 and may change its type"
+                reason = "no operator of the model computes in FP32 and may change its type"
+                self.unchanged = "; ".join((reason, *self.labels.notes))
                 return
             self.ranges = ranges_of(self.model, self.labels, FORMATS[request.type])
 
