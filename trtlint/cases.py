@@ -221,12 +221,12 @@ class _Given:
 
     @property
     def for_torch(self) -> bool:
-        """Whether to lint scripts or exported programs for Torch-TensorRT."""
+        """True if to lint scripts or exported programs for Torch-TensorRT."""
         return "torch_tensorrt" in self._keywords
 
     @property
     def has_build(self) -> bool:
-        """Whether files of a build are given."""
+        """True if files of a build are given."""
         return bool(self._files) or "record" in self._keywords
 
     def _provider_command(self) -> tuple[BuildCommand, ...]:

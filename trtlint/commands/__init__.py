@@ -1,1 +1,1 @@
-"""What each command does, once the command line is understood."""
+"""The work of each command, after the command line is parsed."""

@@ -135,7 +135,7 @@ class Task:
 
     @property
     def has_build(self) -> bool:
-        """Whether there are files of a build, readable or not."""
+        """True if there are files of a build, readable or not."""
         return bool(self.case.alone or self.case.problems or self.case.build_files)
 
 

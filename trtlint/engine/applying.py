@@ -1,4 +1,4 @@
-"""Whether a rule applies to a target and holds for a subject."""
+"""Evaluate if a rule applies to a target and holds for a subject."""
 
 from __future__ import annotations
 

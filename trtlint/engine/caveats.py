@@ -59,23 +59,23 @@ def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
     reasons = dict.fromkeys(each.reason for each in found if each.cause == "types")
     for reason in reasons:
         words = (
-            f"types and shapes are not known, so findings of all rules about the graph may be missing: their "
-            f"inference ended at a limit ({reason}); simplify the model or store its shapes in the file"
+            f"types and shapes are unknown, so findings of all rules about the graph may be missing: shape "
+            f"inference reached a limit ({reason}); simplify the model or store its shapes in the file"
         )
         yield Caveat("unsearched", words, "warning")
     walks = sorted({each.rule for each in found if each.cause == "walk"})
     if walks:
         named, some = _named(walks), "a rule" if len(walks) == 1 else f"{len(walks):,} rules"
         words = (
-            f"findings of {some} may be missing ({named}): the model has a chain of operators that is longer "
-            f"than the longest that is followed; split the chain, or leave them out with --ignore"
+            f"findings of {some} may be missing ({named}): the model has a longer chain of operators "
+            f"than trtlint follows; split the chain, or disable the rules with --ignore"
         )
         yield Caveat("unsearched", words, "warning", walks[0] if len(walks) == 1 else "")
     rules = {each.rule: each.name for each in found if each.cause == "places"}
     for rule, name in sorted(rules.items()):
         words = (
-            f"{rule} ({name}) was not searched to the end, so findings of it may be missing: the model has "
-            f"too many places that look alike; --ignore {rule} does without the rule"
+            f"{rule} ({name}) was not searched completely, so its findings may be missing: the model has "
+            f"too many similar places; --ignore {rule} disables the rule"
         )
         yield Caveat("unsearched", words, "warning", rule)
 

@@ -1,4 +1,4 @@
-"""Which rules were searched completely in one model, and why others were not."""
+"""Rules that were searched completely in one model, and reasons for the others."""
 
 from __future__ import annotations
 

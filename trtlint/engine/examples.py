@@ -124,7 +124,7 @@ class ExampleResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the example gives the expected outcome."""
+        """True if the example gives the expected outcome."""
         return self.expected == self.got
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What every fact has in common."""
+"""Base classes of all facts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A node of the block that a fact is about, and the part it plays there.
+    """A node of the block of a fact, and its role there.
 
-    ``detail`` is what the node does, in a few words (``q × 0.3536``); ``label`` is what a caret
-    under it would say (``√scale on Q``).  Which steps get carets is the rule's choice, by role.
+    ``detail`` is the operation in a few words (``q × 0.3536``); ``label`` is the text below a caret
+    (``√scale on Q``).  The rule chooses by role which steps get carets.
     """
 
     node: Node
@@ -30,16 +30,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something true of a model, anchored at a node.
+    """A true statement about a model, anchored at a node.
 
-    A module ``trtlint/facts/<kind>.py`` states the facts of one kind: it defines a frozen subclass
-    whose fields are documented in its docstring, and ``find(model)`` that yields them in graph
-    order.  A field that cannot be known from the file is None, and None is unknown, never false.
+    A module ``trtlint/facts/of_<ground>/<kind>.py`` has the facts of one kind: a frozen subclass, whose
+    docstring documents the fields, and ``find(facts)``, which yields the facts in graph order.  None in a
+    field means that the value is unknown, never that it is false.
     """
 
     kind: ClassVar[str] = ""
     roles: ClassVar[Mapping[str, str]] = {}
-    """The roles that steps of this kind can have, each with its meaning."""
+    """The possible roles of a step, each with its meaning."""
 
     node: Node | None
     """The node that a report names; None for a fact about the whole model or a graph input."""
@@ -53,33 +53,33 @@ class Fact:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is about the whole model, and names a node as an example only."""
+        """True if the fact is about the whole model and its node is only an example."""
         return False
 
     @property
     def applies(self) -> Mapping[Product, str] | None:
-        """The versions that it is true for, as a rule's ``applies``; None for all of them.
+        """The versions for which the fact is true, like ``applies`` of a rule; None for all.
 
-        What a file is does not depend on a version; what a parser makes of it does.
+        The contents of a file do not depend on a version; the parser's network does.
         """
         return None
 
     @property
     def scope(self) -> str:
-        """The only releases that it was seen on, in words; empty where the ranges of a rule say it."""
+        """The only releases that showed it, in words; empty if the rule gives the range."""
         return ""
 
     @property
     def code_origin(self) -> Origin | None:
-        """The line of code that it is about, where no node says that; None for no line."""
+        """The line of code of a fact without a node; None for no line."""
         return None
 
     @property
     def refusal(self) -> Refusal | None:
-        """The refusal that it states; None where it states none."""
+        """The refusal in this fact; None for other facts."""
         return None
 
     @property
     def consequences(self) -> frozenset[str]:
-        """The operators whose refusals have this fact as their cause; empty for most facts."""
+        """The operators that are refused because of this fact; empty for most facts."""
         return frozenset()

@@ -1,4 +1,4 @@
-"""The facts of one model, found when asked for."""
+"""The facts of one model, computed on demand."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ _Data = TypeVar("_Data")
 
 
 class Known(Protocol):
-    """Evidence that facts are found in."""
+    """Evidence from which facts are derived."""
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The grounds that it lets facts be found in."""
+        """The grounds that this evidence adds."""
 
     @property
     def data(self) -> object:
-        """The data; None where there are none."""
+        """The data; None without data."""
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that it was read from."""
+        """The files that the evidence was read from."""
 
 
 class Facts:
-    """The facts of one model, each kind found once and only when asked for.
+    """The facts of one model; each kind is computed once, on demand.
 
     Args:
-        model: the model, None where only what a build of it left behind is known.
-        command: the command line that it is built with, None where it is not known.
-        evidence: what a build of it left, and what was found out by running it.
-        weights: whether all weights may be read, which takes as long as reading the file does.
+        model: the model; None if there are only files of a build.
+        command: the build command; None if unknown.
+        evidence: files of a build, and results of experiments.
+        weights: whether to read all weights, which takes as long as reading the file.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Facts:
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """What there is to find facts in."""
+        """Return the available grounds of facts."""
         return grounds(
             model=self.has_model,
             build=self.record is not None,
@@ -82,12 +82,12 @@ class Facts:
         )
 
     def data(self, type_: type[_Data]) -> _Data | None:
-        """The data of a kind of evidence, None where there is none."""
+        """Return the data of one kind of evidence; None without it."""
         return next((each.data for each in self.evidence if isinstance(each.data, type_)), None)
 
     @cached_property
     def dry(self) -> DryBuild | None:
-        """The dry build, None where there is none or a real build says more."""
+        """The dry build; None without one, or if a real build knows more."""
         from trtlint.dry_build.result import DryBuild
 
         return None if not self.evidence or self._real is not None else self.data(DryBuild)
@@ -107,7 +107,7 @@ class Facts:
 
     @property
     def measurement(self) -> Measurement | None:
-        """The measurement of the model, None where there is none."""
+        """The measurement of the model; None without one."""
         if not self.evidence:
             return None
         from trtlint.measurement.measurement import Measurement
@@ -120,11 +120,11 @@ class Facts:
         return empty_model(Path(files[0] if files else ""))
 
     def has(self, kind: str) -> bool:
-        """Whether there is a fact of a kind."""
+        """Return whether a kind has a fact."""
         return ground_of(kind) in self.grounds and bool(self.of(kind))
 
     def of(self, kind: str) -> tuple[Fact, ...]:
-        """All facts of a kind, in graph order.
+        """Return all facts of a kind, in graph order.
 
         Raises:
             KeyError: no such kind.
@@ -140,14 +140,14 @@ class Facts:
         return self._found[kind]
 
     def searched(self, kind: str) -> bool:
-        """Whether the search for the facts of a kind was complete: no walk ended at its bound."""
+        """Return whether the search for a kind was complete: no walk ended at its bound."""
         if ground_of(kind) in self.grounds:
             self.of(kind)
         return kind not in self._cut
 
     @cached_property
     def sizes(self) -> Sizes:
-        """Sizes of tensors at the largest shapes that are built for."""
+        """Sizes of tensors at the largest shapes of the build."""
         from trtlint.facts.blocks.sizes import Sizes
 
         return Sizes(self.model, self.command)
@@ -168,14 +168,14 @@ class Facts:
 
     @cached_property
     def names(self) -> NodeNames:
-        """Finds nodes by the names that the build prints."""
+        """Finder of nodes by the names that the build prints."""
         from trtlint.buildfiles.join import NodeNames
 
         return NodeNames(self.model.graph, None if self.record is None else self.record.log)
 
     @cached_property
     def of_another_model(self) -> bool:
-        """Whether the log of the build names nodes, and this model has none of them."""
+        """True if the log names nodes and the model has none of them."""
         from trtlint.buildfiles.join import is_of_another_model
 
         if self.record is None or self.record.log is None or not self.has_model:
@@ -184,7 +184,7 @@ class Facts:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What limits what is known of the model and its build."""
+        """Limits of the knowledge about the model and its build."""
         if self.record is None:
             return self.model.notes
         notes = (*self.model.notes, *self.record.notes)
@@ -198,14 +198,14 @@ class Facts:
 
     @cached_property
     def said(self) -> Said:
-        """What the build says, by the nodes that it says it of."""
+        """Messages and engine layers of the build, by node."""
         from trtlint.facts.said import said
 
         return said(self)
 
     @cached_property
     def joined(self) -> Join | None:
-        """The engine's layers and the nodes that are in them; None where no layers are known."""
+        """The engine's layers with their nodes; None if no layers are known."""
         from trtlint.buildfiles.join import join
 
         if self.record is None or self.record.layers is None:

@@ -1,6 +1,6 @@
-"""The kinds of facts there are, and what each is found in: the folder that its module lies in.
+"""The kinds of facts, and the ground of each: the folder of its module.
 
-Nothing of a model is imported here, so that what is not looked for costs nothing.
+This module imports no kind, so that unused kinds cost nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trtlint.facts.base import Fact
 
 Ground = Literal["model", "build", "command", "trial", "weights", "torch"]
-"""What facts are found in; those of one ground are the modules of ``trtlint/facts/of_<ground>/``."""
+"""Sources of facts; ``trtlint/facts/of_<ground>/`` has the kinds of one ground."""
 
 
 def grounds(
@@ -29,7 +29,7 @@ def grounds(
     weights: bool = False,
     torch: bool = False,
 ) -> frozenset[Ground]:
-    """What there is to find facts in; in weights only where all of them are to be read."""
+    """Return the available grounds; ``weights`` only if all weights are read."""
     there: dict[Ground, bool] = {
         "model": model,
         "build": build,
@@ -52,20 +52,20 @@ def _homes() -> Mapping[str, Ground]:
 
 
 def kinds() -> tuple[str, ...]:
-    """The kinds of facts there are, sorted."""
+    """Return all kinds of facts, sorted."""
     return tuple(_homes())
 
 
 def ground_of(kind: str) -> Ground:
-    """What facts of a kind are found in.
+    """Return the ground of a kind.
 
-    What is no kind, such as the patterns of rules, is found in the model.
+    The ground of other names, such as patterns of rules, is the model.
     """
     return _homes().get(kind, "model")
 
 
 def module_of(kind: str) -> ModuleType:
-    """The module that states the facts of a kind.
+    """Return the module of a kind.
 
     Raises:
         KeyError: no such kind.
@@ -75,7 +75,7 @@ def module_of(kind: str) -> ModuleType:
 
 @cache
 def fact_class(kind: str) -> type[Fact]:
-    """The class that documents the fields of a kind of fact.
+    """Return the class of a kind, which documents the fields.
 
     Raises:
         KeyError: no such kind.

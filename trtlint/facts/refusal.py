@@ -1,4 +1,4 @@
-"""That a model cannot be built, as plain data."""
+"""The refusal of a model as plain data."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from trtlint.lean import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """That a model cannot be built.
+    """A refusal by the ONNX parser or the builder.
 
-    ``stage`` says whether the ONNX parser refuses it, or the builder what was parsed; ``op`` is the
-    operator type, empty for an input of the model; ``code`` is the parser's error code
-    (``UNSUPPORTED_NODE``) or the builder's (``API Usage Error``), empty where there is none; ``known`` says
-    what the range of releases rests on (``measured``, ``source``, ``documented``), empty where the rule
-    says so for all its findings.
-    ``lines`` are the release lines that refuse it, empty where they are not known, and ``limit`` the
-    limit of that statement (``without the plugin``).  Of the other lines, ``first_taken`` is the first
-    after the target and ``last_taken`` the last before it, None where there is none.
+    ``stage`` is ``parse`` or ``build``.  ``op`` is the operator type, empty for an input of the model.
+    ``code`` is the error code of the parser (``UNSUPPORTED_NODE``) or the builder (``API Usage Error``),
+    or empty.  ``known`` is the basis of the range of releases (``measured``, ``source``, ``documented``),
+    empty if the rule gives it for all findings.
+    ``lines`` are the release lines that refuse the model, empty if unknown; ``limit`` restricts that
+    statement (``without the plugin``).  ``first_taken`` is the first accepting line after the target,
+    ``last_taken`` the last one before it; None for none.
     """
 
     stage: Literal["parse", "build"]

@@ -1,4 +1,4 @@
-"""What a build says, by the nodes that it says it of."""
+"""Messages and engine layers of a build, by node."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Said:
 
     Attributes:
         messages: the messages that name a node.
-        nameless: the messages that name nothing.
-        layers: the layers of the engine that a node is in.
+        nameless: the messages without a name.
+        layers: the engine layers that contain a node.
     """
 
     messages: dict[Node, list[LogMessage]] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Said:
 
 
 def said(facts: Facts) -> Said:
-    """What the build of a model says of its nodes."""
+    """Collect the messages and layers of the build by node."""
     found = Said()
     for message in facts.of("log_message"):
         if isinstance(message, LogMessage):

@@ -27,7 +27,7 @@ _SHAPES = tuple[tuple[str, tuple[int, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """What to compare a model on.
+    """The inputs of a comparison.
 
     Attributes:
         inputs: ``.npz`` files and folders of them; empty for made-up inputs.
@@ -41,7 +41,7 @@ class CompareRequest:
 
     @property
     def kind(self) -> str:
-        """What the inputs are, as reports name it."""
+        """Description of the inputs in reports."""
         return "given" if self.inputs else PROBE if self.probe else "made"
 
 

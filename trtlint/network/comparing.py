@@ -54,7 +54,7 @@ class NotComparableError(ExperimentError):
 
 @dataclass(slots=True, eq=False)
 class _Found:
-    """What comparisons found, by the names of tensors."""
+    """Results of comparisons, by the names of tensors."""
 
     compared: set[str] = field(default_factory=set)
     missing: dict[str, str] = field(default_factory=dict)

@@ -36,7 +36,7 @@ _LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
-    """Where two tensors differ.
+    """The difference of two tensors.
 
     Attributes:
         beyond: by element, whether it differs; None where the shapes do.

@@ -28,7 +28,7 @@ _FILE = re.compile(r"[0-9a-f]{38}\.(?:json|dry)|\.trtlint-[0-9a-f]{16}\.tmp")
 
 
 def is_cache(folder: Path) -> bool:
-    """Whether a folder has the tag; a link to a tagged folder does not count."""
+    """Return whether a folder has the tag; a link to a tagged folder does not count."""
     try:
         return (
             stat.S_ISDIR(folder.lstat().st_mode)
@@ -39,7 +39,7 @@ def is_cache(folder: Path) -> bool:
 
 
 def may_be_cache(folder: Path) -> bool:
-    """Whether a folder is a cache, or is missing or empty and can become one."""
+    """Return whether a folder is a cache, or is missing or empty and can become one."""
     try:
         return is_cache(folder) or (stat.S_ISDIR(folder.lstat().st_mode) and not any(folder.iterdir()))
     except FileNotFoundError:

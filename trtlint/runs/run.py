@@ -34,7 +34,7 @@ _BATCH_DIED = " (any of {} files that were linted together may be the cause)"
 
 @dataclass(frozen=True, slots=True)
 class JobRunner:
-    """How jobs are run.
+    """Settings of a run of jobs.
 
     Attributes:
         pools: opens the executor; None to run all jobs in this process.
@@ -139,12 +139,12 @@ class _Queue:
 
     @property
     def busy(self) -> bool:
-        """Whether a job is in progress."""
+        """True if a job is in progress."""
         return bool(self._waiting or self._batch)
 
     @property
     def full(self) -> bool:
-        """Whether further jobs would only wait."""
+        """True if further jobs would only wait."""
         return self._pool is not None and len(self._waiting) >= max(1, self._pool.width) * _WAITING
 
     def submit(self, index: int, job: Job) -> None:

@@ -59,7 +59,7 @@ class BuildEvidence(Evidence):
         return self.record
 
     def states(self, fact: str) -> bool:
-        """Whether facts of a kind come from a build."""
+        """Return whether facts of a kind come from a build."""
         return ground_of(fact) == "build"
 
     def judge(self, question: Question) -> Verdict | None:

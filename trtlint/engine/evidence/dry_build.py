@@ -62,7 +62,7 @@ class DryBuildEvidence(Evidence):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How the dry build was made and how it ended."""
+        """The settings and the end of the dry build."""
         return self.about
 
     @property

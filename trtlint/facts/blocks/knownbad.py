@@ -69,7 +69,7 @@ class BadRelease:
 
     @property
     def sure(self) -> bool:
-        """Whether the evidence is more than a report."""
+        """True if the evidence is more than a report."""
         return self.evidence in _SURE
 
 

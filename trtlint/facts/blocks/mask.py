@@ -18,7 +18,7 @@ MaskKind = Literal["none", "additive", "where", "attribute"]
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """How scores are masked before the softmax.
+    """The mask of the scores before the softmax.
 
     Attributes:
         kind: ``none``; ``additive`` (``Add``: masks and position biases); ``where`` (``Where``

@@ -30,7 +30,7 @@ _DEFAULT_AXIS = 1
 
 @dataclass(frozen=True, slots=True)
 class Quantizer:
-    """How a tensor is quantized.
+    """The quantization of a tensor.
 
     Attributes:
         dtype: type of the quantized numbers (``i8``, ``f8e4m3fn``); None if unknown.

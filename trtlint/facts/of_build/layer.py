@@ -21,7 +21,7 @@ Family = Literal[
     "convolution", "gemm", "attention", "pointwise", "pooling", "softmax", "reformat", "shape", "constant",
     "plugin", "island", "generated", "none", "other",
 ]  # fmt: skip
-# The engine's words for what a layer is, which differ from release to release, by a part of them.
+# Layer types in engines, matched by a part of the name because they differ between releases.
 _FAMILIES: tuple[tuple[str, Family], ...] = (
     ("reformat", "reformat"),
     ("conv", "convolution"),
@@ -49,7 +49,7 @@ _FAMILIES: tuple[tuple[str, Family], ...] = (
 EngineType = Literal[
     "f32", "tf32", "f16", "bf16", "f8", "f4", "i8", "u8", "i32", "i64", "i4", "bool", "float8e8m0",
 ]  # fmt: skip
-"""The types of layers and their tensors, named as those of the graph where it has them."""
+"""Types of layers and their tensors, with the names that the graph uses."""
 
 _SHORT: Mapping[DataType, EngineType] = {
     "float32": "f32", "tf32": "tf32", "float16": "f16", "bfloat16": "bf16", "float8": "f8", "float4": "f4",
@@ -63,34 +63,34 @@ _STEP = re.compile(r"[A-Z][a-z0-9]*")
 
 @dataclass(frozen=True, slots=True)
 class LayerFact(Fact):
-    """One layer of the engine.  What its file does not say is None.
+    """One layer of the engine.  Fields are None if the file lacks them.
 
     Attributes:
-        name: its name, without the number of its optimisation profile.
-        type: the engine's word for what it is: ``CaskConvolution``, ``Reformat``, ``kgen`` ...
-        nodes: the nodes of the model that it computes, in graph order; empty if unknown.
+        name: its name, without the number of its optimization profile.
+        type: the layer type in the engine: ``CaskConvolution``, ``Reformat``, ``kgen`` ...
+        nodes: its nodes of the model, in graph order; empty if unknown.
         ops: the operator types of ``nodes``, without repeats.
-        family: the same in one vocabulary; ``generated`` is a kernel of Myelin, ``none`` a layer that does
-            nothing; None where the file holds names only.
+        family: the type in a vocabulary common to all releases; ``generated`` is a kernel of Myelin,
+            ``none`` a layer without work; None if the file has names only.
         reformat: whether it only copies a tensor into another layout or type.
-        origin: why a reformat is there: ``REFORMAT``, ``QDQ``.
-        shape: whether it computes shapes or synchronises, and no tensor of the model.
+        origin: the reason of a reformat: ``REFORMAT``, ``QDQ``.
+        shape: whether it only computes shapes or synchronizes.
         attention: whether it is a fused attention kernel; None for an island, which names no kernels.
-        precision: the type it works in, such as ``f16``.
-        asked: the type that ``--layerPrecisions`` in the build command asks it to work in; None for none.
-        weights: the type its weights are kept in.
+        precision: its computation type, such as ``f16``.
+        asked: its type in ``--layerPrecisions`` of the build command; None for none.
+        weights: the stored type of its weights.
         input_types: element types of its inputs, None where unknown.
         output_types: element types of its outputs.
         tactic: name of the kernel.
-        dynamic_filter: whether its weights reach the kernel as a tensor at run time.
-        dynamic_bias: the same of its bias.
+        dynamic_filter: whether its weights are a run-time tensor.
+        dynamic_bias: whether its bias is a run-time tensor.
         activation: activation fused into it; None for none.
         steps: the steps of a generated kernel, such as ``Mean``, ``Sub``, ``Sqrt``.
-        cast_before_mean: whether a generated kernel that takes a mean converts its input first.
+        cast_before_mean: whether a generated kernel converts its input before a mean.
         reads_network_input: whether it reads an input of the engine.
         writes_network_output: whether it writes an output of the engine.
-        stream: the auxiliary stream that it runs on.
-        profile: the optimisation profile that it is for.
+        stream: its auxiliary stream.
+        profile: its optimization profile.
         ms: average milliseconds of one run.
         share: its share of the time of all layers, 0 to 1.
     """
@@ -132,7 +132,7 @@ class LayerFact(Fact):
 
 
 def find(facts: Facts) -> Iterator[LayerFact]:
-    """The layers in the engine's order."""
+    """Yield the layers in the engine's order."""
     record, joined = facts.record, facts.joined
     if record is None or record.layers is None or joined is None:
         return
@@ -179,7 +179,7 @@ def find(facts: Facts) -> Iterator[LayerFact]:
 
 
 def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
-    """The tensors that enter and leave the engine; a dump in a log does not list them."""
+    """Return the inputs and outputs of the engine, which a dump in a log does not list."""
     if info.tensors:
         inputs = {tensor.name for tensor in info.tensors if tensor.is_input is not False}
         return inputs, {tensor.name for tensor in info.tensors if not tensor.is_input}
@@ -189,15 +189,15 @@ def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
 
 
 def is_attention(layer: EngineLayer) -> bool:
-    """Whether a layer is a fused attention kernel: these carry ``mha`` in their name or tactic."""
+    """Return whether a layer is a fused attention kernel, by ``mha`` in its name or tactic."""
     return any("mha" in text.lower() for text in (layer.name, layer.tactic or ""))
 
 
 def layer_times(facts: Facts) -> dict[int, LayerTime]:
-    """The time of each layer of the engine by its index.
+    """Return the time of each layer of the engine by its index.
 
-    Profiles name layers as the engine does, in its order; of layers with one name, each takes the
-    next time.
+    Profiles have the layer names of the engine, in its order.  Layers with the same name get the times in
+    this order.
     """
     record = facts.record
     if record is None or record.profile is None or record.layers is None:
@@ -209,7 +209,7 @@ def layer_times(facts: Facts) -> dict[int, LayerTime]:
 
 
 def short_type(dtype: DataType | None) -> EngineType | None:
-    """A type name as facts of the graph write it."""
+    """Return a type name in the notation of facts about the graph."""
     return None if dtype is None else _SHORT[dtype]
 
 

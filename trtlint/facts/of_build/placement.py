@@ -81,7 +81,7 @@ def find(facts: Facts) -> Iterator[Placement]:
 
 
 def _of_sizes(node: Node, shapes: set[Node], facts: Facts) -> bool:
-    """Whether a node reads nothing but shapes, those that ``shapes`` compute and stored tensors."""
+    """Return whether a node only reads shapes, results of ``shapes`` and stored tensors."""
     if any(value.name and value.dtype not in _SIZES for value in node.outputs):
         return False
     if node.op in ("Shape", "Size"):

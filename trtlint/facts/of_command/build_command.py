@@ -53,7 +53,7 @@ class BuildCommandFact(Fact):
 
     @property
     def place(self) -> str:
-        """Where the command is."""
+        """The file and line of the command."""
         return self.source
 
 
@@ -91,7 +91,7 @@ def _dla_core(command: BuildCommand) -> int | None:
 
 
 def _fixed(graph: Graph) -> bool | None:
-    """Whether the model has one shape only.
+    """Return whether the model has one shape only.
 
     An input of integers with at most one dimension may be a shape tensor, which makes a network
     dynamic although its own shape is fixed; a size that the file does not give may turn out fixed.

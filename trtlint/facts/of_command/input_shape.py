@@ -1,4 +1,4 @@
-"""The shapes that the build command gives to the model's inputs, and whether they fit."""
+"""Input shapes in the build command, compared with the model."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InputShape(Fact):
-    """An input and the shapes it is built for; there is none unless a build command was given.
+    """An input and its shapes in the build command; there are none without a command.
 
-    There is one for each input and optimization profile, one for each name that is no input, and one
-    for each input that no profile names.
+    There is one fact for each input and optimization profile, one for each unknown name, and one for each
+    input that no profile names.
 
     Attributes:
-        name: the input, as the model has it; as the command has it where the model has no such.
-        is_input: whether the model has it.
+        name: the name of the input in the model; for an unknown input, its name in the command.
+        is_input: whether the model has this input.
         inputs: the names of the model's inputs.
         declared: its shape in the model, ``batchx3x224x224``, ``?`` for a nameless dynamic
-            dimension; None where the model has no such input or does not say.
-        dynamic: whether a dimension is not in the file; None where the model has no such input.
-        given: the shapes as text, ``1x3x224x224``, smallest first; empty where there is none.
-        option: the option that gives them, empty where none does.
-        profile: index of the optimization profile, None where no shape is given.
-        rank_fits: whether all shapes have as many dimensions as the input; None where not known.
-        fits: whether the sizes agree with those in the file; None where not known.
-        ordered: whether no size of a smaller shape is above that of a larger one.
-        smallest: the smallest size that any shape has, None where there is none.
-        spread: how many times the smallest size of a dimension behind the first its largest is, at most;
-            None where the shapes do not say.
-        clash: a name of a dimension that has another size elsewhere in the profile, with both, ``N is 2 here
-            and 3 of z``; empty where there is none.
+            dimension; None if the model has no such input or no shape for it.
+        dynamic: whether a dimension is dynamic; None if the model has no such input.
+        given: the shapes as text, ``1x3x224x224``, smallest first; empty without a shape.
+        option: the option with the shapes; empty without one.
+        profile: index of the optimization profile; None without a shape.
+        rank_fits: whether all shapes have as many dimensions as the input; None if unknown.
+        fits: whether the sizes agree with the static sizes of the file; None if unknown.
+        ordered: whether each size is at most that of the next larger shape.
+        smallest: the smallest size in all shapes; None without a shape.
+        spread: the largest ratio of maximum to minimum size of one dimension, the first one excepted; None
+            if unknown.
+        clash: a named dimension with two sizes in one profile, as text, ``N is 2 here and 3 of z``; empty
+            without a conflict.
         complete: whether all shapes of the command are known.
     """
 
@@ -69,7 +69,7 @@ class InputShape(Fact):
 
 
 def find(facts: Facts) -> Iterator[InputShape]:
-    """The inputs in the file's order, each with its profiles; then names that are no inputs."""
+    """Yield the inputs in file order, each with its profiles, then unknown names."""
     from trtlint.buildcommand.shapes import shapes_of
 
     if facts.command is None or not facts.command.builds:
@@ -91,7 +91,7 @@ def find(facts: Facts) -> Iterator[InputShape]:
 
 
 class _Named(NamedTuple):
-    """The sizes that a profile gives to one dimension that has a name, None where it gives none."""
+    """The sizes of one named dimension in a profile; None without sizes."""
 
     input: str
     smallest: int | None
@@ -100,10 +100,10 @@ class _Named(NamedTuple):
 
 
 def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Named]]) -> str:
-    """A named dimension whose sizes no engine can have beside those that were given so far.
+    """Describe a named dimension whose sizes contradict those of an earlier input.
 
-    Dimensions of one name are equal at run time: the best sizes must be the same, and some size must lie
-    between all bounds
+    Dimensions with one name are equal at run time: the optimal sizes must be the same, and the ranges must
+    overlap
     (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html).
     """
     found = ""
@@ -173,7 +173,7 @@ def _fits(declared: tuple[Dimension, ...], shape: Shape) -> bool:
 
 
 def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
-    """The greatest ratio of a dimension behind the first, which is the batch as a rule."""
+    """Return the largest ratio of a dimension, except the first, which is usually the batch."""
     if smallest is None or largest is None or len(smallest) != len(largest):
         return None
     pairs = zip(smallest[1:], largest[1:], strict=True)
@@ -181,5 +181,5 @@ def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
 
 
 def _at_most(smaller: Shape, larger: Shape) -> bool:
-    """Whether no size is above that of the larger shape; shapes of two ranks have no order."""
+    """Return whether each size is at most that of the larger shape; True for different ranks."""
     return len(smaller) != len(larger) or all(a <= b for a, b in zip(smaller, larger, strict=True))

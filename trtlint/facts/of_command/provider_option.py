@@ -71,7 +71,7 @@ class ProviderOptionFact(Fact):
 
     @property
     def place(self) -> str:
-        """Where the options are, and the option."""
+        """The place of the options, and the option."""
         return f"{self.source} {self.name}".strip()
 
 

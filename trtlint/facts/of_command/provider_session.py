@@ -52,7 +52,7 @@ class ProviderSession(Fact):
 
     @property
     def place(self) -> str:
-        """Where the options are."""
+        """The place of the options."""
         return self.source
 
 

@@ -158,7 +158,7 @@ def _type_fits(backend: str, tensor: ServedTensor, value: Value | None) -> bool 
 
 
 def _sizes_fit(tensor: ServedTensor, dims: tuple[int, ...], shape: tuple[Dimension, ...], skip: int) -> bool:
-    """Whether sizes that the model fixes are served; of an output a size that is left open may be any."""
+    """Return whether the served sizes match the static sizes; an output may leave sizes open."""
     pairs = list(zip(dims, shape, strict=True))[skip:]
     fixed = [(dim, size) for dim, size in pairs if isinstance(size, int)]
     return all(dim == size or (dim == -1 and tensor.role == "output") for dim, size in fixed)

@@ -1,4 +1,4 @@
-"""Attention blocks: softmax(scale · Q·Kᵀ + mask)·V, however an exporter spells it."""
+"""Attention blocks: softmax(scale · Q·Kᵀ + mask)·V in all forms that exporters write."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ Sourcing = Literal["separate", "split", "slices", "chunk", "gather", "same"]
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where the scale of the scores sits.  A multiplication by exactly 1 is no scale.
+    """The place and value of the score scale.  A multiplication by exactly 1 is no scale.
 
     Attributes:
         placement: ``query``, ``key`` or ``both`` before the product of Q and K, ``scores`` after it,
-            ``attribute`` inside a fused operator, or ``none``.  A block that scales the scores and
-            an operand as well counts as ``scores``.
-        query: the factor on Q, 1 where there is none, None where it is known at run time only.
-        key: the factor on K, likewise.
-        scores: the factor on the scores, likewise.
-        product: all of them multiplied, None where one is not known.
+            ``attribute`` inside a fused operator, or ``none``.  A block that scales both the scores
+            and an operand is ``scores``.
+        query: the factor on Q; 1 without a factor, None if only known at run time.
+        key: the factor on K; the same values.
+        scores: the factor on the scores; the same values.
+        product: the product of these factors; None if one is unknown.
         run_time: whether the graph computes a factor instead of storing it (``Sqrt(Shape(q)[-1])``).
-        sequence_last: whether the sequence is the last axis where Q and K are scaled, as in code that
-            stays channels-first; None where not both are, or their axes cannot be followed.
+        sequence_last: whether the sequence is the last axis at the scaling of Q and K, as in channels-first
+            code; None if only one is scaled, or the axes are unknown.
     """
 
     placement: Placement
@@ -56,16 +56,16 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class QKV:
-    """How Q, K and V come about.
+    """The origin of Q, K and V.
 
     Attributes:
         kind: ``separate`` tensors; one tensor cut by ``split`` (Split), ``slices`` (Slice with constant
             bounds), ``chunk`` (Slice with bounds from shape arithmetic, as TorchScript writes
             ``chunk``) or ``gather``; or the ``same`` tensor three times.
-        axis: the axis along which one tensor is cut, counted from the end (-1 is the last), None
-            where there is none or it is not known.
-        rank: rank of the tensor that is cut, None likewise.
-        all_three: whether Q, K and V are all cut from the one tensor.
+        axis: the axis of the cut, counted from the end (-1 is the last); None without a cut, or if
+            unknown.
+        rank: rank of the cut tensor; None in the same cases.
+        all_three: whether Q, K and V are all parts of one tensor.
     """
 
     kind: Sourcing
@@ -80,32 +80,32 @@ class Attention(Fact):
 
     Attributes:
         form: ``matmul``, ``einsum``, ``operator`` (ONNX ``Attention``) or ``contrib`` (com.microsoft).
-        scale: where the scale sits and what it is.
-        mask: how scores are masked.
-        dtype: element type of Q where it enters the product, None where unknown.
-        softmax_dtype: element type the softmax runs in, None where unknown.
-        cast_before_softmax: whether a Cast changes the type between scores and softmax.
-        heads: number of heads, None where the graph does not show it.
-        head_size: size of one head, None where it is dynamic or unknown.
-        fusable_head_size: whether TensorRT's fused kernels take heads of this size: multiples of 8
+        scale: place and value of the scale.
+        mask: the mask of the scores.
+        dtype: element type of Q as operand of the product; None if unknown.
+        softmax_dtype: element type of the softmax; None if unknown.
+        cast_before_softmax: whether there is a Cast between scores and softmax.
+        heads: number of heads; None if the graph does not show it.
+        head_size: size of one head; None if dynamic or unknown.
+        fusable_head_size: whether TensorRT's fused kernels support this head size: multiples of 8
             from 16 to 256 (https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h).
-        rank: rank of the operands of the score product, None where unknown.
-        layout: ``tokens-first`` ([..., L, d]) or ``channels-first`` ([..., d, L]) where Q, K and V
-            come from, None where the axes cannot be followed.
-        qkv: how Q, K and V come about.
-        scores_shared: whether the scores are also read elsewhere or are an output.
-        probabilities_shared: whether the probabilities are also read elsewhere or are an output.
-        scores_bytes: bytes that the scores take where they are written to memory, at the largest shapes
-            that are built for; None where a size is not known, and for operators.
+        rank: rank of the operands of the score product; None if unknown.
+        layout: ``tokens-first`` ([..., L, d]) or ``channels-first`` ([..., d, L]) at the origin
+            of Q, K and V; None if the axes are unknown.
+        qkv: the origin of Q, K and V.
+        scores_shared: whether another node reads the scores, or they are an output.
+        probabilities_shared: whether another node reads the probabilities, or they are an output.
+        scores_bytes: size of the scores in memory, in bytes, at the largest shapes of the build; None if a
+            size is unknown, and for fused operators.
         keys: number of keys at the largest shapes, None if unknown.
-        scores_quantized: the type that both operands of the product of Q and K are quantized to, None where
-            one is not.
-        values_quantized: likewise of the product of the probabilities and V.
+        scores_quantized: the quantized type of both operands of the product of Q and K; None if one is not
+            quantized.
+        values_quantized: the same for the product of the probabilities and V.
         result_quantized: whether the result of that product is quantized.
         requantized: whether the scores are quantized between their product and the softmax.
-        steps_between: how many operators other than casts, views and quantizers lie there.
-        fed: which of ``query``, ``key`` and ``value`` are an input of the model whose axes a Transpose moves,
-            other than the last two among themselves, with nothing computed in between.
+        steps_between: number of operators there, without casts, views and quantizers.
+        fed: those of ``query``, ``key`` and ``value`` that are a model input behind a Transpose, without
+            computation in between; a Transpose that only swaps the last two axes does not count.
     """
 
     kind: ClassVar[str] = "attention"
@@ -146,7 +146,7 @@ class Attention(Fact):
 
 
 def find(facts: Facts) -> Iterator[Attention]:
-    """The attention blocks of a model, in graph order."""
+    """Yield the attention blocks of a model, in graph order."""
     graph = facts.model.graph
     found = [block for node in graph.by_op("Softmax") if (block := _explicit(node, facts))]
     found += [_operator(node) for node in graph.by_op(*_OPERATORS) if node.domain in _OPERATORS[node.op]]
@@ -155,7 +155,7 @@ def find(facts: Facts) -> Iterator[Attention]:
 
 
 def _explicit(softmax: Node, facts: Facts) -> Attention | None:
-    """The block around a softmax, None where the softmax is no attention."""
+    """Return the block around a softmax; None if it is not an attention."""
     constants, sizes = facts.model.constants, facts.sizes
     path = score_path(softmax, constants)
     weights = weighting(softmax) if path is not None else None
@@ -197,7 +197,7 @@ def _explicit(softmax: Node, facts: Facts) -> Attention | None:
 
 
 def _fed(**operands: Value) -> tuple[str, ...]:
-    """The operands that are inputs of the model behind a Transpose and nothing else."""
+    """Return the operands that are transposed model inputs without other computation."""
     return tuple(name for name, value in operands.items() if _is_moved_input(value))
 
 
@@ -327,7 +327,7 @@ class _Cut:
 
 
 def _cut(root: Value, constants: Constants) -> _Cut | None:
-    """How a root is cut out of a larger tensor, None where it is not."""
+    """Return the cut of a root from a larger tensor; None without one."""
     node = root.producer
     data = node.input(0) if node is not None and not node.domain else None
     if node is None or data is None:

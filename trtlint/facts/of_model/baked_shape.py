@@ -1,4 +1,4 @@
-"""Sizes from the export in place of dynamic dimensions: targets of Reshape, Expand and Tile."""
+"""Sizes of the export that replace dynamic dimensions, in Reshape, Expand and Tile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REPEATING = frozenset({"Expand", "Tile"})
 
 
 class _Place(NamedTuple):
-    """Where a name of a dynamic dimension stands first."""
+    """The first place of a named dynamic dimension."""
 
     input: str
     axis: int
@@ -32,27 +32,24 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BakedShape(Fact):
-    """A stored number that takes the place of a dynamic dimension of an input.
+    """A stored number that replaces a dynamic dimension of an input.
 
-    Stated of ``Reshape`` and ``Expand`` with a target that no shape is read for, and of operators that
-    join (``Concat``) or broadcast (``Add``, ``Sub``, ``Mul``, ``Div``, ``Where``) a dynamic dimension with a
-    stored tensor, which often an ``Expand`` or ``Tile`` with stored numbers has made as large as the traced
-    input was.  A dimension counts as dynamic where the input gives it a name, and as far as that name can be
-    followed; one without a name is ignored.
+    It occurs in ``Reshape`` and ``Expand`` if their target does not depend on a shape.  It also occurs in
+    operators that join (``Concat``) or broadcast (``Add``, ``Sub``, ``Mul``, ``Div``, ``Where``) a dynamic
+    dimension with a stored tensor; often an ``Expand`` or ``Tile`` has made this tensor as large as the
+    traced input.  Only dimensions with a name count, as far as the name can be followed.
 
     Attributes:
         op: the operator, such as ``Reshape``.
         input: the input of the model that the dynamic dimension belongs to.
-        axis: which of its dimensions that is; 0 is the batch.
+        axis: the position of the dimension; 0 is the batch.
         dimension: the name of the dimension.
-        effect: ``fixed`` where any other size contradicts the stored numbers and fails; ``mixed`` where
-            other sizes, multiples at least, are taken, and a ``-1`` elsewhere in the target takes what they
-            have more: elements of several images, or lines, come to lie in one.
-        size: the number that stands in the place of the dimension, the one size that fits; None where several
-            dimensions are fixed together.
-        target: the stored target of a Reshape or Expand, the stored shape that is joined otherwise.
-        built: the sizes that the build command gives to the dimension, smallest first; empty where there is
-            no command, or it gives none.
+        effect: ``fixed`` if every other size contradicts the stored numbers and fails.  ``mixed`` if other
+            sizes, at least multiples, run: a ``-1`` elsewhere in the target absorbs the difference, so
+            that one row mixes elements of several images or lines.
+        size: the stored number, the only size that fits; None if several dimensions are fixed together.
+        target: the stored target of a Reshape or Expand; else the shape of the stored tensor.
+        built: the sizes of the dimension in the build command, smallest first; empty if it has none.
     """
 
     kind: ClassVar[str] = "baked_shape"
@@ -72,7 +69,7 @@ class BakedShape(Fact):
 
 
 def find(facts: Facts) -> Iterator[BakedShape]:
-    """The places in graph order, one for each dimension that is lost there."""
+    """Yield the places in graph order, one for each lost dimension."""
     graph, constants = facts.model.graph, facts.model.constants
     places = _places(graph.inputs)
     if not places:
@@ -97,7 +94,7 @@ def find(facts: Facts) -> Iterator[BakedShape]:
     built = _built(facts, places)
     for node, stored, name, effect, size, target in sorted(found, key=lambda entry: entry[0].index):
         place = places.get(name)
-        # A list of boxes, [n, 4], may well become one line, [1, -1].
+        # A list of boxes, [n, 4], can become one row, [1, -1], on purpose.
         if place is not None and not (effect == "mixed" and place.rank < 3):
             yield BakedShape(
                 node=node,
@@ -124,7 +121,7 @@ def _places(inputs: Sequence[Value]) -> Mapping[str, _Place]:
 
 
 def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
-    """The numbers of a target that holds no size of a dynamic dimension; None where it may."""
+    """Return the numbers of a target; None if one can be the size of a dynamic dimension."""
     array = facts.model.constants.array(node.input(1))
     if array is None or ma.is_masked(array) or array.dtype.kind not in "iu" or array.ndim != 1:
         return None
@@ -133,7 +130,7 @@ def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
 
 
 def _reshaped(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
-    """The names of dimensions that a Reshape to stored numbers loses."""
+    """Return the names of dimensions that a Reshape to stored numbers loses."""
     if any(size == 0 and at >= len(dims) for at, size in enumerate(target)):
         return []
     after: list[Dimension] = [dims[at] if size == 0 else size for at, size in enumerate(target)]
@@ -151,10 +148,10 @@ def _reshaped(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effe
 def _with_wildcard(
     dims: Dimensions, after: list[Dimension], lost: list[str]
 ) -> list[tuple[str, Effect, int | None]]:
-    """The same with a ``-1``, which takes what the other numbers leave of the lost dimensions.
+    """Return the lost dimensions of a target with a ``-1``, which absorbs their other factors.
 
-    ``[n, 4, 6]`` to ``[1, 4, -1]`` puts elements of one image behind those of another, and so does
-    ``[1, -1]``; ``[-1, 6]`` and ``[2, -1, 4, 6]`` keep them apart.
+    ``[n, 4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of several images; ``[-1, 6]`` and
+    ``[2, -1, 4, 6]`` keep the images separate.
     """
     wildcard = after.index(-1)
     rest = [dim for at, dim in enumerate(after) if at != wildcard]
@@ -163,7 +160,7 @@ def _with_wildcard(
         if more == 1:
             return []
         if more is None and left == math.prod(_numbers(after[:wildcard])) and len(lost) == 1 and wildcard:
-            # Two groups of half the batch each, [2, -1, ...]: nothing else than the batch was cut.
+            # Two groups of half the batch each, [2, -1, ...]: only the batch was divided.
             return []
         if more is None and left is not None and len(lost) == 2:
             # Of [n, l, 768] to [-1, 128, 12, 64] n goes to the wildcard, and 128 stands for l.
@@ -174,7 +171,7 @@ def _with_wildcard(
 
 
 def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
-    """The names of dimensions that an Expand to stored numbers fixes; a 1 leaves a dimension as it is."""
+    """Return the names of dimensions that an Expand to stored numbers fixes; a 1 changes nothing."""
     pairs = zip(reversed(dims), reversed(target), strict=False)
     return [(dim, "fixed", size) for dim, size in pairs if isinstance(dim, str) and size > 1]
 
@@ -182,7 +179,7 @@ def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effe
 def _joined(
     facts: Facts, node: Node, places: Mapping[str, _Place]
 ) -> Iterator[tuple[Value, str, int, tuple[int, ...]]]:
-    """Stored tensors that an operator joins with a dynamic dimension, with its name, their size and shape."""
+    """Yield stored tensors joined with a dynamic dimension: its name, their size and shape."""
     values = [value for value in node.inputs if value is not None]
     shapes = [value.shape for value in values]
     names = {
@@ -206,7 +203,7 @@ def _joined(
 
 
 def _built(facts: Facts, places: Mapping[str, _Place]) -> Mapping[str, tuple[int, ...]]:
-    """The sizes that the build command gives to the dimensions, by name."""
+    """Return the sizes of dimensions in the build command, by name."""
     if facts.command is None or not facts.command.builds:
         return {}
     from trtlint.buildcommand.shapes import shapes_of
@@ -229,7 +226,7 @@ def _chain(node: Node, stored: Value | None, effect: Effect) -> tuple[Step, ...]
 
 
 def _quotient(dividend: Sequence[Dimension], divisor: Sequence[Dimension]) -> int | None:
-    """How often the product of the numbers of one shape holds that of another; None where it does not."""
+    """Return the ratio of the products of two shapes; None if it is no integer."""
     number, through = math.prod(_numbers(dividend)), math.prod(_numbers(divisor))
     return number // through if through and number % through == 0 else None
 

@@ -25,14 +25,14 @@ _FMAX: Any = np.fmax
 FP16_MAX = 65504.0
 """The largest finite FP16 number; anything from 65520 rounds to infinity."""
 FP16_MIN_NORMAL = 2.0**-14
-"""The smallest normal FP16 number, 6.1e-5; below it precision goes, below 6e-8 the value."""
+"""The smallest normal FP16 number, 6.1e-5.  Smaller numbers lose precision; below 6e-8 they become 0."""
 
 
 @dataclass(frozen=True, init=False, eq=False)
 class Values:
-    """The elements of a stored tensor of a float type, read when asked for and not kept.
+    """The elements of a stored float tensor, read on demand and not kept.
 
-    Each property is None for another type, and where the values cannot be read.
+    Each property is None for other types, and if the values cannot be read.
     """
 
     __slots__ = ("_constants", "_value")
@@ -59,7 +59,7 @@ class Values:
 
     @property
     def beyond_fp16(self) -> int | None:
-        """Number of finite elements of a magnitude that FP16 does not hold."""
+        """Number of finite elements beyond the range of FP16."""
         values = self._read()
         if values is None:
             return None
@@ -68,7 +68,7 @@ class Values:
 
     @property
     def subnormal_fp16(self) -> int | None:
-        """Number of elements, zero apart, that are subnormal or zero in FP16."""
+        """Number of non-zero elements that are subnormal or zero in FP16."""
         values = self._read()
         if values is None:
             return None
@@ -83,7 +83,7 @@ class Values:
 
     @property
     def nan(self) -> int | None:
-        """Number of elements that are no number."""
+        """Number of NaN elements."""
         values = self._read()
         return None if values is None else int(np.count_nonzero(np.isnan(values)))
 
@@ -109,17 +109,17 @@ class Constant(Fact):
 
     Attributes:
         name: name of the tensor.
-        dtype: element type, None for one that this program does not know.
+        dtype: element type; None for an unknown one.
         shape: dimensions; ``()`` for the fill of a ``ConstantOfShape``.
         size: number of elements.
         readers: operators that read it, repeated, in graph order.
-        softmax: number of nodes between it and a Softmax that it reaches as a mask, a fill or a scale
-            of the argument; None where it reaches none within eight nodes.
-        added: whether it is added to, or subtracted from, something on that way, or ``Attention`` adds it.
-        multiplied: whether it is multiplied with something on that way: 0 · inf is NaN.
-        narrowed_to: the 16-bit float type that a ``Cast`` on that way converts it to, None without one.
-        fill: whether it is what a ``Where`` or ``ConstantOfShape`` fills a tensor with.
-        values: what its elements are, read from the file when a rule asks for it.
+        softmax: number of nodes between it and a Softmax whose argument it masks, fills or scales; None
+            if there is no Softmax within eight nodes.
+        added: whether an addition or subtraction on the path, or ``Attention`` itself, adds it to the scores.
+        multiplied: whether a multiplication on that path uses it: 0 · inf is NaN.
+        narrowed_to: the 16-bit float type of a ``Cast`` on that path; None without one.
+        fill: whether a ``Where`` or ``ConstantOfShape`` fills a tensor with it.
+        values: its elements, read from the file on demand.
     """
 
     kind: ClassVar[str] = "constant"
@@ -144,7 +144,7 @@ class Constant(Fact):
 
 
 def find(facts: Facts) -> Iterator[Constant]:
-    """The stored tensors: initializers that are read, in file order, then nodes in graph order."""
+    """Yield the stored tensors: used initializers in file order, then nodes in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     paths = mask_paths(graph)
     for values in graph.values.values():

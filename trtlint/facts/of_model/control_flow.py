@@ -25,27 +25,25 @@ _NO_BODY = Body((), ())
 
 @dataclass(frozen=True, slots=True)
 class ControlFlow(Fact):
-    """An ``If`` or a ``Loop``; a ``Scan`` is none, its length is that of its inputs.
+    """An ``If`` or a ``Loop``.  A ``Scan`` does not count: its inputs determine its length.
 
-    Where something comes from is ``stored`` (in the file), ``static`` (computed from stored tensors and
-    sizes that are in the file), ``dynamic`` (from sizes, of which some are dynamic) or ``data`` (from
-    what is fed).
+    A source is ``stored`` (in the file), ``static`` (computed from stored tensors and static sizes),
+    ``dynamic`` (computed from sizes, some of them dynamic) or ``data`` (computed from input data).
 
     Attributes:
         op: ``If`` or ``Loop``.
-        condition: where the condition of an ``If``, or that with which a ``Loop`` starts, comes from;
-            None where a ``Loop`` has none.
-        trips: where the trip count of a ``Loop`` comes from; None for an ``If``, and without one.
-        count: the trip count, None where it is not in the file.
-        leaves: where the condition that a ``Loop`` goes on by comes from; None for an ``If``, and for a
-            body that hands on the condition it is given.
-        before: what a ``Loop`` carries from one iteration to the next, as it enters the first; empty for an
-            ``If``.
-        after: the same values as the body gives them back, in the same order.
-        stacked: what the body of a ``Loop`` computes to be stacked, one slice an iteration.
-        uncut: how many of them are read otherwise than by a Slice that ends at a number which the ``Loop``
-            gives, such as that of its iterations.
-        nodes: number of operators in its bodies, those of bodies within included.
+        condition: source of the condition of an ``If``, or of the first condition of a ``Loop``; None if a
+            ``Loop`` has no condition.
+        trips: source of the trip count of a ``Loop``; None for an ``If`` and for no trip count.
+        count: the trip count; None if it is not in the file.
+        leaves: source of the condition after each iteration of a ``Loop``; None for an ``If``, and if the
+            body returns its own condition input.
+        before: initial values of the carried values of a ``Loop``; empty for an ``If``.
+        after: outputs of the body for these values, in the same order.
+        stacked: outputs of the body that the ``Loop`` stacks, one slice for each iteration.
+        uncut: number of stacked outputs with another reader than a Slice that ends at a carried value,
+            such as the number of iterations.
+        nodes: number of operators in its bodies, nested bodies included.
     """
 
     kind: ClassVar[str] = "control_flow"
@@ -67,7 +65,7 @@ class ControlFlow(Fact):
 
 
 def find(facts: Facts) -> Iterator[ControlFlow]:
-    """The ``If`` and ``Loop`` operators of a model, in graph order."""
+    """Yield the ``If`` and ``Loop`` operators of a model, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     nodes = graph.of_onnx("If", "Loop")
     sizes = _sizes(graph) if nodes else {}
@@ -79,7 +77,7 @@ def find(facts: Facts) -> Iterator[ControlFlow]:
 
 
 def _sizes(graph: Graph) -> Mapping[Node, int]:
-    """How many operators lie in the bodies of each operator."""
+    """Return the number of operators in the bodies of each operator."""
     sizes: Counter[Node] = Counter()
     for node in graph.nodes:
         owner = graph.owner(node) if node.scope else None
@@ -132,7 +130,7 @@ def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: in
 
 
 def _is_cut(stacked: Value | None, carried: Sequence[Value | None]) -> bool:
-    """Whether only slices read a stacked output whose end is a carried value, or nothing does."""
+    """Return whether all readers of a stacked output are slices that end at a carried value."""
     if stacked is None:
         return True
     if stacked.is_output or stacked.leaves_body:

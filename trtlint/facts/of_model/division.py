@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NORMS = frozenset({"ReduceL1", "ReduceL2", "ReduceSumSquare"})
 """Reductions that are zero for a zero tensor, and never negative."""
 _REDUCTIONS = frozenset({"ReduceMax", "ReduceMean", "ReduceSum", "GlobalAveragePool"})
-"""Reductions that are so if what they reduce is a square or a magnitude."""
+"""Reductions with that property if their operand is a square or a magnitude."""
 _MAX_STEPS = 12
 
 
@@ -30,22 +30,21 @@ class Division(Fact):
     """A division (``Div``, ``Reciprocal``, or ``Pow`` with a negative exponent) by a root or a norm.
 
     The divisor is a reduction of squares or magnitudes, such as ``Sqrt(ReduceSum(x²))``: zero for a
-    zero tensor, whatever the shape.  Sums of exponentials, counts, and roots of shapes are none.
+    zero tensor of any shape.  Sums of exponentials, counts, and roots of shapes do not count.
 
     Attributes:
         op: the dividing operator.
-        divisor: ``root`` where a square root is taken, else ``norm``.
+        divisor: ``root`` with a square root, else ``norm``.
         reduction: the reduction, such as ``ReduceL2``.
-        spelling: ``sqrt(mean(square))``-like text of the divisor.
-        epsilon: ``added`` where a positive constant is added, ``clipped`` where ``Clip``, ``Max`` or
-            ``Where`` bounds it from below, ``zero`` where the constant that should do so is 0 in its
-            type (1e-8 is, in FP16), ``absent`` where there is none, ``runtime`` where what is added
-            is known at run time only.
-        value: the constant, None for ``absent`` and ``runtime``.
-        exporter_dropped: whether the exporter removed an addition on the way from the reduction to the
-            division: ``yes`` where the metadata of PyTorch's exporter name one that the file lacks, ``no``
-            where they name none and for TorchScript, which removes none, else ``unknown``.
-        dtype: element type of the divisor, None where unknown.
+        spelling: text of the divisor, such as ``sqrt(mean(square))``.
+        epsilon: ``added`` for an added positive constant; ``clipped`` for a lower bound by ``Clip``, ``Max``
+            or ``Where``; ``zero`` if that constant is 0 in its type (as 1e-8 in FP16); ``absent`` without
+            one; ``runtime`` if the added value is only known at run time.
+        value: the constant; None for ``absent`` and ``runtime``.
+        exporter_dropped: whether the exporter removed an addition between the reduction and the division:
+            ``yes`` if the metadata of PyTorch's exporter name an addition that the file lacks; ``no`` if
+            they name none, and for TorchScript, which removes none; else ``unknown``.
+        dtype: element type of the divisor; None if unknown.
     """
 
     kind: ClassVar[str] = "division"
@@ -68,9 +67,9 @@ class Division(Fact):
 
 @dataclass(slots=True)
 class _Walk:
-    """What was met on the way from the divisor to its reduction, nearest to the divisor first.
+    """The operators between the divisor and its reduction, nearest to the divisor first.
 
-    ``path`` has every operator on the way with the value that it reads there.
+    ``path`` has each of these operators with the value that it reads there.
     """
 
     steps: list[Step]
@@ -80,7 +79,7 @@ class _Walk:
     value: float | None = None
 
     def guard(self, how: Literal["added", "clipped"], constant: float | None, node: Node) -> bool:
-        """Note an epsilon; False where the constant is one that a zero divisor cannot come from."""
+        """Record an epsilon; return False if its constant makes a zero divisor impossible."""
         if constant is None:
             self.epsilon, self.value = "runtime", None
         elif constant < 0:
@@ -99,7 +98,7 @@ def _epsilon_text(node: Node, constant: float | None) -> str:
 
 
 def find(facts: Facts) -> Iterator[Division]:
-    """The divisions by a root or norm, in graph order."""
+    """Yield the divisions by a root or norm, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     for node in graph.of_onnx("Div", "Reciprocal", "Pow"):
         divisor = _divisor(node, constants)
@@ -134,7 +133,7 @@ def _divisor(node: Node, constants: Constants) -> Value | None:
 
 
 def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
-    """The reduction that a divisor comes from, None where it is not one that a zero input makes zero."""
+    """Return the reduction of a divisor; None if a zero input does not make it zero."""
     for _ in range(_MAX_STEPS):
         node = value.producer
         if node is None or node.domain:
@@ -177,7 +176,7 @@ def _is_positive(number: float | None) -> bool:
 
 
 def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value | None:
-    """The operand that the divisor comes from; notes an epsilon; None where this is no plain divisor."""
+    """Return the operand that determines the divisor, and record an epsilon; None for other forms."""
     if node.op == "Clip":
         low = node.attribute("min")
         bound = float(low) if low is not None else constants.scalar(node.input(1))
@@ -205,7 +204,7 @@ def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value 
 
 
 def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | None:
-    """``Where(norm == 0, 1, norm)``: the branch that is not the constant."""
+    """Return the norm of ``Where(norm == 0, 1, norm)``."""
     for port in (1, 2):
         constant = constants.scalar(node.input(port))
         if constant is not None and constant > 0:
@@ -215,7 +214,7 @@ def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | Non
 
 
 def _never_negative(value: Value | None, constants: Constants) -> bool:
-    """Whether a value is an even power or a magnitude, zero where its operand is."""
+    """Return whether a value is an even power or a magnitude, so that it is zero for a zero operand."""
     node = None if value is None else behind(value, MOVING | CAST).producer
     if node is None or node.domain:
         return False

@@ -65,5 +65,5 @@ def find(facts: Facts) -> Iterator[LibraryPlugin]:
 
 
 def _needs(node: Node) -> bool:
-    """Whether an operator with these attributes is a plugin: ScatterElements only with a reduction."""
+    """Return whether an operator with these attributes is a plugin: ScatterElements only with a reduction."""
     return node.op != "ScatterElements" or node.attributes.get("reduction", "none") != "none"

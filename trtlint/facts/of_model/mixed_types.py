@@ -59,7 +59,7 @@ class MixedTypes(Fact):
 
     @property
     def refusal(self) -> Refusal | None:
-        """What a strongly typed build says; the parser does not look at the types of Attention."""
+        """The error of a strongly typed build; the parser does not check the types of Attention."""
         if self.cast_by_parser:
             return None
         return Refusal("build" if self.op == "Attention" else "parse", self.op, "INVALID_NODE")

@@ -108,7 +108,7 @@ def find(facts: Facts) -> Iterator[ModelFact]:
 
 
 def _is_external(values: Sequence[Value]) -> bool:
-    """Whether a value of this name is stored in a file beside the model.
+    """Return whether a value of this name is stored in a file beside the model.
 
     What the reader left in the model file itself, or a skeleton is without, has a location that is none.
     """
@@ -121,7 +121,7 @@ def _is_external(values: Sequence[Value]) -> bool:
 
 
 def _float_types(graph: Graph) -> Counter[str]:
-    """How many elements the stored and how many values the computed tensors have, by float type."""
+    """Count the stored elements and the computed values of each float type."""
     counts: Counter[str] = Counter()
     for values in graph.values.values():
         for value in values:

@@ -1,4 +1,4 @@
-"""Operators among quantizers: which of their operands and results are quantized, and how."""
+"""Operators with quantized operands or results, and their quantization."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ _OPERATORS = (*sorted(_CONVOLUTIONS), *sorted(_PRODUCTS), "Add", "Concat")
 
 @dataclass(frozen=True, slots=True)
 class Quantized(Fact):
-    """A convolution, matrix product, sum or concatenation that reads or computes something quantized.
+    """A convolution, matrix product, sum or concatenation with a quantized operand or result.
 
-    A sum with a stored tensor is a bias, and none of these.
+    A sum with a stored tensor is a bias and does not count.
 
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm``, ``MatMul``, ``Add`` or ``Concat``.
-        dtype: element type of its result, which is that of its operands behind ``DequantizeLinear``.
-        data: what it reads that is no weight; the first operand of a sum or concatenation.
+        dtype: element type of its result, and of its operands after ``DequantizeLinear``.
+        data: the operand that is not the weight; of a sum or concatenation, the first operand.
         weight: its weight; None for a sum, a concatenation and a product of two activations.
-        operands: all that it reads, a bias left out.
-        quantized: how many of them are quantized.
-        result: how its result is quantized, directly or after an activation; None where it is not.
-        one_scale: whether all operands and the result are quantized with one and the same scale; None
-            where one is not quantized, has several scales, or has one that is not known.
-        channel_axis: the axis of the weight along which the results differ: 0 for ``Conv``, 1 for
-            ``ConvTranspose``, the last one of a right operand of ``MatMul``; None without a weight, or
-            where the file does not tell.
-        channels: channels that a convolution reads, None if unknown, and for others.
-        filters: channels that a convolution computes, likewise.
-        groups: the groups of a convolution, None for others.
-        taps: elements of a convolution's kernel for one pair of channels, None likewise.
-        rows: rows of a product's result, None if unknown, and for others.
-        depth: terms of each sum of a product, likewise.
-        columns: columns of a product's result, likewise.
-        fed: whether the data is an input of the model, through casts, views and quantizers.
+        operands: all operands except a bias.
+        quantized: number of quantized operands.
+        result: quantization of its result, directly or after an activation; None if not quantized.
+        one_scale: whether all operands and the result have the same scale; None if one is not quantized,
+            has several scales, or has an unknown scale.
+        channel_axis: the axis of the weight with one index for each output channel: 0 for ``Conv``, 1 for
+            ``ConvTranspose``, the last one of a right operand of ``MatMul``; None without a weight, or if
+            unknown.
+        channels: input channels of a convolution; None if unknown, and for other operators.
+        filters: output channels of a convolution; None in the same cases.
+        groups: the groups of a convolution; None for other operators.
+        taps: kernel elements for one pair of channels; None if unknown, and for other operators.
+        rows: rows of a matrix product; None if unknown, and for other operators.
+        depth: number of terms in each sum of the product; None in the same cases.
+        columns: columns of the product; None in the same cases.
+        fed: whether the data is a model input, through casts, views and quantizers only.
     """
 
     kind: ClassVar[str] = "quantized"
@@ -87,7 +87,7 @@ class Quantized(Fact):
 
 
 def find(facts: Facts) -> Iterator[Quantized]:
-    """The operators among quantizers, in graph order; nothing is looked at where there are none."""
+    """Yield the quantized operators, in graph order; a model without quantizers costs nothing."""
     graph, constants = facts.model.graph, facts.model.constants
     if not any(graph.count(op) for op in (*DEQUANTIZERS, *QUANTIZERS)):
         return
@@ -138,7 +138,7 @@ def _fact(node: Node, constants: Constants) -> Quantized | None:
 
 
 def _weight_place(node: Node, operands: tuple[QuantizedOperand, ...]) -> int | None:
-    """Which operand is the weight; None for a product of two activations, and of two stored tensors."""
+    """Return the position of the weight; None for two activations or two stored tensors."""
     if node.op in _CONVOLUTIONS:
         return 1
     constant = [place for place, each in enumerate(operands) if each.constant]
@@ -158,7 +158,7 @@ def _channel_axis(node: Node, place: int, weight: Value) -> int | None:
 def _product_sizes(
     node: Node, values: list[Value], constants: Constants
 ) -> tuple[int | None, int | None, int | None]:
-    """Rows, depth and columns of a matrix product, each None if unknown."""
+    """Return rows, depth and columns of a matrix product; each is None if unknown."""
     if node.op not in _PRODUCTS:
         return None, None, None
     left, right = (constants.dimensions(value) or () for value in values)

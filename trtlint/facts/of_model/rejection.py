@@ -37,10 +37,10 @@ _LATEST_OPSET = 1000
 _DYNAMIC_QUANTISATION = frozenset(
     {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"}
 )
-"""Operators that ONNX Runtime's dynamic quantisation writes
+"""Operators of ONNX Runtime's dynamic quantization
 (https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html)."""
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization"})
-"""Operators of ONNX Runtime's that it has in ONNX's domain
+"""Operators that ONNX Runtime adds to ONNX's domain
 (https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/graph/contrib_ops/contrib_defs.cc)."""
 WITHOUT_FUNCTIONS = "<9.0"
 """The releases whose parser has no model-local functions."""
@@ -49,25 +49,24 @@ _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 @dataclass(frozen=True, slots=True)
 class Rejection(Fact):
-    """A node, an input of the model or a stored tensor that some release refuses.
+    """A node, a model input or a stored tensor that some release refuses.
 
-    One fact for each reason; :attr:`applies` says which versions it holds for.
+    Each reason is one fact; :attr:`applies` has its versions.
 
     Attributes:
-        op: the operator type; empty for an input of the model or a stored tensor.
-        stage: whether the parser refuses it, or the builder after a successful parse.
-        code: the parser's error code, ``UNSUPPORTED_NODE``; empty where none is known.
+        op: the operator type; empty for a model input or a stored tensor.
+        stage: ``parse`` for a refusal by the parser, ``build`` for one by the builder.
+        code: the parser's error code, such as ``UNSUPPORTED_NODE``; empty if unknown.
         reason: the class of reasons.
         says: the problem, a sentence without its full stop.
         way: the remedy, a sentence; empty if the problem implies it.
-        plugin: the plugin that would have to be loaded; empty where none would help.
-        typing: ``strong`` where only strongly typed networks are refused.
-        min_sm: the least compute capability times ten that takes it, None where it does not matter.
-        once: whether it is stated of the first operator only, for all like it.
-        has_body: whether ONNX defines the operator by simpler ones, which a parser may take.
-        decided: of a reason of control flow, whether every run takes the same branch of the ``If`` that
-            it is, or that it lies in.
-        source: where the condition is written.
+        plugin: the required plugin; empty if no plugin helps.
+        typing: ``strong`` if only strongly typed networks are refused.
+        min_sm: the lowest supported compute capability, times ten; None if all are.
+        once: whether the first operator stands for all others of its kind.
+        has_body: whether ONNX defines the operator by simpler ones, which a parser may support.
+        decided: for a reason in control flow, whether all runs take the same branch of the ``If``.
+        source: where the condition is documented.
         known: the basis of the range of releases: ``measured``, ``source`` or ``documented``.
     """
 
@@ -92,27 +91,27 @@ class Rejection(Fact):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is about the whole model: which operator is the first hangs on the order of the file."""
+        """True if it is about the whole model; the node is only the first one in the file."""
         return self.once
 
     @property
     def applies(self) -> Mapping[Product, str]:
-        """The versions that refuse it, by product."""
+        """The versions with this refusal, by product."""
         return self.versions
 
     @property
     def refusal(self) -> Refusal:
-        """The refusal, with the parser's words."""
+        """The refusal in the parser's words."""
         return Refusal(self.stage, self.op, self.code, self.known)
 
 
 def find(facts: Facts) -> Iterator[Rejection]:
-    """The rejections of inputs, stored tensors and nodes, in this order."""
+    """Yield the rejections of inputs, stored tensors and nodes, in this order."""
     return (rejection for _, rejection in rejections(facts))
 
 
 def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
-    """The same with the condition that is the reason of each, None where there is no importer."""
+    """Yield rejections, each with its condition; None for an operator without an importer."""
     graph, constants = facts.model.graph, facts.model.constants
     opset = facts.model.opset or _LATEST_OPSET
     fixed = {"opset": opset, "constants": constants}
@@ -189,7 +188,7 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
 
 
 def _of_types(condition: Condition) -> bool:
-    """Whether the parser refuses types, on every GPU and in every network."""
+    """Return whether the parser refuses types on all GPUs and in all networks."""
     whatever = not (condition.typing or condition.plugin or condition.min_sm)
     return condition.reason == "type" and condition.stage == "parse" and whatever
 
@@ -226,15 +225,15 @@ def _rejection(
 
 
 def _of_sparse(value: Value, node: Node) -> Rejection:
-    """The rejection of a stored tensor that the parser does not import: who reads it finds nothing."""
+    """Return the rejection of a stored tensor that the parser does not import."""
     says = f"{node.op} reads the sparse initializer {value.name}, which the parser does not import"
     return _of_stored(node, node.op, "INVALID_GRAPH", says, "Store it as a dense tensor.")
 
 
 def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
-    """The rejections of stored tensors whose external data the parser does not find or read.
+    """Yield rejections of stored tensors whose external data the parser cannot find or read.
 
-    Of a file that is not there the first tensor is named; of the others the first with each reason.
+    For a missing file they name its first tensor, for other reasons the first tensor with each reason.
     """
     tensors = facts.model.tensors
     found: dict[str, tuple[str, str]] = {}
@@ -255,7 +254,7 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
 
 
 def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
-    """The rejection of all model-local functions that the graph calls, at the first call.
+    """Return the rejection of all model-local functions, at their first call.
 
     A parser without functions looks the name up among its importers and the plugins
     (https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp, parseGraph); the first one
@@ -319,10 +318,10 @@ def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Re
 
 
 def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
-    """The rejection of an operator that has no importer.
+    """Return the rejection of an operator without an importer.
 
-    The parser looks importers up by the operator's type alone and ignores its domain; what has none
-    is looked up among the plugins
+    The parser finds importers by the operator's type and ignores its domain.  Without an importer, it
+    searches the plugins
     (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp).
     """
     versions = refusing(node.op)
@@ -367,7 +366,7 @@ def _missing(node: Node, reason: Reason) -> str:
 
 
 def _contrib(nodes: Iterable[Node]) -> str:
-    """What ONNX Runtime did to a model whose operators have no importer, with these and their counts."""
+    """Explain that ONNX Runtime optimized or quantized the model, with the operators and counts."""
     found = Counter(n.op for n in nodes if refusing(n.op) and _reason(n, is_listed(n.op)) == "contrib")
     counted = ", ".join(op if count == 1 else f"{op} × {count}" for op, count in found.most_common())
     dynamic = any(op in _DYNAMIC_QUANTISATION for op in found)

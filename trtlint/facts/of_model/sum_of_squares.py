@@ -86,7 +86,7 @@ def _square(value: Value, constants: Constants) -> Literal["mul", "pow"] | None:
 
 
 def _count(node: Node, data: Value, constants: Constants) -> int | None:
-    """How many elements become one."""
+    """Return the number of elements that are reduced to one."""
     shape, named = data.shape, constants.axes(node)
     if shape is None or named is None:
         return None

@@ -102,7 +102,7 @@ def find(facts: Facts) -> Iterator[TensorRange]:
 
 
 class _Common:
-    """What all tensors of a measurement share."""
+    """Data that all tensors of a measurement share."""
 
     def __init__(self, found: Measurement) -> None:
         self.found = found
@@ -150,7 +150,7 @@ class _Common:
 
 
 def _harm(found: Measurement) -> bool | None:
-    """Whether an output suffers whatever the build fuses; None where that is unknown."""
+    """Return whether an output is inaccurate for all possible fusions; None if unknown."""
     if FORMATS[found.type].operands_only:
         return False
     if not found.rehearsed or found.verdict == "depends":
@@ -159,7 +159,7 @@ def _harm(found: Measurement) -> bool | None:
 
 
 def _tf32(found: Measurement) -> bool | None:
-    """Whether an output suffers in TF32, None where that was not rehearsed."""
+    """Return whether an output is inaccurate in TF32; None if not rehearsed."""
     if found.type == TF32.name:
         return not found.good if found.rehearsed else None
     errors = [each.error for each in found.types if each.type == TF32.name]
@@ -175,7 +175,7 @@ def _operands(node: Node | None, greatest: Mapping[str, float | None]) -> float 
 
 
 def _guards(value: Value) -> bool:
-    """Whether a constant is added to, or bounds, what goes into a root, a logarithm or a divisor."""
+    """Return whether a constant bounds the argument of a root, a logarithm or a division."""
     users = [user for user, _ in value.uses if user.op in ("Add", "Max", "Clip")]
     for user in users:
         layer = [user]

@@ -22,7 +22,7 @@ _COMPUTE = frozenset({"Attention", "Conv", "ConvTranspose", "Einsum", "GRU", "Ge
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the bits of a float type mean, without the sign.
+    """Bit patterns of a float type, without the sign.
 
     Attributes:
         magnitude: the bits that are not the sign.

@@ -1,4 +1,4 @@
-"""What is behind the findings of a model: its graph, and what was measured of it."""
+"""The graph and the measurements behind the findings of a model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Behind:
         return node if node.path == row.node else None
 
     def computes_sizes(self, value: Value) -> bool:
-        """Whether a value depends on constants and shapes only."""
+        """Return whether a value depends on constants and shapes only."""
         return self.facts.model.constants.data_free(value)
 
     @cached_property
@@ -48,7 +48,7 @@ class Behind:
 
     @cached_property
     def placements(self) -> Mapping[Node, Placement]:
-        """Where each node went in the engine; nothing without its layers."""
+        """The placement of each node in the engine; empty without layers."""
         found = (fact for fact in self.facts.of("placement") if isinstance(fact, Placement))
         return {fact.node: fact for fact in found if fact.node is not None}
 
@@ -63,7 +63,7 @@ class Behind:
 
     @cached_property
     def ranges(self) -> Mapping[str, Site]:
-        """What was measured of the tensors, by the path of the node that computes them."""
+        """Measured tensors by the path of their node."""
         found = self.facts.measurement
         return {} if found is None else {site.node: site for site in found.sites if site.node}
 

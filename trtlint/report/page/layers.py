@@ -33,7 +33,7 @@ _BELOW = 24.0
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where things are, in pixels from the upper left corner.
+    """Positions in pixels from the upper left corner.
 
     Attributes:
         boxes: by box, the middle and the upper edge.
