@@ -74,7 +74,7 @@ def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
     rules = {each.rule: each.name for each in found if each.cause == "places"}
     for rule, name in sorted(rules.items()):
         words = (
-            f"{rule} ({name}) was not searched completely, so its findings may be missing: the model has "
+            f"{rule} ({name}) was not searched to the end, so its findings may be missing: the model has "
             f"too many similar places; --ignore {rule} disables the rule"
         )
         yield Caveat("unsearched", words, "warning", rule)

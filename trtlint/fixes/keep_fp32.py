@@ -26,7 +26,7 @@ TITLE = "computes in FP32 where measurements require it"
 """Title of its patches."""
 _NARROW = frozenset({"f16", "bf16"})
 _NARROW_TYPES = frozenset({onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16})
-_INSIDE = frozenset({"softmax_precision", "stash_type", "output_dtype"})
+_INSIDE = frozenset({"stash_type", "output_dtype"})
 """Attributes that set the computation or output type regardless of the inputs."""
 
 

@@ -70,7 +70,4 @@ def widened(proto: onnx.ModelProto) -> onnx.ModelProto:
             widen_tensor(tensor, FP64)
     for node in nodes(copy):
         widen_node(node, FP64)
-        for attribute in node.attribute:
-            if attribute.name == "softmax_precision" and attribute.i in FP64:
-                attribute.i = onnx.TensorProto.DOUBLE
     return copy
