@@ -1,7 +1,8 @@
 """Every module has a test module: one with its name, or the one that ``tests/modules.yaml`` names.
 
 A test module of the same name lies in the folder of the room: ``trtlint/model/graph.py`` is tested in
-``tests/model/**/test_graph.py``, ``trtlint/case.py`` in ``tests/test_case.py``.
+``tests/model/**/test_graph.py``, ``trtlint/case.py`` in ``tests/test_case.py``.  A kind of facts or a fix
+without one is tested by the examples of the rules that name it, a format by the reports in all formats.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path, PurePosixPath
 import yaml
 
 from tests.conftest import REPOSITORY
+from trtlint.report.formats import BINARY, DOCUMENTS, STREAMED
 
 TABLE = REPOSITORY / "tests" / "modules.yaml"
 BY_NAME = ("facts/of_*", "fixes/rewrites", "report")
@@ -23,8 +25,10 @@ FRONT = {("trtlint",), ("trtlint", "commands"), ("trtlint", "runs")}
 """Where a call of the interface or of the command line passes before it comes to a room."""
 ENTRIES = {"trtlint": ("trtlint/api.py",), "tests.linting": ("trtlint/cli.py",)}
 """What runs behind an import: the interface, and the command line that tests call in the same process."""
-ALL_RULES = {"tests/engine/test_examples.py", "tests/fixes/test_examples.py"}
-"""Test modules that run the examples of all rules, with their kinds of facts and their fixes."""
+ALL_RULES = {"facts": "tests/engine/test_examples.py", "fixes": "tests/fixes/test_examples.py"}
+"""By room, the test module that runs the examples of all rules, with their kinds of facts and their fixes."""
+ALL_FORMATS = "tests/report/test_outputs.py"
+"""The test module that writes a report in every format."""
 
 
 @cache
@@ -76,7 +80,20 @@ def assigned(module: str) -> list[Path]:
     """Return the test modules of a module."""
     if module in table():
         return [REPOSITORY / "tests" / f"{table()[module]}.py"]
-    return namesakes(module)
+    found = namesakes(module)
+    if found:
+        return found
+    file, ours = REPOSITORY / "trtlint" / f"{module}.py", module.partition("/")[0]
+    if ours in ALL_RULES and any(file in each for each in rules().values()):
+        return [REPOSITORY / ALL_RULES[ours]]
+    return [REPOSITORY / ALL_FORMATS] if file in formats() else []
+
+
+@cache
+def formats() -> frozenset[Path]:
+    """Return the modules of formats."""
+    names = {**STREAMED, **DOCUMENTS, **BINARY}.values()
+    return frozenset(REPOSITORY / "trtlint" / "report" / f"{name}.py" for name in names)
 
 
 @cache
@@ -125,12 +142,13 @@ def rules() -> Mapping[str, frozenset[Path]]:
 def named(test: Path) -> frozenset[Path]:
     """Return the modules that a test module names, by the name of a kind or a fix, or through a rule."""
     text = test.read_text(encoding="utf-8")
-    ids = (
-        rules() if str(test.relative_to(REPOSITORY)) in ALL_RULES else re.findall(r"\b[A-Z]{3}\d{3}\b", text)
-    )
+    own = test.relative_to(REPOSITORY).as_posix()
+    ids = rules() if own in ALL_RULES.values() else re.findall(r"\b[A-Z]{3}\d{3}\b", text)
     quoted = re.findall(r"[\"']([a-z][\w-]+)[\"']", text)
-    return frozenset(loaded_by_name()[name] for name in quoted if name in loaded_by_name()).union(
-        *(rules().get(each, ()) for each in ids)
+    found = formats() if own == ALL_FORMATS else frozenset()
+    return found.union(
+        (loaded_by_name()[name] for name in quoted if name in loaded_by_name()),
+        *(rules().get(each, ()) for each in ids),
     )
 
 
