@@ -2,9 +2,9 @@
 
 An instruction adds the products of 16 terms to the accumulator and rounds it
 (``mma.m16n8k16``: https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-instructions).
-Up to 128 terms are computed so.  Longer sums are computed in 4 blocks, those of more than 512 terms in 2, and
-each rounding error is multiplied by the root of the number of instructions that the block stands for:
-independent errors add up so.
+Sums of up to 128 terms are computed this way.  Longer sums are computed in 4 blocks, those of more than 512
+terms in 2.  Each rounding error is multiplied by the root of the number of instructions of the block, because
+independent errors add up like that.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from trtlint.model.graph import Node, Value
 STEP = 16
 """Terms that one instruction adds."""
 EXACT = 128
-"""Terms up to which each instruction is computed."""
+"""Largest number of terms with every instruction computed."""
 _LONG = 512
-"""Terms from which on two blocks do: in such sums there are many errors to average."""
+"""Number of terms from which on two blocks suffice: many errors average out."""
 _SLICE_INPUTS = 10
 """The opset from which Slice takes its bounds as inputs: https://onnx.ai/onnx/operators/onnx__Slice.html"""
 _LEAST_RANK = 2
@@ -40,8 +40,8 @@ class Sum:
 
     Attributes:
         axes: the axis of each operand that the sum runs over.
-        length: length of these axes, None where it is unknown.
-        terms: terms for each place on the axes: elements of a kernel, 1 for matrices.
+        length: length of these axes; None if it is unknown.
+        terms: terms per position on the axes: elements of a kernel, 1 for matrices.
     """
 
     axes: tuple[int, int]
@@ -50,11 +50,11 @@ class Sum:
 
 
 def sum_of(proto: NodeProto, node: Node | None) -> Sum | None:
-    """Return what a product sums over; None where its accumulator is not modelled.
+    """Return the sum of a product; None if its accumulator is not simulated.
 
     Args:
         proto: the product, without a bias.
-        node: the operator of the model, for the shapes of its inputs; None for one inside of a definition.
+        node: the operator of the model, for the shapes of its inputs; None inside of a definition.
     """
     if proto.domain or len([name for name in proto.input if name]) > _WITHOUT_BIAS:
         return None
@@ -92,7 +92,7 @@ def accumulated(
     """Write a product whose accumulator is FP16.
 
     Args:
-        proto: the product with the inputs that it is to read.
+        proto: the product with its new inputs.
         summed: the sum, from :func:`sum_of`.
         opset: version of the default operator set.
         add: adds an operator; returns the name of its result.
@@ -100,7 +100,7 @@ def accumulated(
         fresh: returns a new name.
 
     Returns:
-        The name of the result; None where one instruction adds all terms, or the opset is too old.
+        The name of the result; None if one instruction adds all terms, or the opset is too old.
     """
     if opset < _SLICE_INPUTS:
         return None
@@ -117,12 +117,12 @@ def accumulated(
     else:
         count, size, amplified = _unknown(proto, summed, add, constant)
     body = _body(proto, summed, size, amplified, fresh)
-    # ONNX's reference runs no iteration of a loop without a condition.
+    # ONNX's reference skips a loop without a condition.
     return add("Loop", [count, constant(True, np.bool_), constant(0.0)], body=body)
 
 
 def _unknown(proto: NodeProto, summed: Sum, add: Add, constant: Constant) -> tuple[str, str, str]:
-    """The number of blocks, their width and the factor of their errors, computed when the model runs."""
+    """Write the number of blocks, their width and the factor of their errors, computed at run time."""
     shape = add("Shape", [proto.input[0]])
     axis = summed.axes[0]
     rank = add("Shape", [shape])
@@ -151,7 +151,7 @@ def _is_zero(name: str, add: Add, constant: Constant) -> str:
 def _body(
     proto: NodeProto, summed: Sum, width: str, amplified: str | None, fresh: Callable[[], str]
 ) -> GraphProto:
-    """The body of the loop: add one block to the sum and round it."""
+    """Return the body of the loop: it adds one block to the sum and rounds."""
     names = {key: fresh() for key in ("index", "going", "before", "on", "after")}
     nodes: list[NodeProto] = []
 

@@ -1,4 +1,4 @@
-"""From runs to sites: what leaves the range, where that begins, and what hangs together."""
+"""Turn runs into sites: overflows, the nodes where they begin, and the regions that they form."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _UNFOLDED = Folding()
 
 @dataclass(slots=True)
 class Findings:
-    """What ranges show of a model.
+    """The overflows that ranges show.
 
     Attributes:
-        beyond: the tensors that leave the range of the narrow type; constants apart.
-        constants: the constants that do.
-        inside: the nodes that leave it inside.
+        beyond: names of the tensors that exceed the range of the narrow type, without constants.
+        constants: names of the constants that exceed it.
+        inside: paths of the nodes that exceed it in an internal number, such as a square.
     """
 
     beyond: frozenset[str]
@@ -34,14 +34,14 @@ class Findings:
 
 @dataclass(slots=True)
 class _Place:
-    """The output of a probe, and what was measured inside of its node."""
+    """A probe of an output, and the internal numbers of its node."""
 
     probe: Probe
     inside: list[Inside] = field(default_factory=list)
 
 
 def findings(ranged: Ranged, format_: Format) -> Findings:
-    """What leaves the range of a narrow type, by the run in FP32 alone."""
+    """Find the overflows of a narrow type from the run in FP32."""
     beyond, constants, inside = set(), set(), set()
     for probe in ranged.probes:
         greatest = ranged.greatest(probe)
@@ -63,15 +63,15 @@ def origins(
     unsound: frozenset[str] | None,
     folding: Folding = _UNFOLDED,
 ) -> list[Node]:
-    """The nodes whose output leaves the range while no input does.
+    """Return the nodes whose output exceeds the range while no input does.
 
     Args:
-        nodes: of the main graph, in its order.
-        found: what ranges show.
-        ranged: the run in FP32; what is not finite there is nothing of the narrow type's.
-        unsound: the tensors that are not finite in the rehearsal, None where there was none: then those
-            are meant that leave the range in FP32.
-        folding: the operators that are folded.
+        nodes: the nodes of the main graph, in its order.
+        found: the overflows that ranges show.
+        ranged: the run in FP32; the narrow type is not the cause of numbers that are not finite there.
+        unsound: the tensors that are not finite in the rehearsal.  None without a rehearsal: then the
+            tensors count that exceed the range in FP32.
+        folding: the folded operators.
     """
     infinite = {probe.tensor for probe in ranged.probes if not probe.inside and not ranged.finite(probe)}
     lost = found.beyond | infinite if unsound is None else unsound
@@ -85,7 +85,7 @@ def origins(
 
 
 def _read_by(node: Node, folding: Folding) -> Sequence[Value | None]:
-    """What a node reads, with what the convolution reads that it is folded into."""
+    """Return the inputs of a node, and those of the convolution that it is folded into."""
     affine = folding.affine.get(node.path)
     if affine is None or affine.convolution is None:
         return node.inputs
@@ -99,13 +99,13 @@ def _names(values: Iterable[Value | None]) -> set[str]:
 def regions(
     nodes: Sequence[Node], found: Findings, *, constants: bool, folding: Folding = _UNFOLDED
 ) -> list[frozenset[str]]:
-    """The nodes that compute or read what leaves the range, those that hand it to each other together.
+    """Return the nodes that write or read overflows, grouped by the tensors that connect them.
 
     Args:
-        nodes: of the main graph, in its order.
-        found: what ranges show.
+        nodes: the nodes of the main graph, in its order.
+        found: the overflows that ranges show.
         constants: whether constants beyond the range count.
-        folding: the operators that are folded; a pair that is one layer stays together.
+        folding: the folded operators; the two nodes of one layer stay together.
 
     Returns:
         Sets of paths, in the order of their first nodes.
@@ -145,7 +145,7 @@ def regions(
 
 
 def sites(ranged: Ranged, begun: Iterable[Node], unsound: frozenset[str], format_: Format) -> list[Site]:
-    """Every float tensor with its range; initializers only where theirs is remarkable."""
+    """Return every float tensor with its range; initializers only if they do not fit."""
     origin = {node.path for node in begun}
     places: dict[tuple[str, str], _Place] = {}
     waiting: dict[str, list[Inside]] = defaultdict(list)

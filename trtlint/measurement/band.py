@@ -1,4 +1,4 @@
-"""The error of a narrow type as a band: what it is for builds that round often, seldom, or in their sums."""
+"""Error band of a narrow type: the errors of builds that round often, seldom, or inside of sums."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class BuildError:
     """The error of a build whose layers are known: tensors between its layers are rounded, no others.
 
     Attributes:
-        source: where the layers are from: a file, or a dry build.
+        source: name of the file or of the dry build.
         layers: number of layers that compute nodes of the model.
         nodes: number of nodes of the model that these layers compute.
         error: the greatest error of an output, None where one is not finite.

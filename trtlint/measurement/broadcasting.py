@@ -1,6 +1,6 @@
-"""Operands that ONNX Runtime does not broadcast, and ONNX's reference does, spread out before they are read.
+"""Expand operands that ONNX's reference broadcasts and ONNX Runtime does not.
 
-ONNX Runtime wants the caches of ``RotaryEmbedding`` to have the batch of its data; exporters store one for
+ONNX Runtime requires the caches of ``RotaryEmbedding`` to have the batch of its data; exporters store one for
 all batches: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html.
 """
 
@@ -20,11 +20,11 @@ _CACHE_RANK = 3
 def spread(
     node: Node, names: Sequence[str], add: Callable[..., str], constant: Callable[..., Any]
 ) -> list[str]:
-    """Return the names of the inputs of an operator, those that lack the batch spread over it.
+    """Return the names of the inputs of an operator; expand those that lack the batch.
 
     Args:
         node: the operator.
-        names: of its inputs.
+        names: names of its inputs.
         add: adds an operator; returns the name of its result.
         constant: adds a constant, given its elements and type; returns its name.
     """

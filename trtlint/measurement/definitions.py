@@ -1,6 +1,6 @@
-"""Operators that ONNX defines by others, written out by that definition.
+"""Write out operators by their ONNX definition.
 
-``Attention`` is a function: its body says what is computed in the type of the tensors and what in FP32
+``Attention`` is a function: its body states which steps compute in the type of the tensors and which in FP32
 (https://onnx.ai/onnx/operators/onnx__Attention.html).
 """
 
@@ -22,22 +22,22 @@ from trtlint.model.schemas import schema_at
 from trtlint.model.widening import widen_node
 
 DEFINED = frozenset({"Attention"})
-"""Operators whose inside is looked at."""
+"""Operators whose internal numbers are measured."""
 ROUNDED_INSIDE = frozenset({"Gelu", "HardSwish", "Mish", "MeanVarianceNormalization"})
-"""Operators that are rounded on the way."""
+"""Operators that are rounded inside."""
 
 
 def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: Writer) -> str | None:
-    """Write an operator out by its definition.
+    """Write out an operator by its definition.
 
     Args:
         node: the operator.
         inputs: the names of its inputs.
-        types: their element types on the target, 0 where left out or unknown.
-        write: where to write to.
+        types: their element types on the target; 0 for a missing input or an unknown type.
+        write: the writer.
 
     Returns:
-        The name of the first output before it is rounded; None where there is no definition.
+        The name of the first output before rounding; None without a definition.
     """
     body = _body(node, types, write.opset)
     if body is None:
@@ -61,7 +61,7 @@ def _types(model: ModelProto) -> Iterator[tuple[str, int]]:
 
 
 def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:
-    """A model of the one operator, its definition inlined and its types inferred."""
+    """Return a model of one operator, with its definition inlined and its types inferred."""
     call = onnx.NodeProto()
     call.CopyFrom(node.proto)
     call.input[:] = [f"i{port}" if value is not None else "" for port, value in enumerate(node.inputs)]

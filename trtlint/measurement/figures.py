@@ -1,4 +1,4 @@
-"""The figures that a rewritten model computes of its tensors, so that no tensor leaves it."""
+"""Write the operators that compute figures of tensors, so that no tensor leaves the model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from trtlint.measurement.secondlook import look
 
 
 class Figures:
-    """Writes what computes the figures of tensors.
+    """Writes the operators that compute figures of tensors.
 
     Args:
         narrow: whether the model computes in a narrow type.
-        second: what is looked at closer, None for all tensors.
+        second: the tensors that get closer statistics; None for the usual figures of all tensors.
         opset: version of the default operator set.
         add: adds an operator; returns the name of its result.
         constant: adds a constant; returns its name.
@@ -47,7 +47,7 @@ class Figures:
         return len(self._operators)
 
     def measure(self, name: str, *, double: bool = False) -> int:
-        """Take the figures of a tensor; returns their place among all."""
+        """Write the figures of a tensor; return the index of their group."""
         if double:
             name = self._add("Cast", [name], to=TensorProto.FLOAT)
         for reduced in self._reduced(name):
@@ -55,7 +55,7 @@ class Figures:
         return len(self.names) // self.each - 1
 
     def _reduced(self, name: str) -> list[str]:
-        """The figures of a tensor, each a number."""
+        """Write the figures of a tensor, each a number."""
         if self._second is None:
             return [self._add(op, [name], keepdims=0) for op in self._operators]
         return look(name, self._second.format, self._opset, self._add, self._constant)

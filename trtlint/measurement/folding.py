@@ -6,9 +6,9 @@ https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp (``batchnorm
 then fuses that scale into the convolution before it, by changing the convolution's weights:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html
 ("Convolution and Scale").  The variance, and the numbers between the two layers, are never FP16.
-Operators on stored tensors alone are computed when the engine is built.
+The builder computes operators that read only stored tensors.
 
-Only models in FP32 are folded: where the file has types of its own, these count.
+Only models in FP32 are folded: a file with 16-bit types states the types itself.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LEAST_OPSET = 9
 """The opset from which BatchNormalization has no attribute ``spatial``."""
 _SPATIAL_OPSET = 7
 _UNFOLDED = WITH_BODIES | RANDOM | {"SequenceMap"}
-"""Operators that are not computed when the engine is built."""
+"""Operators that the builder does not compute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Affine:
     """A BatchNormalization as TensorRT computes it: ``scale * x + shift`` for each channel.
 
     Attributes:
-        scale: FP32, one number a channel.
-        shift: FP32, one number a channel; with a convolution, the new bias of it.
-        convolution: the node whose weights take the scale, None for none.
+        scale: FP32, one number per channel.
+        shift: FP32, one number per channel; the new bias if there is a convolution.
+        convolution: the node whose weights absorb the scale; None without one.
     """
 
     scale: Array
@@ -61,8 +61,8 @@ class Folding:
     Attributes:
         affine: BatchNormalizations, by path.
         partner: the other node of each pair of convolution and BatchNormalization, by path.
-        constants: paths of the nodes that compute from stored tensors alone.
-        hidden: values that TensorRT never stores in the narrow type, since only folded nodes read them.
+        constants: paths of the nodes that read only stored tensors.
+        hidden: values that TensorRT never stores in the narrow type, because only folded nodes read them.
     """
 
     affine: Mapping[str, Affine] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Folding:
     hidden: frozenset[Value] = frozenset()
 
     def together(self, path: str) -> frozenset[str]:
-        """The nodes that are one layer: a node, and the one that it is folded with."""
+        """Return the nodes of one layer: a node and its partner."""
         return frozenset({path, self.partner.get(path, path)})
 
 
@@ -108,7 +108,7 @@ def _hides(
     partner: Mapping[str, str],
     constants: frozenset[str],
 ) -> bool:
-    """Whether a node reads an input before anything is converted to the narrow type."""
+    """Check whether a node reads an input before the conversion to the narrow type."""
     if reader.path in constants:
         return True
     if reader.path in affine:
@@ -117,7 +117,7 @@ def _hides(
 
 
 def _constant_nodes(nodes: Sequence[Node]) -> frozenset[str]:
-    """The nodes of the main graph that compute from stored tensors alone; ``nodes`` is in their order."""
+    """Return the nodes of the main graph that read only stored tensors, directly or through other nodes."""
     found: set[str] = set()
     for node in nodes:
         if node.scope or node.domain or node.op in _UNFOLDED or node.op == "Constant":
@@ -140,7 +140,7 @@ def _made_by(value: Value, paths: set[str] | frozenset[str]) -> bool:
 
 
 def _affine(node: Node, known: Constants, opset: int) -> Affine | None:
-    """A BatchNormalization as scale and shift, computed in FP64; None where it is not folded."""
+    """Return a BatchNormalization as scale and shift, computed in FP64; None if it is not folded."""
     if opset < _SPATIAL_OPSET or (opset < _LEAST_OPSET and int(node.number("spatial", 1)) != 1):
         return None
     rank = None if not node.inputs or node.inputs[0] is None else node.inputs[0].rank
@@ -164,7 +164,7 @@ def _affine(node: Node, known: Constants, opset: int) -> Affine | None:
 
 
 def _in_fp32(scale: Array, shift: Array, convolution: Node | None = None) -> Affine | None:
-    """The numbers in FP32; None where one is not finite in it."""
+    """Return the numbers in FP32; None if one is not finite."""
     with np.errstate(all="ignore"):
         narrow = scale.astype(np.float32), shift.astype(np.float32)
     finite = all(bool(np.isfinite(each).all()) for each in narrow)
@@ -172,7 +172,7 @@ def _in_fp32(scale: Array, shift: Array, convolution: Node | None = None) -> Aff
 
 
 def _numbers(value: Value | None, known: Constants) -> Array | None:
-    """The numbers of a stored value in FP64; None where they are not known."""
+    """Return the numbers of a stored value in FP64; None if they are unknown."""
     array = known.array(value)
     if array is None or np.ma.is_masked(array):
         return None
@@ -180,7 +180,7 @@ def _numbers(value: Value | None, known: Constants) -> Array | None:
 
 
 def _into_convolution(node: Node, own: Affine, known: Constants, constants: frozenset[str]) -> Affine:
-    """The same with the convolution before it, where that is read by nothing else."""
+    """Join a scale and shift with the convolution before it, if nothing else reads the convolution."""
     value = node.input(0)
     conv = None if value is None else value.producer
     if value is None or conv is None or conv.op != "Conv" or conv.domain or conv.scope != node.scope:
@@ -200,13 +200,13 @@ def _into_convolution(node: Node, own: Affine, known: Constants, constants: froz
 
 
 def batch_normalization(node: Node, affine: Affine, tensor: str, write: Writer) -> str:
-    """Write a BatchNormalization as TensorRT computes it; returns its result before it is rounded.
+    """Write a BatchNormalization as TensorRT computes it; return its result before rounding.
 
     Args:
         node: the BatchNormalization.
         affine: its scale and shift.
-        tensor: the name of what it reads; not used where a convolution takes the scale.
-        write: where to write to.
+        tensor: name of its input; unused if a convolution absorbs the scale.
+        write: the writer.
     """
     conv = affine.convolution
     if conv is None:

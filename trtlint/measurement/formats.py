@@ -1,4 +1,4 @@
-"""The narrow floating-point formats that TensorRT computes in."""
+"""Narrow floating-point formats of TensorRT."""
 
 from __future__ import annotations
 

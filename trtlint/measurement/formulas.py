@@ -1,9 +1,9 @@
-"""Operators that square or sum inside, written out, so that what happens inside is seen and rounded.
+"""Write out operators that square or sum inside, so that the internal numbers are measured and rounded.
 
 The sums are those of ONNX's reference evaluator in half precision
-(https://github.com/onnx/onnx/tree/main/onnx/reference/ops): a mean is the sum, rounded, divided by the
-number of elements, rounded again.  Normalizations are left as they are: TensorRT's layer computes them in
-FP32 by default, whatever the type of its tensors
+(https://github.com/onnx/onnx/tree/main/onnx/reference/ops): a mean is the rounded sum, divided by the
+number of elements and rounded again.  Normalization operators are not written out: TensorRT's layer
+computes them in FP32 by default, for tensors of any type
 (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Normalization.html), and so do
 LayerNormalization and RMSNormalization, whose ``stash_type`` is FP32.
 """
@@ -27,41 +27,41 @@ _WITH_BIAS = 3
 
 
 class Writer(Protocol):
-    """Where a formula is written to."""
+    """A graph that a formula is written to."""
 
     opset: int
 
     def emit(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
-        """Add an operator; returns the name of its result."""
+        """Add an operator and return the name of its result."""
 
     def emit_node(
         self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None, *, inner: bool = False
     ) -> list[str]:
-        """Add a copy of an operator that reads other values; returns the names of its results."""
+        """Add a copy of an operator with other inputs; return the names of its results."""
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
-        """Add a constant; returns its name."""
+        """Add a constant and return its name."""
 
     def step(self, name: str, what: str = "") -> str:
-        """Round a result as the operator would store it, and measure it as ``what``; returns its name."""
+        """Round a result as the operator would store it, measure it as ``what`` and return its name."""
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name under which a value of the model is read."""
+        """Return the name of the exact or the rounded version of a value."""
 
     def stored(self, name: str) -> str:
-        """Round stored numbers to the narrow type, those beyond its range to its largest."""
+        """Round stored numbers to the narrow type; clamp those beyond its range."""
 
     def added(self, name: str) -> str:
-        """Round stored numbers that no product multiplies, unless the build fuses what reads them."""
+        """Round stored numbers that no product multiplies, unless the build fuses their reader."""
 
 
 Formula = Callable[[Node, Sequence[str], Writer], str | None]
-"""Writes an operator out, given the names of its inputs; returns its result before it is rounded, None
-where the operator must stay as it is."""
+"""Writes out an operator, given the names of its inputs; returns its result before rounding, or None if the
+operator cannot be written out."""
 
 
 def _sum(node: Node, tensor: str, inputs: Sequence[str], write: Writer, what: str) -> str:
-    """The sum over the axes of a reduction."""
+    """Write the sum over the axes of a reduction."""
     keep = int(node.number("keepdims", 1))
     axes = node.attribute("axes")
     if write.opset < _INPUT_AXES_SUM:
@@ -77,7 +77,7 @@ def _sum(node: Node, tensor: str, inputs: Sequence[str], write: Writer, what: st
 
 
 def _count(tensor: str, reduced: str, write: Writer) -> str:
-    """How many elements of a tensor come to one of a reduced one."""
+    """Write the number of elements that one element of a reduced tensor stands for."""
     sizes = [write.emit("Cast", [write.emit("Size", [name])], to=1) for name in (tensor, reduced)]
     return write.emit("Div", sizes)
 
@@ -106,8 +106,8 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: Writer) -> str |
     squares = write.step(write.emit("Mul", [inputs[0], inputs[0]]), "square")
     total = _sum_over(squares, [int(node.number("axis", -1))], write)
     norm = write.step(write.emit("Sqrt", [write.step(total, "sum of squares")]))
-    # Where everything is zero the result is zero as well.  Equal and Where do not know floats before opset 11
-    # and 9, so a norm of zero becomes 1 by an addition; one that is not a number stays so.
+    # The result of zeros is zero.  Equal and Where support floats from opset 11 and 9 on, so an addition
+    # makes a norm of zero 1; NaN stays NaN.
     some = write.emit("Greater", [norm, write.constant(0.0)])
     empty = write.emit("Cast", [write.emit("Not", [some])], to=1)
     return write.emit("Div", [inputs[0], write.emit("Add", [norm, empty])])
@@ -168,7 +168,7 @@ FORMULAS: Mapping[str, Formula] = {
     "ReduceLogSum": _log_of_sum,
     "LpNormalization": _lp_normalization,
 }
-"""What is to be seen inside: by operator type of the default domain."""
+"""Formulas whose internal numbers are measured, by operator type of the default domain."""
 
 ROUNDED: Mapping[str, Formula] = {
     "Softmax": _softmax,
@@ -177,4 +177,4 @@ ROUNDED: Mapping[str, Formula] = {
     "Conv": _convolution,
     "ConvTranspose": _convolution,
 }
-"""What is rounded on the way, but stays in the range of what is read and computed."""
+"""Formulas that are rounded inside; their internal numbers stay in the range of inputs and outputs."""

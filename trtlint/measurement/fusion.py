@@ -1,4 +1,4 @@
-"""The layers of a build, as far as a rehearsal needs them: which tensors they store."""
+"""Find the tensors that the layers of a build store."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FusedLayers:
-    """The layers of a build, as far as a rehearsal needs them.
+    """Layers of a build, reduced to the tensors that they store.
 
     Attributes:
-        source: where they are from: a file, or a dry build.
+        source: name of the file or of the dry build.
         layers: number of layers that compute nodes of the model.
         nodes: number of nodes of the model that these layers compute.
         stored: names of the tensors that a layer writes for another one.
@@ -40,7 +40,7 @@ def fused_layers(model: Model, record: BuildRecord, source: str) -> FusedLayers 
     Args:
         model: the model.
         record: the files of the build.
-        source: where the layers are from, in words.
+        source: name of the file or of the dry build.
     """
     if record.layers is None:
         return None

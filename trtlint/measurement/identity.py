@@ -1,4 +1,7 @@
-"""What tells a model from others, at the cost of its nodes: its structure and samples of its weights."""
+"""Identify a model by its structure and samples of its weights.
+
+The time grows with the number of nodes and not with the size of the weights.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +17,22 @@ from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.tensors import LEFT, TensorStore
 
 _SAMPLE = 4096
-"""Bytes at the beginning and the end of a tensor; training changes them all."""
+"""Bytes to sample at each end of a tensor; training changes both ends."""
 
 
 def digest(path: Path) -> str:
-    """A hash that changes with the graph and, as training changes them, with the weights.
+    """Return a hash of a model's graph and of samples of its weights.
 
     Raises:
-        ModelError: the file is no model.
+        ModelError: the file is not a model.
     """
     return digest_of(read(path))
 
 
 def digest_of(raw: RawModel) -> str:
-    """The same of a model that has been read; the file is opened for the samples alone.
+    """Return the hash of a model that was read already; only samples are read from the file.
 
-    What it was read with counts: ``read(path, whole=True)`` gives another structure, and another hash.
+    The hash depends on the arguments of ``read``: ``read(path, whole=True)`` returns another structure.
     """
     found = hashlib.sha256(raw.data)
     places = (_place(tensor, raw.tensors) for tensor in decode(raw.data).graph.initializer)
@@ -43,7 +46,7 @@ def digest_of(raw: RawModel) -> str:
 
 
 def _place(tensor: onnx.TensorProto, tensors: TensorStore) -> tuple[Path, int, int] | None:
-    """Where a tensor lies that is in no structure: the file, offset and length; None for others."""
+    """Return the file, offset and length of a tensor outside the structure; None for other tensors."""
     stored = place_of(tensor) if tensor.data_location == onnx.TensorProto.EXTERNAL else None
     if stored is not None and stored[0] == LEFT:
         return tensors.path, stored[1], stored[2] or 0

@@ -1,4 +1,4 @@
-"""The inputs that a user names for a trial."""
+"""The input files that a user names for an experiment."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
 
 _USUAL_FUNCTION = "load_data"
-"""As in Polygraphy."""
+"""Default function of a script, as in Polygraphy."""
 
 
 class InputsError(SettingError):
-    """Inputs that cannot be used; the text says which and why."""
+    """Inputs that trtlint cannot use; the text names them and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the user wants a model run on; made-up inputs where there is nothing.
+    """The input files that the user names; none for generated inputs.
 
     Attributes:
         files: ``.npz`` files, one batch each.
@@ -35,35 +35,35 @@ class Inputs:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, as the user named them."""
+        """Return the files and the script, as the user named them."""
         return (*self.files, *self.lists, *(() if self.script is None else (self.script,)))
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files of all of them; of a script, the file without the function."""
+        """Return the files; for a script, the file without its function."""
         script = () if self.script is None else (script_of(self.script)[0],)
         return (*self.files, *self.lists, *script)
 
     @property
     def request(self) -> dict[str, Any]:
-        """They as JSON data for a process with another current folder."""
+        """Return JSON data for a process with another current folder."""
         script = None if self.script is None else _whole([self.script])[0]
         return {"files": _whole(self.files), "lists": _whole(self.lists), "script": script}
 
     def require(self) -> None:
-        """Look whether the files are there, before work is done that needs them.
+        """Check that the files can be read, before any work starts.
 
         Raises:
-            InputsError: one cannot be read.
+            InputsError: a file cannot be read.
         """
         for file in self.paths:
             try:
                 open_regular(Path(file)).close()
-            except OSError as error:  # noqa: PERF203 - each has its own
+            except OSError as error:  # noqa: PERF203 - the message names the file
                 raise InputsError(f"{file}: {error.strerror or error}") from None
 
     def named(self, text: str) -> str:
-        """A text of that process with files as the user named them."""
+        """Restore the user's file names in a text of that process."""
         files = () if self.script is None else (script_of(self.script)[0],)
         for name in (*self.names, *files):
             text = text.replace(_whole([name])[0], name)
@@ -71,7 +71,7 @@ class Inputs:
 
 
 def script_of(name: str) -> tuple[str, str]:
-    """The file and the function of ``file.py:function``.
+    """Split ``file.py:function`` into file and function.
 
     >>> script_of("loader.py"), script_of("loader.py:batches")
     (('loader.py', 'load_data'), ('loader.py', 'batches'))

@@ -1,4 +1,4 @@
-"""Measure a model in a process of its own: ranges in FP32, and what the narrow type does to the outputs."""
+"""Measure a model in its own process: ranges in FP32, and the output errors of a narrow type."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 ALL = "all"
-"""The type that stands for each type: the file's own or FP16 is measured, the others are rehearsed."""
+"""The value of ``--type`` for all types: FP16 or the file's own is measured, the others are rehearsed."""
 _WORK = "trtlint.measurement.measuring"
 _SECONDS = 600.0
-"""Wall time beside what the weights add: the size of a model does not show what its activations cost."""
+"""Wall time without the share of the weights: the size of a model does not show the cost of activations."""
 _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MEMORY = 8 << 30
-"""Bytes of memory beside what the weights add."""
+"""Bytes of memory without the share of the weights."""
 _MEMORY_PER_BYTE = 8
-"""Weights in FP32, rounded and transposed copies of the largest, and the activations that come with them."""
+"""Weights in FP32, rounded and transposed copies of the largest, and activations."""
 _MOST_BYTES = 64 << 30
-"""Bytes of a model that the limits grow with; a file can have holes."""
+"""Largest size that the limits grow with; a sparse file can claim any size."""
 _TAIL = 400
 
 
 class MeasureError(ExperimentError):
-    """A model that cannot be measured; the text says why."""
+    """A model that cannot be measured; the text gives the reason."""
 
 
 class MissingRuntimeError(MeasureError):
@@ -46,21 +46,20 @@ class MissingRuntimeError(MeasureError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to measure.
+    """Request to measure a model.
 
     Attributes:
         model: the file.
         name: the file as the user named it.
         files: ``.npz`` files, a batch each.
         lists: Polygraphy's JSON files.
-        script: ``file.py:function``, whose code is run; None for none.
-        type: ``fp16``, ``bf16``, ``tf32`` or ``all``; of the first two, the one that counts where the file
-            itself keeps tensors in it.
+        script: ``file.py:function``, a script to run; None for none.
+        type: ``fp16``, ``bf16``, ``tf32`` or ``all``.  A file with 16-bit types overrides the first two.
         rehearse: whether to compute the outputs in the narrow type.
-        batches: how many batches to use at most; of made-up inputs, how many to make.
-        bound: the error that is still good.
-        thorough: whether the search for what to keep in FP32 goes on until the set cannot be smaller.
-        layers: the layers of a build, None where they are unknown.
+        batches: largest number of batches; with generated inputs, their number.
+        bound: largest error that passes.
+        thorough: whether the search for nodes to keep in FP32 ignores the usual limits.
+        layers: the layers of a build; None if they are unknown.
     """
 
     model: str
@@ -77,19 +76,19 @@ class Request:
 
     @property
     def inputs(self) -> Inputs:
-        """What to run it on."""
+        """Return the input files."""
         return Inputs(self.files, self.lists, self.script)
 
     @property
     def document(self) -> dict[str, Any]:
-        """It as JSON data for a process with another current folder."""
+        """Return JSON data for a process with another current folder."""
         model = os.path.abspath(self.model)  # noqa: PTH100 - links stay
         layers = None if self.layers is None else {**asdict(self.layers), "stored": [*self.layers.stored]}
         return {**asdict(self), **self.inputs.request, "model": model, "layers": layers}
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> Request:
-        """Return the request of such JSON data."""
+        """Return the request of JSON data."""
         found, layers = dict(document), document.get("layers")
         found.update({name: tuple(document[name]) for name in ("files", "lists")})
         if layers is not None:
@@ -126,12 +125,12 @@ def measure(
 
     Args:
         request: what to measure; its paths are taken from the current folder.
-        limits: time and memory of the process; those of a model without weights if left out.
+        limits: time and memory of the process; by default those of a model without weights.
         listen: receives the current step.
         progress: receives the same as a mapping; ``run`` and ``most`` count the runs of a search.
 
     Raises:
-        MissingRuntimeError: ONNX Runtime is not there.
+        MissingRuntimeError: ONNX Runtime is not installed.
         InputsError: the inputs cannot be used.
         MeasureError: the model cannot be measured.
     """

@@ -1,9 +1,9 @@
-"""Measurements in the examples of rule files, in a short form.
+"""Parse the short form of measurements in the examples of rule files.
 
-A block ``ranges`` stands below a model and holds a line for each tensor that matters: its name, its least
-and its greatest number, ``square=97344`` for what its operator computes inside, and ``origin`` where the
-range is left first.  ``harm`` and ``harmless`` in a line of their own say what a rehearsal showed, ``bf16``
-is another type, and ``made up`` says that the inputs were::
+A block ``ranges`` follows a model.  A line names a tensor with its least and greatest number.  It can add
+``square=97344`` for an internal number of the operator, and ``origin`` if the overflow begins there.  A line
+``harm`` or ``harmless`` gives the result of a rehearsal, ``bf16`` another type, and ``made up`` stands for
+generated inputs::
 
     x  -312 312
     square  0 97344 origin
@@ -25,14 +25,14 @@ _WORDS = frozenset({"harm", "harmless", "bf16", "made up"})
 
 
 class MeasuredTextError(FileError, ValueError):
-    """Why a text is no measurement."""
+    """A text that is not a measurement; the message gives the reason."""
 
 
 def measurement_of_text(text: str, model: Model) -> Measurement:
-    """The measurement that a text describes.
+    """Parse a measurement.
 
     Raises:
-        MeasuredTextError: it is none.
+        MeasuredTextError: the text is not a measurement.
     """
     lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
     said = _WORDS.intersection(lines)
@@ -68,7 +68,7 @@ def _site(words: list[str], model: Model, format_: Format) -> Site:
         parts = (word.partition("=") for word in rest)
         inside = tuple(Inside(what, float(amount)) for what, _, amount in parts if amount)
     except ValueError:
-        raise MeasuredTextError(f"{' '.join(words)!r} is no tensor with two numbers") from None
+        raise MeasuredTextError(f"{' '.join(words)!r} is not a tensor with two numbers") from None
     node = value.producer
     site = Site(
         node="" if node is None else node.path,

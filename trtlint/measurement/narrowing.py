@@ -1,4 +1,4 @@
-"""How a model is computed in a narrow type, and what is measured of it on the way."""
+"""Settings of a run in a narrow type, and the numbers that it measures."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from trtlint.lean import dataclass
 from trtlint.measurement.formats import Format
 
 STATISTICS = "trtlint/statistics"
-"""The output that holds the figures of all tensors that are measured."""
+"""Name of the output with the figures of all measured tensors."""
 EXTREMES = ("ReduceMax", "ReduceMin", "ReduceL1")
-"""The figures of a tensor in FP32.  Maximum and minimum may pass over a NaN, the sum never does."""
+"""Figures of a tensor in FP32.  Maximum and minimum can skip a NaN; the sum never does."""
 CLOSER = ("beyond", "vanishing", "smallest")
-"""The figures of a second look: shares of elements, and the least magnitude that is not zero."""
+"""Closer statistics: shares of elements, and the least magnitude above zero."""
 SOUNDNESS = ("ReduceL1",)
-"""The figure of a tensor in a narrow type: finite where all its numbers are."""
+"""Figure of a tensor in a narrow type: finite if all its numbers are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A place where numbers are taken.
+    """A tensor, or an internal number of an operator, that a run measures.
 
     Attributes:
-        node: path of the node, empty for an input or an initializer.
-        op: its operator type; ``Input`` or ``Constant`` where there is no node.
+        node: path of the node; empty for an input or an initializer.
+        op: operator type of the node; ``Input`` or ``Constant`` without a node.
         tensor: name of the tensor.
-        column: which of the groups of figures is its own.
+        column: index of its group of figures.
         narrow: whether the tensor is narrow on the target.
-        inside: what is measured inside of the operator, empty for its output.
+        inside: name of the internal number; empty for the output of the operator.
     """
 
     node: str
@@ -38,14 +38,14 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """How a model is computed in a narrow type.
+    """Settings of a run in a narrow type.
 
     Attributes:
-        format: the type.
-        keep: paths of the nodes that stay in FP32; they read weights and inputs as they are.
-        clamped: names of constants that become the type's largest number where they are beyond its range;
-            others become infinite.
-        round_inputs: whether the model's inputs are rounded also where a node that is kept reads them.
+        format: the narrow type.
+        keep: paths of the nodes to compute in FP32; they read weights and inputs unrounded.
+        clamped: names of constants that are clamped to the range of the type; other constants beyond it
+            become infinite.
+        round_inputs: whether kept nodes read rounded inputs of the model.
         fused: whether only operands of products and stored tensors are rounded, not every tensor.
         stored: names of the tensors that a fused build stores; None for the results of products.
         accumulate: whether products accumulate in FP16.
@@ -62,11 +62,11 @@ class Narrowing:
 
 @dataclass(frozen=True, slots=True)
 class SecondLook:
-    """What is looked at a second time, in FP32.
+    """Tensors that get closer statistics in FP32.
 
     Attributes:
-        tensors: their names.
-        format: the narrow type that decides what leaves the range and what vanishes.
+        tensors: names of the tensors.
+        format: the narrow type whose range counts.
     """
 
     tensors: frozenset[str]
@@ -75,13 +75,13 @@ class SecondLook:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A model that can be run.
+    """A model that measures itself.
 
     Attributes:
-        data: as serialized protobuf, every float input and output FP32.
-        probes: what the statistics are of, in their order.
-        outputs: the names of the model's float outputs.
-        figures: how many figures there are of each tensor.
+        data: serialized protobuf; every float input and output is FP32.
+        probes: the probes, in the order of the figures.
+        outputs: names of the model's float outputs.
+        figures: number of figures per tensor.
         sums: number of products that accumulate in FP16.
     """
 

@@ -1,7 +1,7 @@
-"""Which inputs and outputs of an operator can hold a narrow type, and which operators round nothing.
+"""List the inputs and outputs that can have a narrow type, and the operators that round nothing.
 
-``Resize`` takes its scales in FP32 whatever it resizes, and some operators know no narrow type at all:
-what ONNX's definitions do not allow stays in FP32 (https://onnx.ai/onnx/operators/).
+``Resize`` takes its scales in FP32 for data of any type, and some operators support no narrow type.  Tensors
+for which ONNX's definitions allow no narrow type stay in FP32 (https://onnx.ai/onnx/operators/).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ COPYING = frozenset(
         *("Abs", "Neg", "ReduceMax", "ReduceMin", "TopK", "Trilu", "Sign"),
     }
 )
-"""Operators of ONNX that give back numbers which they read, or their negatives, and so round nothing."""
+"""Operators that return numbers of their input, or their negatives, and so round nothing."""
 CARRYING = COPYING - {"Where", "Max", "Min", "Clip", "Sign", "Compress", "Dropout"}
-"""Those of them that commute with rounding, whatever their other inputs are."""
+"""The subset that commutes with rounding for any other inputs."""
 SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"})
-"""Operators whose output holds the very numbers of their input."""
+"""Operators whose output holds the same numbers as their input."""
 
 
 def reads(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
@@ -54,7 +54,7 @@ def _allowed(
     except defs.SchemaError:
         return None
     constraints = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
-    # Old operator sets lack BF16 where newer ones have it; that is no property of the arithmetic.
+    # Old opsets lack BF16 for many operators; the arithmetic of these operators allows it.
     wanted = {"tensor(float16)", "tensor(bfloat16)"} if brain else {"tensor(float16)"}
 
     def allows(ports: Sequence[defs.OpSchema.FormalParameter]) -> tuple[bool, ...]:

@@ -1,6 +1,6 @@
-"""A rewritten model in ONNX's reference evaluator, for operators that ONNX Runtime cannot run.
+"""Run a rewritten model in ONNX's reference evaluator, for operators that ONNX Runtime lacks.
 
-It is slow, so it runs small models only: https://onnx.ai/onnx/api/reference.html
+The evaluator is slow, so it runs small models only: https://onnx.ai/onnx/api/reference.html
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trtlint.measurement.session import Array, Feeds
 from trtlint.measurement.skeleton import TrialError
 
 _MOST_BYTES = 64 << 20
-"""Bytes of weights outside of the model."""
+"""Largest size of the model and its external weights, in bytes."""
 
 
 class ReferenceSession:
@@ -27,7 +27,7 @@ class ReferenceSession:
         rewritten: the model.
 
     Raises:
-        TrialError: it is too large, or has an operator that the evaluator lacks.
+        TrialError: the model is too large, or has an operator that the evaluator lacks.
     """
 
     def __init__(self, rewritten: Rewritten) -> None:
@@ -42,14 +42,14 @@ class ReferenceSession:
         try:
             load_external_data_for_model(model, Path.cwd().anchor)
             self._evaluator: Any = ReferenceEvaluator(model)
-        except Exception as error:  # the evaluator has no class of errors of its own
+        except Exception as error:  # the evaluator has no exception class of its own
             raise TrialError(f"the reference cannot load it: {type(error).__name__}: {error}") from error
 
     def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
         """Run the model on one batch, as :meth:`trtlint.measurement.session.Session.run` does.
 
         Raises:
-            TrialError: it cannot be run on these inputs.
+            TrialError: the evaluator cannot run it on these inputs.
         """
         names = [*self._rewritten.outputs, *([STATISTICS] if self._rewritten.probes else [])]
         if not names:
@@ -69,7 +69,7 @@ def _begins_without_condition(node: onnx.NodeProto) -> bool:
 
 
 def _outside(model: onnx.ModelProto) -> int:
-    """Bytes of the weights that the model refers to."""
+    """Return the bytes of the external weights."""
     return sum(
         int(entry.value)
         for tensor in model.graph.initializer

@@ -1,4 +1,4 @@
-"""Rehearse a model in each way in which a build may compute in a narrow type."""
+"""Rehearse a model in each way that a build can compute in a narrow type."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Rehearsal:
 
     Attributes:
         plain: every operator rounds its result.
-        fused: only products and outputs are rounded; the same as ``plain`` where nothing can be fused.
+        fused: only products and outputs are rounded; the same as ``plain`` if nothing can be fused.
         accumulated: every operator rounds, and products accumulate in FP16.
-        unclamped: as ``plain``, and constants beyond the range become infinite; None where there are none.
+        unclamped: as ``plain``, and constants beyond the range become infinite; None without such constants.
         built: the ways of a build whose layers are known, with FP32 and with FP16 accumulators.
-        narrowings: how each of them was computed.
+        narrowings: the settings of each run.
         layers: the layers of the build.
     """
 
@@ -50,7 +50,7 @@ class Rehearsal:
         return BuildError(known.source, known.layers, known.nodes, error, accumulated)
 
     def applying(self) -> list[tuple[Narrowing, Rehearsed]]:
-        """Return the ways that decide: those of the build where it is known, else all."""
+        """Return the ways that decide: those of the build if it is known, else all."""
         return list(self.narrowings)
 
     def is_good(self, bound: float) -> bool:
@@ -77,7 +77,7 @@ def rehearse(
         trial: the model with its inputs.
         format_: the narrow type.
         constants: names of the constants beyond its range.
-        layers: the layers of a build, None where they are unknown.
+        layers: the layers of a build; None if they are unknown.
         say: receives the next way.
 
     Raises:
@@ -121,5 +121,5 @@ def rehearse(
 
 
 def _accumulated(trial: Trial, narrowing: Narrowing, without: Rehearsed) -> Rehearsed:
-    """Rehearse with FP16 accumulators; the same as without them where no sum is long enough to tell."""
+    """Rehearse with FP16 accumulators; reuse the run without them if every sum is short."""
     return trial.rehearse(narrowing) if trial.accumulates(narrowing) else without

@@ -1,8 +1,8 @@
-"""Operators that round numbers to a narrow type, in every opset that ONNX Runtime runs.
+"""Round numbers to a narrow type, in every opset that ONNX Runtime runs.
 
-ONNX has no TF32, which is rounded by arithmetic.
+ONNX has no TF32, so arithmetic rounds to it.
 
-https://onnx.ai/onnx/operators/onnx__Cast.html: ``Cast`` knows BF16 from opset 13 on.
+https://onnx.ai/onnx/operators/onnx__Cast.html: ``Cast`` supports BF16 from opset 13 on.
 https://onnx.ai/onnx/operators/onnx__Max.html: ``Max`` broadcasts from opset 8 on.
 """
 
@@ -23,7 +23,7 @@ T. J. Dekker, A floating-point technique for extending the available precision, 
 https://doi.org/10.1007/BF01397083
 """
 _MOST_SPLIT = 2.0**110
-"""Greatest magnitude that can be split; what is above is not rounded."""
+"""Greatest magnitude that can be split; greater numbers are not rounded."""
 
 Add = Callable[..., str]
 """Adds an operator, given its type, inputs and attributes; returns the name of its result."""
@@ -48,7 +48,7 @@ def rounded(name: str, result: str, format_: Format, opset: int, add: Add, const
     within = bounded(name, _MOST_SPLIT, opset, add, constant)
     product = add("Mul", [within, constant(2.0 ** (_SIGNIFICANT - format_.bits) + 1.0)])
     upper = add("Sub", [product, add("Sub", [product, within])])
-    # The rest is 0 for all but very large numbers, infinity and NaN, which it brings back.
+    # The rest restores very large numbers, infinity and NaN; it is 0 for other numbers.
     return add("Add", [upper, add("Sub", [name, within])], result)
 
 

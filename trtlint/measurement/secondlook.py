@@ -1,4 +1,4 @@
-"""The second look at a tensor: how much of it leaves the range of a narrow type, and how much vanishes."""
+"""Compute the shares of a tensor beyond the range of a narrow type and rounded to zero."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from onnx import TensorProto
 from trtlint.measurement.formats import Format
 
 _WHERE = 9
-"""The opset that Where came with."""
+"""The first opset with Where."""
 
 
 def look(
     name: str, format_: Format, opset: int, add: Callable[..., str], constant: Callable[[float], str]
 ) -> list[str]:
-    """Write what takes the figures of :data:`~trtlint.measurement.narrowing.CLOSER` of a tensor.
+    """Write the operators for :data:`~trtlint.measurement.narrowing.CLOSER` of a tensor.
 
     Args:
         name: the tensor.
         format_: the narrow type.
         opset: version of the default operator set.
-        add: adds an operator with its inputs, and returns the name of its result.
-        constant: adds a number, and returns its name.
+        add: adds an operator with its inputs; returns the name of its result.
+        constant: adds a number; returns its name.
 
     Returns:
         The names of the figures, each a number.
@@ -36,7 +36,7 @@ def look(
     shares = [add("Cast", [each], to=TensorProto.FLOAT) for each in (beyond, lost)]
     if opset >= _WHERE:
         smallest = add("Where", [some, size, constant(np.inf)])
-    else:  # 0 / 1 is added to what is not zero, and 1 / 0 to what is
+    else:  # adds 0 / 1 to numbers other than zero, and 1 / 0 to zeros
         none, any_ = (add("Cast", [each], to=TensorProto.FLOAT) for each in (add("Not", [some]), some))
         smallest = add("Add", [size, add("Div", [none, any_])])
     means = [add("ReduceMean", [share], keepdims=0) for share in shares]

@@ -1,4 +1,4 @@
-"""A rewritten model in ONNX Runtime's CPU provider, at the memory of a plain run.
+"""Run a rewritten model in ONNX Runtime's CPU provider, with the memory of a plain run.
 
 https://onnxruntime.ai/docs/api/python/api_summary.html
 """
@@ -21,7 +21,7 @@ Feeds = Mapping[str, Array]
 
 _FATAL = 4
 _LINES = 2
-"""Lines of ONNX Runtime's message that are passed on."""
+"""Lines of ONNX Runtime's message to report."""
 
 
 class Session:
@@ -29,10 +29,10 @@ class Session:
 
     Args:
         rewritten: the model.
-        threads: how many threads to use.
+        threads: number of threads; 0 for one per CPU.
 
     Raises:
-        RefusedError: ONNX Runtime refuses it.
+        RefusedError: ONNX Runtime refuses the model.
     """
 
     def __init__(self, rewritten: Rewritten, threads: int = 0) -> None:
@@ -40,17 +40,17 @@ class Session:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _FATAL
         options.intra_op_num_threads = threads or os.cpu_count() or 1
-        # Nothing is fused: each operator is to be seen, and no two Casts are to cancel each other.
+        # No fusion: each operator must be measured, and pairs of Casts must not cancel out.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        # Figures are taken as soon as they can be: else every tensor waits for the end of the run.
+        # Computes figures as early as possible; else every tensor stays in memory to the end of the run.
         options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED
         options.enable_cpu_mem_arena = False
-        # Its plan takes time that grows with the square of the number of tensors.
+        # The time for the memory plan grows with the square of the number of tensors.
         options.enable_mem_pattern = False
-        # Threads that spin while they wait take as much processor time again:
+        # Threads that spin while they wait double the processor time:
         # https://onnxruntime.ai/docs/performance/tune-performance/threading.html
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # Weights stay the file's own pages.
+        # Weights stay pages of the file.
         options.add_session_config_entry("session.disable_prepacking", "1")
         folder = Path.cwd().anchor
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
@@ -60,7 +60,7 @@ class Session:
             self._session = onnxruntime.InferenceSession(
                 rewritten.data, options, providers=["CPUExecutionProvider"]
             )
-        except Exception as error:  # its exceptions have no common class that it exports
+        except Exception as error:  # ONNX Runtime exports no common exception class
             raise RefusedError(f"ONNX Runtime refuses it: {_reason(error)}") from error
 
     def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
@@ -70,9 +70,9 @@ class Session:
             The float outputs by name, and the figures: one row for each column of the probes.
 
         Raises:
-            TrialError: it cannot be run on these inputs.
+            TrialError: ONNX Runtime cannot run it on these inputs.
         """
-        # ONNX Runtime gives every output where it is asked for none.
+        # Asked for no output, ONNX Runtime returns all of them.
         if not self._outputs:
             return {}, np.zeros((0, self._rewritten.figures), np.float32)
         try:

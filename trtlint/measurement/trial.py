@@ -1,4 +1,4 @@
-"""A model run in FP32 and in a narrow type on the same inputs: the runs, and what they differ in."""
+"""Run a model in FP32 and in a narrow type on the same inputs, and compare the outputs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _HIGH, _LOW, _SUM = range(3)
 
 @dataclass(frozen=True, slots=True)
 class Ranged:
-    """What a run in FP32 shows.
+    """Result of a run in FP32.
 
     Attributes:
-        probes: what was measured.
+        probes: the measured tensors and internal numbers.
         figures: greatest, least and sum of magnitudes over all batches, a row for each column of the probes.
         outputs: the float outputs of each batch.
     """
@@ -33,27 +33,27 @@ class Ranged:
     outputs: tuple[Mapping[str, Array], ...]
 
     def finite(self, probe: Probe) -> bool:
-        """Whether all numbers of a tensor are finite in FP32."""
+        """Check whether all numbers of a tensor are finite in FP32."""
         row = self.figures[probe.column]
         return bool(np.isfinite(row[:_SUM]).all() and not np.isnan(row[_SUM]))
 
     def greatest(self, probe: Probe) -> float | None:
-        """The greatest magnitude of a tensor, None where it is infinite or not a number."""
+        """Return the greatest magnitude of a tensor; None if it is infinite or NaN."""
         return float(np.abs(self.figures[probe.column, :_SUM]).max()) if self.finite(probe) else None
 
     def extremes(self, probe: Probe) -> tuple[float, float] | None:
-        """The least and the greatest number of a tensor, None where one is not finite."""
+        """Return the least and the greatest number of a tensor; None if one is not finite."""
         row = self.figures[probe.column]
         return (float(row[_LOW]), float(row[_HIGH])) if self.finite(probe) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What a run in a narrow type shows.
+    """Result of a run in a narrow type.
 
     Attributes:
-        errors: by output, the greatest difference to FP32 over the greatest magnitude in FP32; None where
-            it is not finite, or of another shape.
+        errors: by output, the greatest difference to FP32 over the greatest magnitude in FP32; None if the
+            output is not finite, or has another shape.
         unsound: names of the measured tensors that are not finite.
     """
 
@@ -62,7 +62,7 @@ class Rehearsed:
 
     @property
     def worst(self) -> float | None:
-        """The greatest error, None where one is not finite."""
+        """The greatest error; None if one is not finite."""
         found = list(self.errors.values())
         return None if None in found else max((error or 0.0 for error in found), default=0.0)
 
@@ -73,7 +73,7 @@ class Trial:
     Args:
         skeleton: the model.
         feeds: the batches.
-        by_reference: whether ONNX's reference evaluator runs it in place of ONNX Runtime.
+        by_reference: whether ONNX's reference evaluator runs it instead of ONNX Runtime.
     """
 
     def __init__(self, skeleton: Skeleton, feeds: Sequence[Feeds], *, by_reference: bool = False) -> None:
@@ -83,7 +83,7 @@ class Trial:
         self.ranged = self._range()
         finite = [name for name in self.ranged.outputs[0] if self._finite(name)]
         self.judged = frozenset(finite)
-        """Return the outputs that are finite in FP32; the others have no verdict."""
+        """The outputs that are finite in FP32; other outputs have no verdict."""
 
     def _finite(self, name: str) -> bool:
         return all(bool(np.isfinite(outputs[name]).all()) for outputs in self.ranged.outputs)
@@ -97,7 +97,7 @@ class Trial:
         total, outputs = np.zeros((0, 3), np.float32), []
         for feeds in self.feeds:
             named, figures = session.run(feeds)
-            # An empty tensor has the greatest number -inf and the least inf, of which there is no sum.
+            # The maximum of an empty tensor is -inf, and its minimum inf.
             empty = (figures[:, _HIGH] == -np.inf) & (figures[:, _LOW] == np.inf) & (figures[:, _SUM] == 0)
             figures = np.where(empty[:, None], np.float32(0), figures)
             outputs.append(named)
@@ -110,10 +110,10 @@ class Trial:
         return Ranged(rewritten.probes, total, tuple(outputs))
 
     def closer(self, second: SecondLook) -> dict[str, Closer]:
-        """Look at some tensors a second time.
+        """Return closer statistics of some tensors.
 
         Raises:
-            TrialError: it cannot be run.
+            TrialError: the model cannot be run.
         """
         rewritten = rewrite(self.skeleton, second=second)
         session = self._session(rewritten)
@@ -130,18 +130,18 @@ class Trial:
         }
 
     def accumulates(self, narrowing: Narrowing) -> bool:
-        """Whether a product of the model has a sum that FP16 accumulators round on the way."""
+        """Check whether FP16 accumulators round the sum of a product of the model."""
         return rewrite(self.skeleton, narrowing, probed=False).sums > 0
 
     def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> Rehearsed:
         """Run the model in a narrow type.
 
         Args:
-            narrowing: how.
-            probed: whether to say which tensors are not finite.
+            narrowing: the settings.
+            probed: whether to find the tensors that are not finite.
 
         Raises:
-            TrialError: it cannot be run.
+            TrialError: the model cannot be run.
         """
         rewritten = rewrite(self.skeleton, narrowing, probed=probed)
         session = self._session(rewritten)
@@ -172,7 +172,7 @@ class Trial:
 
 
 def ratio(difference: float, magnitude: float) -> float:
-    """The error of an output; one that is zero throughout has none, or as good as an infinite one."""
+    """Return the error of an output; for one of zeros, 0 or the largest number."""
     if magnitude:
         return difference / magnitude
     return float(np.finfo(np.float32).max) if difference else 0.0

@@ -1,8 +1,8 @@
-"""The ways in which a build may compute in a narrow type, and the operands that its products round.
+"""List the ways that a build can compute in a narrow type, and the operands of products.
 
-A kernel that fuses several operators rounds only what it stores, so an engine rounds less often than a
-model has operators.  Products run on tensor cores: their operands are always of the narrow type, and
-their sums are of FP32 or, where a kernel accumulates in FP16, of FP16.
+A kernel that fuses several operators rounds only the tensors that it stores, so an engine rounds less often
+than a model has operators.  Products run on tensor cores: their operands always have the narrow type.  Their
+sums are FP32, or FP16 if a kernel accumulates in FP16.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NONE: frozenset[int] = frozenset()
 
 
 def operands(op: str, domain: str) -> frozenset[int]:
-    """Return the inputs of an operator that are operands of a product, none for other operators.
+    """Return the inputs of an operator that are operands of a product; none for other operators.
 
     >>> sorted(operands("Gemm", ""))
     [0, 1]

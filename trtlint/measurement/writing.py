@@ -1,4 +1,4 @@
-"""What a rewritten model is written with: a graph, the names of its values, the inside of one operator."""
+"""Write parts of a rewritten model: graphs, names of values, the inside of one operator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scope:
 
 @dataclass(slots=True)
 class Versions:
-    """The names under which a value can be read, in the graph that defines it."""
+    """Names of the exact and the rounded version of a value."""
 
     scope: Scope
     exact: str = ""
@@ -41,25 +41,25 @@ class Rewriting(Protocol):
     scope: Scope
 
     def fresh(self) -> str:
-        """Return a name that nothing else has."""
+        """Return a unique name."""
 
     def add(self, op: str, inputs: Sequence[str], result: str = "", **attributes: Any) -> str:
-        """Add an operator; returns the name of its result."""
+        """Add an operator and return the name of its result."""
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
-        """Add a constant; returns its name."""
+        """Add a constant and return its name."""
 
     def inside(self, node: Node, name: str, what: str) -> str:
-        """Measure and round a number inside of an operator; returns the name to read it by."""
+        """Measure and round an internal number of an operator; return the name of the result."""
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name under which a value is read."""
+        """Return the name of the exact or the rounded version of a value."""
 
     def stored(self, name: str) -> str:
         """Round stored numbers to the narrow type."""
 
     def product(self, proto: NodeProto, node: Node | None) -> bool:
-        """Write a product with an FP16 accumulator; whether there is such a form of it."""
+        """Write a product with an FP16 accumulator; return whether such a form exists."""
 
     def operand(self, name: str) -> str:
         """Round an operand of a product inside of an operator."""
@@ -89,13 +89,13 @@ class NodeWriter:
     def emit_node(
         self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None, *, inner: bool = False
     ) -> list[str]:
-        """Add a copy of an operator that reads other values; a product may accumulate in FP16.
+        """Add a copy of an operator with other inputs; a product can accumulate in FP16.
 
         Args:
             proto: the operator.
-            inputs: the names of the values that it is to read.
-            node: the operator of the model that it is, for the shapes of its inputs; None for no such.
-            inner: whether it is inside of the definition of another operator.
+            inputs: names of its new inputs.
+            node: the operator of the model, for the shapes of its inputs; None without one.
+            inner: whether the operator is inside of the definition of another one.
         """
         copy = NodeProto()
         copy.CopyFrom(proto)
@@ -118,7 +118,7 @@ class NodeWriter:
         return self._to.inside(self._node, name, what)
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name under which a value is read."""
+        """Return the name of the exact or the rounded version of a value."""
         return self._to.read(value, rounded=rounded)
 
     def stored(self, name: str) -> str:
@@ -126,5 +126,5 @@ class NodeWriter:
         return self._to.stored(name)
 
     def added(self, name: str) -> str:
-        """Round stored numbers that no product multiplies, unless the build fuses what reads them."""
+        """Round stored numbers that no product multiplies, unless the build fuses their reader."""
         return name if self._to.fused else self._to.stored(name)
