@@ -186,9 +186,8 @@ def summary(results: list[dict[str, Any]]) -> bool:
         )
     pairs = [each["tf32"] for each in told]
     wrong = sum(len({error is not None and error <= BOUND for error in pair}) > 1 for pair in pairs)
-    print(
-        f"  TF32: verdicts that differ: {wrong} of {len(pairs)}; broken {sum(e is None or e > BOUND for _, e in pairs)}"
-    )
+    broken = sum(error is None or error > BOUND for _, error in pairs)
+    print(f"  TF32: verdicts that differ: {wrong} of {len(pairs)}; broken {broken}")
     agreed = sum(len(set(each["verdicts"])) == 1 for each in told) / max(1, len(told))
     return all(
         [

@@ -20,8 +20,8 @@ def test_what_matters_is_found_and_nothing_else(needed: set[int]) -> None:
         return wanted <= kept
 
     assert frozenset().union(*least(UNITS, enough, budget)) == wanted
-    # Each unit that matters is found by halving.
-    assert budget.runs <= 1 + len(needed) * 2 * 8
+    # Each unit that matters is found by halving, and the last three one by one.
+    assert budget.runs <= 1 + len(needed) * (2 * 7 + 3)
 
 
 def test_neighbours_cost_little() -> None:
@@ -86,3 +86,16 @@ def test_a_half_that_is_known_to_be_needed_is_not_tried() -> None:
 
     assert least(UNITS[:2], enough, budget, needed=True) == [UNITS[0]]
     assert budget.runs == 2
+
+
+def test_a_short_range_is_tried_one_by_one() -> None:
+    """Where all units matter, joint attempts of two or three are in vain."""
+    budget = Budget(10_000, 60.0)
+    units = UNITS[:12]
+
+    def enough(kept: frozenset[str]) -> bool:
+        budget.charge()
+        return len(kept) == len(units)
+
+    assert least(units, enough, budget, needed=True) == list(units)
+    assert budget.runs <= len(units) + 2

@@ -1,7 +1,7 @@
 """Search for the nodes to keep in FP32, so that the rest can be narrow.
 
-The search knows no models: it gets units of nodes that stay or go together, and a function that tries a set.
-It assumes that a set is good enough where a part of it is.
+The search is independent of models: it gets units of nodes that stay together, and a function that tries a
+set.  It assumes that a set passes if a part of it passes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 
 Try = Callable[[frozenset[str]], bool]
-"""Whether the error is small enough with these nodes in FP32."""
+"""Checks whether the error is small enough with these nodes in FP32."""
+
+_SHORT = 3
+"""Number of units in a range that is tried one by one."""
 
 
 class Budget:
@@ -42,7 +45,7 @@ class Budget:
         return max(0.0, self._until - time.monotonic())
 
     def reserve(self, runs: int) -> None:
-        """Hold back runs for what comes after the search; negative gives them back."""
+        """Reserve runs for the steps after the search; a negative number returns them."""
         self._most -= runs
 
     def charge(self) -> None:
@@ -58,29 +61,31 @@ def least(
     *,
     needed: bool = False,
 ) -> list[frozenset[str]]:
-    """Leave out of some units as many as possible, by bisection over their cost.
+    """Remove as many units as possible, by bisection over their cost.
 
-    A range of neighbours is left out together first, then its halves of equal cost, the dearer one first:
-    units that matter are few and lie together.
+    The search removes a range of neighbours first, then its halves of equal cost, the more expensive one
+    first: the units that matter are few and close together.
 
     Args:
-        units: in the order of the graph; all of them together are known to be enough.
+        units: units in the order of the graph; all of them together pass.
         enough: tries a set.
         budget: the limit of runs.
-        costs: what it costs to keep each unit; the same for all if left out.
-        needed: whether it is known that not all of them can go.
+        costs: cost of keeping each unit; by default the same for all.
+        needed: whether it is known that some of them must stay.
 
     Returns:
-        The units that are left, in their order.
+        The remaining units, in their order.
     """
     weights = [1.0] * len(units) if costs is None else [max(cost, 1e-12) for cost in costs]
     kept = [True] * len(units)
 
-    def drop(begin: int, end: int, *, needed: bool) -> bool:
-        """Leave out what can go of a range; whether all of it can."""
+    def drop(begin: int, end: int, *, needed: bool, first: bool = False) -> bool:
+        """Remove units of a range; return whether all of it is removed."""
         if begin == end:
             return True
-        if not needed:
+        # Most units close to a needed one are needed too, so a short range is tried one by one.
+        together = first or end - begin == 1 or end - begin > _SHORT
+        if not needed and together:
             if budget.spent:
                 return False
             kept[begin:end] = [False] * (end - begin)
@@ -93,16 +98,17 @@ def least(
             if sum(weights[begin:middle]) < sum(weights[middle:end]):
                 halves.reverse()
             gone = drop(*halves[0], needed=False)
-            # Both halves together could not go: where the first went, the second cannot go as a whole.
-            drop(*halves[1], needed=gone)
+            # If the halves cannot go together and the first is gone, the second cannot go as a whole.
+            rest = drop(*halves[1], needed=gone and (needed or together))
+            return gone and rest
         return False
 
-    drop(0, len(units), needed=needed)
+    drop(0, len(units), needed=needed, first=True)
     return [unit for unit, stays in zip(units, kept, strict=True) if stays]
 
 
 def _middle(weights: Sequence[float], begin: int, end: int) -> int:
-    """Where a range splits into two halves of about the same cost, neither of them empty."""
+    """Return the index that splits a range into two halves of similar cost; neither is empty."""
     half, total = sum(weights[begin:end]) / 2, 0.0
     for index in range(begin, end - 1):
         total += weights[index]
@@ -112,25 +118,25 @@ def _middle(weights: Sequence[float], begin: int, end: int) -> int:
 
 
 def window(units: Sequence[frozenset[str]], enough: Try, budget: Budget) -> tuple[int, int]:
-    """Find a short range of units that is enough, by bisection of its two ends.
+    """Find a short range of units that passes, by bisection of its two ends.
 
     Args:
-        units: in the order of the graph; all of them together are known to be enough.
+        units: units in the order of the graph; all of them together pass.
         enough: tries a set.
         budget: the limit of runs.
 
     Returns:
-        The first unit of the range, and the unit behind its last.
+        The index of the first unit, and the index after the last.
     """
 
     def sufficient(begin: int, end: int) -> bool:
         return enough(frozenset().union(*units[begin:end]))
 
-    low, high = 0, len(units)  # units from `low` on are enough; from `high` on they are not
+    low, high = 0, len(units)  # units from `low` on pass; from `high` on they do not
     while high - low > 1 and not budget.spent:
         middle = (low + high) // 2
         low, high = (middle, high) if sufficient(middle, len(units)) else (low, middle)
-    begin, low, high = low, low, len(units)  # units up to `high` are enough; up to `low` they are not
+    begin, low, high = low, low, len(units)  # units up to `high` pass; up to `low` they do not
     while high - low > 1 and not budget.spent:
         middle = (low + high) // 2
         low, high = (low, middle) if sufficient(begin, middle) else (middle, high)

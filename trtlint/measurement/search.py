@@ -1,7 +1,7 @@
 """Search for the least set of nodes to keep in FP32, and verify it against the worst of the band.
 
-The search tries sets in one way of computing that is at least as bad as each way that applies.  A set that it
-finds is then verified in each of these ways.
+The search tries sets in one way of computing that is at least as bad as each way that applies.  Then it
+verifies the result in each of these ways.
 """
 
 from __future__ import annotations
@@ -22,17 +22,21 @@ from trtlint.model.operators import PRODUCTS
 
 MOST_RUNS = 20
 MOST_SECONDS = 30.0
-"""Most rehearsals and seconds of a search, its verification among them."""
+"""Largest number of rehearsals and seconds of a search, with its verification."""
 THOROUGH_RUNS = 2_000
 THOROUGH_SECONDS = 3_600.0
-"""The same with ``--thorough``."""
+"""The limits with ``--thorough``."""
 _MARGIN = 0.5
-"""The search aims at this share of the bound: kernels compute in another order, which doubles an error."""
+"""The search aims at this share of the bound: kernels compute in another order, which can double an error."""
 _PRODUCT_COST = 64.0
-"""Cost of keeping a product in FP32 over that of another operator on as many elements."""
+"""Cost of keeping a product in FP32, relative to another operator on as many elements."""
 _UNKNOWN = 1.0
+_FEW = 3
+"""Largest number of units to leave out in one run, to find those that are kept for margin only."""
+_MOST_UNITS = 8
+"""Largest number of units per run that is left, for such a search."""
 _SHAPES = frozenset({"Shape", "Size"})
-"""Operators that read no numbers of their input."""
+"""Operators that read only the shape of their input."""
 
 
 class KeepSearch:
@@ -41,9 +45,9 @@ class KeepSearch:
     Args:
         trial: the model with its inputs.
         nodes: the nodes of the main graph, in its order.
-        found: what leaves the range.
+        found: the overflows.
         rehearsal: the model rehearsed in each way.
-        bound: the error that is still good.
+        bound: largest error that passes.
         thorough: whether to search on until the set cannot be smaller.
         progress: receives the number of finished runs and of all runs.
     """
@@ -71,6 +75,10 @@ class KeepSearch:
         self.cut = False
         self.target = bound * _MARGIN
         self.errors: dict[tuple[Narrowing, frozenset[str]], float | None] = {}
+        values = trial.skeleton.graph.values
+        self.constant_readers = frozenset(
+            reader.path for name in found.constants for value in values[name] for reader, _ in value.uses
+        )
         self.costs = {node.path: self._cost(node) for node in nodes}
         narrow = trial.skeleton.narrow
         self.carrying = [
@@ -81,9 +89,9 @@ class KeepSearch:
         self.carriers = frozenset(node.path for node in self.carrying)
 
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
-        """The ways that sets are tried in, one for each way of converting constants beyond the range.
+        """Return the ways to try sets in, one for each way of converting constants beyond the range.
 
-        Each has all that makes a way that applies worse than the bound.
+        Each combines everything that makes an applicable way exceed the bound.
         """
         bad = [way for way, each in rehearsal.applying() if not within(each, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -115,12 +123,12 @@ class KeepSearch:
             chosen = self._least(inside, fixed - self.carriers.union(*inside))
         elif self._can_do(fixed.union(*outside)):
             begin, end = window(outside, lambda paths: self._enough(paths | fixed), self.budget)
-            # The search for the window has shown that its ends are needed.
+            # The search for the window has shown that both ends are needed.
             ends = outside[begin].union(outside[end - 1])
             chosen = self._least(outside[begin + 1 : end - 1], fixed | ends)
             if inside:
                 chosen = self._least(inside, chosen - self.carriers.union(*inside))
-        complete = not self.cut and not self.budget.spent
+        self.cut = self.cut or self.budget.spent
         self.budget.reserve(-after)
         chosen = self._closed(chosen)
         last = [self._error(chosen, way) for way in self.ways]
@@ -134,11 +142,11 @@ class KeepSearch:
             products=sum(node.op in PRODUCTS for node in counted),
             kept_products=sum(node.op in PRODUCTS for node in self.nodes if node.path in chosen),
             margin=tuple(node.path for node in self.nodes if node.path in margin),
-            complete=complete,
+            complete=not self.cut,
         )
 
     def _least(self, units: Sequence[frozenset[str]], fixed: frozenset[str]) -> frozenset[str]:
-        """The least part of some units that is enough together with others, and these."""
+        """Return the fixed nodes with the least part of some units that passes."""
         costs = [sum(self.costs[path] for path in unit if path in self.costs) for unit in units]
 
         def enough(paths: frozenset[str]) -> bool:
@@ -147,44 +155,88 @@ class KeepSearch:
         return fixed.union(*least(units, enough, self.budget, costs, needed=not fixed))
 
     def _margin(self, chosen: frozenset[str], singles: Sequence[frozenset[str]]) -> frozenset[str]:
-        """The nodes without any one of which the error stays under the bound."""
-        found: set[str] = set()
-        for unit in singles:
-            if unit <= chosen and chosen - unit - self.carriers:
-                rest = self._closed(chosen - unit)
-                if self._is_spare(rest):
-                    found |= unit
+        """Return the nodes for margin: without any one of them, the error stays under the bound."""
+        found = self._spare(chosen, [unit for unit in singles if unit <= chosen], self._closed)
+        heads: list[frozenset[str]] = []
+        same: dict[str, str] = {}
         for node in self.carrying:
-            maker = node.inputs[0].producer if node.inputs and node.inputs[0] is not None else None
-            if node.path not in chosen:
+            value = node.input(0)
+            maker = None if value is None else value.producer
+            if node.path not in chosen or (maker is not None and maker.path in found):
                 continue
-            if maker is not None and maker.path in found:  # without its maker, what it carries is rounded
-                found.add(node.path)
-                continue
-            if self._is_spare(chosen - {node.path}):
-                found.add(node.path)
+            alone = maker is not None and sum(len(each.uses) for each in maker.outputs) == 1
+            if maker is not None and maker.path in same and alone:
+                same[node.path] = same[maker.path]  # rounds the same numbers
+            else:
+                same[node.path] = node.path
+                heads.append(frozenset({node.path}))
+        found |= self._spare(chosen, heads, lambda rest: rest)
+        carried: set[str] = set(found)
+        for node in self.carrying:
+            value = node.input(0)
+            rounded = value is not None and value.producer is not None and value.producer.path in carried
+            if node.path in chosen and (rounded or same.get(node.path) in found):
+                carried.add(node.path)
         for node in self.nodes:
             if node.path in chosen and node.outputs and node.output.name in self.ranges.constants:
                 readers = {reader.path for reader, _ in node.output.uses} & chosen
-                if readers <= found:
-                    found.add(node.path)
-        return frozenset(found)
+                if readers <= carried:
+                    carried.add(node.path)
+        return frozenset(carried)
+
+    def _spare(
+        self,
+        chosen: frozenset[str],
+        units: Sequence[frozenset[str]],
+        complete: Callable[[frozenset[str]], frozenset[str]],
+    ) -> frozenset[str]:
+        """Return the units that can go one at a time; the last run tries two or three together."""
+        found: frozenset[str] = frozenset()
+        if self.cut or len(units) > _MOST_UNITS * self.budget.left:
+            self.cut = self.cut or bool(units)
+            return found
+        waiting = [unit for unit in units if self._may_go(complete(chosen - unit))]
+        while waiting and not self.cut:
+            left = self.budget.left
+            size = len(waiting) if left <= len(self.drivers) and len(waiting) <= _FEW else 1
+            group, waiting = waiting[:size], waiting[size:]
+            together = frozenset().union(*group)
+            rest = complete(chosen - together)
+            if self._may_go(rest) and self._is_spare(rest):
+                found |= together
+            elif size > 1:
+                self.cut = True
+        return found
+
+    def _may_go(self, rest: frozenset[str]) -> bool:
+        """Check whether a set has nodes, and no run has shown that it exceeds the bound."""
+        return bool(rest - self.carriers) and not self._is_known_to_fail(rest, self.bound)
 
     def _is_spare(self, rest: frozenset[str]) -> bool:
-        """Whether a set is under the bound; false where no run is left to tell."""
+        """Check whether a set is under the bound; false if no run is left."""
+        if self._is_known_to_fail(rest, self.bound):
+            return False
+        if self.budget.left < self._missing(rest):
+            self.cut = True
+            return False
         for driver in self.drivers:
-            if (driver, rest) not in self.errors and self.budget.spent:
-                return False
             error = self._error(rest, driver)
             if error is None or error > self.bound:
                 return False
         return True
 
-    def _closed(self, chosen: frozenset[str]) -> frozenset[str]:
-        """A set with the constants beyond the range that it reads, and the carriers between its nodes.
+    def _is_known_to_fail(self, paths: frozenset[str], limit: float) -> bool:
+        """Check whether a run with more nodes in FP32 exceeded an error."""
+        return any(
+            paths <= tried and way in self.drivers and (error is None or error > limit)
+            for (way, tried), error in self.errors.items()
+        )
 
-        An operator that only moves numbers rounds nothing where what it reads is rounded, or where what
-        reads it rounds.  So it belongs to a set where both its ends do, and else it does not.
+    def _closed(self, chosen: frozenset[str]) -> frozenset[str]:
+        """Add the constants beyond the range that a set reads, and the carriers between its nodes.
+
+        An operator that only moves numbers rounds nothing if its input is rounded, or if its readers round.
+        So it belongs to a set if both its ends do.
         """
         chosen -= self.carriers
         exact: set[str] = set()
@@ -209,7 +261,7 @@ class KeepSearch:
         return chosen | {node.path for node in read if node is not None}
 
     def _rounds(self, node: Node) -> bool:
-        """Whether the results of a node are rounded: those of stored tensors are not before they are read."""
+        """Check whether a node rounds its results; those of stored tensors are rounded by their readers."""
         stored = node.op == "Constant" and not node.domain
         return not stored and node.path not in self.trial.skeleton.folding.constants
 
@@ -221,12 +273,12 @@ class KeepSearch:
         return self._rounds(node) and any(value.dtype in narrow for value in values)
 
     def _cost(self, node: Node) -> float:
-        """A measure of the time that a node takes: its elements, and more for a product."""
+        """Estimate the time of a node: its number of elements, and more for a product."""
         sizes = [_size(value.shape) for value in node.outputs]
         return max(sizes, default=_UNKNOWN) * (_PRODUCT_COST if node.op in PRODUCTS else 1.0)
 
     def _can_do(self, everything: frozenset[str]) -> bool:
-        """Whether all nodes are enough; where they are without a margin only, the search goes without it."""
+        """Check whether all nodes together pass; if they pass only without a margin, drop the margin."""
         if self._enough(everything):
             return True
         if self._is_spare(self._closed(everything)):
@@ -236,20 +288,32 @@ class KeepSearch:
 
     def _enough(self, paths: frozenset[str]) -> bool:
         closed = self._closed(paths)
-        if self.budget.left < sum((driver, closed) not in self.errors for driver in self.drivers):
+        if self._is_known_to_fail(closed, self.target):
+            return False
+        if self.budget.left < self._missing(closed):
             self.cut = True
             return False
         errors = (self._error(closed, driver) for driver in self.drivers)
         return all(error is not None and error <= self.target for error in errors)
 
     def _error(self, paths: frozenset[str], way: Narrowing) -> float | None:
-        """The error with some nodes in FP32, in one way."""
-        key = way, paths
-        if key not in self.errors:
+        """Return the error with some nodes in FP32, in one way."""
+        key, run = (way, paths), self._run(way, paths)
+        if run not in self.errors:
             self.budget.charge()
             self.progress(self.budget.runs, self.runs)
-            self.errors[key] = self.trial.rehearse(replace(way, keep=paths)).worst
+            self.errors[run] = self.trial.rehearse(replace(run[0], keep=paths)).worst
+        self.errors[key] = self.errors[run]
         return self.errors[key]
+
+    def _run(self, way: Narrowing, paths: frozenset[str]) -> tuple[Narrowing, frozenset[str]]:
+        """Return the run of a set in one way; it does not depend on constants that only kept nodes read."""
+        same = self.constant_readers <= paths
+        return (replace(way, clamped=self.ranges.constants) if same else way), paths
+
+    def _missing(self, paths: frozenset[str]) -> int:
+        """Return the number of runs that the errors of a set need."""
+        return len({self._run(driver, paths) for driver in self.drivers} - self.errors.keys())
 
 
 def _size(shape: Sequence[int | str | None] | None) -> float:
