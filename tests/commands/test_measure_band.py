@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +17,9 @@ import pytest
 from tests.commands.test_measure import measured
 from tests.measurement.test_measuring import GRAPHS, NORM
 from trtlint.cli import run
-from trtlint.commands import measureprogress
+from trtlint.commands import measure, measureprogress
+from trtlint.model.errors import ModelError
+from trtlint.model.load import Model
 
 pytest.importorskip("onnxruntime")
 
@@ -166,9 +170,30 @@ def test_a_progress_bar_counts_the_runs_of_the_search(monkeypatch: pytest.Monkey
         assert show is None
 
 
+def test_the_progress_bar_is_there_before_the_model_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+
+    @contextlib.contextmanager
+    def progress() -> Iterator[None]:
+        events.append("bar")
+        yield
+
+    def load(path: Path) -> Model:
+        events.append("read")
+        raise ModelError(f"{path}: cut")
+
+    monkeypatch.setattr(measure, "progress", progress)
+    monkeypatch.setattr(measure, "load", load)
+    assert run(["measure", "norm.onnx"]) == 3
+    assert events == ["bar", "read"]
+
+
 def test_the_search_says_where_it_is(tmp_path: Path) -> None:
     from tests.measurement.test_measuring import feeds_of
-    from trtlint.measurement.measure import Request, measure
+    from trtlint.measurement.measure import Request
+    from trtlint.measurement.measure import measure as measure_model
 
     model = onnx.parser.parse_model(NORM)
     onnx.save(model, tmp_path / "m.onnx")
@@ -176,7 +201,7 @@ def test_the_search_says_where_it_is(tmp_path: Path) -> None:
     told: list[str] = []
     runs: list[int] = []
     request = Request(str(tmp_path / "m.onnx"), "m.onnx", (str(tmp_path / "m.npz"),))
-    found = measure(
+    found = measure_model(
         request,
         listen=told.append,
         progress=lambda answer: runs.extend([answer["run"]] if "run" in answer else []),
@@ -185,3 +210,30 @@ def test_the_search_says_where_it_is(tmp_path: Path) -> None:
     assert found.kept is not None
     assert runs == [*range(1, found.kept.runs + 1)]
     assert found.kept.runs <= 20
+
+
+def test_bf16_is_no_advice_where_it_was_measured_and_is_not_fine(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["measure", "norm.onnx", "--inputs", "norm.npz"]
+    assert run(arguments) == 1
+    assert "--type bf16" in capsys.readouterr().out
+    assert run([*arguments, "--type", "all", "--bound", "0.001"]) == 1
+    said = capsys.readouterr().out
+    assert "BF16" in said
+    assert "--type bf16" not in said
+
+
+def test_the_types_of_a_file_in_16_bits_are_its_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = GRAPHS["attention"].replace("float[", "float16[")
+    onnx.save(onnx.parser.parse_model(text), "half.onnx")
+    assert run(["measure", "half.onnx", "--type", "all"]) == 0
+    said = capsys.readouterr().out
+    assert "the file itself has FP16 types, so other 16-bit types were not measured" in said
+
+
+def test_the_page_warns_of_generated_inputs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["measure", "attention.onnx", "--format", "html"]) == 0
+    said = capsys.readouterr().out
+    assert "The inputs are generated and prove little" in said
+    assert "on 1 batch, generated" in said

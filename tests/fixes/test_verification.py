@@ -43,7 +43,7 @@ def test_a_script_is_named_as_the_user_did(tmp_path: Path, monkeypatch: pytest.M
     before = saved(tmp_path / "a.onnx")
     (tmp_path / "load.py").write_text("def load_data():\n    yield {}\n", encoding="ascii")
     monkeypatch.chdir(tmp_path)
-    for script, said in (("load.py", "no input 'q'"), ("load.py:none", "it has no function 'none'")):
+    for script, said in (("load.py", "no input 'q'"), ("load.py:none", "no function 'none'")):
         with pytest.raises(InputsError, match=rf"^{script.split(':')[0]}: {said}"):
             compare(before, before, Inputs(script=script))
 

@@ -86,7 +86,7 @@ def test_a_script_yields_batches(tmp_path: Path) -> None:
 def test_a_script_must_be_a_python_file(name: str, tmp_path: Path) -> None:
     (tmp_path / "no_python").write_text("def load_data():\n    yield {}\n", encoding="ascii")
     (tmp_path / "folder.py").mkdir()
-    with pytest.raises(InputsError, match="there is no such Python file"):
+    with pytest.raises(InputsError, match="not a Python file"):
         list(read_feeds((), (), str(tmp_path / name), None))
 
 
@@ -140,10 +140,10 @@ def test_wider_numbers_are_narrowed_to_what_the_model_takes() -> None:
         ("a.npz", b"PK\x03\x04broken", "not an .npz file of arrays"),
         ("a.json", b"{", "not JSON"),
         ("a.json", b"[1]", "not a list of batches"),
-        ("a.json", b'[{"x": {"array": "!"}}]', "no array as Polygraphy writes it"),
-        ("a.json", b'[{"x": 3}]', "no array as Polygraphy writes it"),
+        ("a.json", b'[{"x": {"array": "!"}}]', "not a Polygraphy-encoded array"),
+        ("a.json", b'[{"x": 3}]', "not a Polygraphy-encoded array"),
         ("a.py", b"def load_data():\n    raise KeyError('disk')\n    yield {}\n", "KeyError: 'disk'"),
-        ("a.py", b"x = 1\n", "it has no function 'load_data'"),
+        ("a.py", b"x = 1\n", "no function 'load_data'"),
         ("a.py", b"def load_data():\n    yield 3\n", "yields int"),
         ("a.py", b"def (", "SyntaxError"),
         ("a.py", b"import sys\nsys.exit(0)\n", "SystemExit: 0"),
@@ -158,6 +158,12 @@ def test_a_broken_file_is_named_with_the_reason(name: str, content: bytes, said:
         list(read_feeds(files, lists, str(file) if name.endswith(".py") else None, None))
     assert str(file) in str(error.value)
     assert said in str(error.value)
+
+
+def test_one_array_without_a_name_is_named(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.ones(2))
+    with pytest.raises(InputsError, match=r"x\.npy: one array without a name; save it with np\.savez"):
+        list(read_feeds([str(tmp_path / "x.npy")], [], None, None))
 
 
 def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
@@ -202,7 +208,7 @@ def test_arrays_that_are_not_what_they_say_are_refused(member: bytes, flags: int
         list(read_feeds([str(file)], (), None, None))
     if not flags:
         list_.write_text(json.dumps([{"x": {"array": base64.b64encode(member).decode()}}]), encoding="ascii")
-        with pytest.raises(InputsError, match=r"input 'x' is no array as Polygraphy writes it$"):
+        with pytest.raises(InputsError, match=r"input 'x' is not a Polygraphy-encoded array$"):
             list(read_feeds((), [str(list_)], None, None))
 
 

@@ -23,7 +23,8 @@ OPERATOR = """
   {{ y = GroupNormalization <num_groups = 2, epsilon = 0.00001> (x, w, b) }}"""
 WRITTEN = """
   (float[2,8,6,6] x, float[8,1,1] w, float[8,1,1] b) => (float[2,8,6,6] y)
-  < int64[3] grouped = {0, 2, -1}, int64[4] whole = {2, 8, 6, 6}, float[2] one = {1, 1}, float[2] zero = {0, 0} >
+  < int64[3] grouped = {0, 2, -1}, int64[4] whole = {2, 8, 6, 6},
+    float[2] one = {1, 1}, float[2] zero = {0, 0} >
   {
     r = Reshape (x, grouped)  n = InstanceNormalization <epsilon = 0.00001> (r, one, zero)
     u = Reshape (n, whole)  m = Mul (u, w)  y = Add (m, b)

@@ -91,8 +91,11 @@ def run_measure(options: MeasureOptions) -> int:
                 shown({"doing": "layers"})
             request = replace(request, layers=layers_of(options, model, wanted))
             found = measure(request, limits, progress=shown)
-    except (MissingRuntimeError, InputsError) as error:
+    except MissingRuntimeError as error:
         raise click.UsageError(str(error)) from error
+    except InputsError as error:
+        generated = not request.inputs.names
+        raise click.UsageError(f"{options.model}: {error}" if generated else str(error)) from error
     except MeasureError as error:
         return _unreadable(Problem(options.model, str(error)))
     except (UnreadableError, OSError) as error:

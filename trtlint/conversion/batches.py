@@ -46,7 +46,7 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
             raise
         except TrialError as error:  # a choice of shapes that does not fit the model
             failure, choice = error, choice + 1
-    raise failure or TrialError("no shapes could be made up: give inputs")
+    raise failure or TrialError("no input shapes could be generated: give inputs (--inputs)")
 
 
 def _part(batches: Sequence[Feeds], attempt: int, *, held_back: bool) -> list[Feeds]:

@@ -1,9 +1,9 @@
-"""The inputs that a model is measured on, as users have them.
+"""Read and generate the inputs of a measurement.
 
-``.npz`` holds one batch, an array for each input; Polygraphy's ``--load-inputs`` JSON holds a list of
-batches; a data loader script has a function that yields them
+An ``.npz`` file holds one batch, with an array for each input.  Polygraphy's ``--load-inputs`` JSON holds a
+list of batches.  A data loader script has a function that yields batches
 (https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy/examples/cli/run/05_comparing_with_custom_input_data).
-A script runs as code, and so does only what was named as a script.
+A script runs as code, so trtlint runs it only if the user names it as a script.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import hashlib
 import importlib.util
 import io
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,12 +34,15 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Feeds = dict[str, Array]
 
 MOST_BATCHES = 1024
-"""Batches that are read at most."""
+"""Largest number of batches."""
 _MOST_BYTES = 2 << 30
-"""Bytes of all batches together."""
+"""Largest size of all batches together, in bytes."""
+_ELEMENT_BYTES = 8
+"""Bytes of a generated number before it gets the type of its input."""
 _MOST_JSON = 1 << 30
 _MOST_VALUES = 4_000_000
-"""Values of a JSON file, each of which takes up to a hundred bytes of memory; arrays are one each."""
+"""Largest number of values in a JSON file.  A value takes up to 100 bytes of memory; an encoded array is one
+value."""
 _NARROW = {"f16": np.float16, "bf16": np.float32}
 _NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
 
@@ -46,13 +50,13 @@ _NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()
 def read_feeds(
     files: Sequence[str], lists: Sequence[str], script: str | None, most: int | None
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The batches in files, each with the file that it is from.
+    """Yield the batches of files, each with the name of its file.
 
     Args:
-        files: ``.npz`` files, a batch each.
-        lists: Polygraphy's JSON files, any number of batches each.
-        script: ``file.py:function``, the code to run.
-        most: how many batches to read at most.
+        files: ``.npz`` files with one batch each.
+        lists: Polygraphy's JSON files with any number of batches each.
+        script: ``file.py:function``, the code to run; None for none.
+        most: largest number of batches; None for the general limit.
 
     Raises:
         InputsError: a file cannot be read.
@@ -72,13 +76,14 @@ def _all(
 
 
 def _archive(file: str) -> Feeds:
-    """The arrays of an archive, read where they are no more than may be: few bytes unpack to any number."""
+    """Return the arrays of an archive, after a check of their unpacked size."""
     try:
-        with open_regular(Path(file)) as stream, np.load(stream, allow_pickle=False) as archive:
+        with open_regular(Path(file)) as stream:
+            archive: Any = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
                 how = "save it with np.savez(file, input=array)"
                 raise InputsError(f"{file}: one array without a name; {how}")
-            # No more of an entry is unpacked than its size says.
+            # zipfile unpacks no more of an entry than the size in its header.
             if sum(int(entry.file_size) for entry in archive.zip.infolist()) > _MOST_BYTES:
                 raise InputsError(f"{file}: more than {_MOST_BYTES >> 30} GB of arrays")
             return {name: _member(archive, name, file) for name in archive.files}
@@ -86,15 +91,15 @@ def _archive(file: str) -> Feeds:
         raise
     except OSError as error:
         raise InputsError(f"{file}: {error.strerror or 'not an .npz file of arrays'}") from error
-    except Exception as error:  # zipfile, its unpackers and numpy have no common class of errors
+    except Exception as error:  # zipfile, its decoders and numpy have no common exception class
         raise InputsError(f"{file}: not an .npz file of arrays") from error
 
 
 def _member(archive: Any, name: str, file: str) -> Array:
-    """One array of an archive.
+    """Return one array of an archive.
 
     Raises:
-        InputsError: its elements are Python objects, which are pickled: reading them runs their code.
+        InputsError: its elements are pickled Python objects, which run code when they are read.
     """
     try:
         return np.asarray(archive[name])
@@ -121,21 +126,21 @@ def _list(file: str) -> Iterator[Feeds]:
     if isinstance(batches, dict):
         batches = batches.get("lst", [batches])
     if not isinstance(batches, list) or not all(isinstance(batch, dict) for batch in batches):
-        raise InputsError(f"{file}: not a list of batches as `polygraphy run --save-inputs` writes it")
+        raise InputsError(f"{file}: not a list of batches from `polygraphy run --save-inputs`")
     for batch in batches:
         items = ((name, value) for name, value in batch.items() if name != "polygraphy_class")
         yield {name: _decoded(value, f"{file}: input {name!r}") for name, value in items}
 
 
 def _decoded(value: object, where: str) -> Array:
-    """An array as Polygraphy writes it: the bytes of an ``.npy`` file in base64."""
+    """Decode an array from Polygraphy: the bytes of an ``.npy`` file in base64."""
     data = value.get("array") if isinstance(value, dict) else None
     try:
         if not isinstance(data, str):
             return np.asarray(value if isinstance(value, list) else _nothing())
         array = np.lib.format.read_array(io.BytesIO(base64.b64decode(data, validate=True)))
-    except Exception as error:  # base64 and numpy have no common class of errors
-        raise InputsError(f"{where} is no array as Polygraphy writes it") from error
+    except Exception as error:  # base64 and numpy have no common exception class
+        raise InputsError(f"{where} is not a Polygraphy-encoded array") from error
     return array
 
 
@@ -144,31 +149,31 @@ def _nothing() -> list[Any]:
 
 
 def _scripted(script: str) -> Iterator[Mapping[str, Any]]:
-    """What the function of a script yields; its exceptions are the user's."""
+    """Yield the batches of a script's function; report its exceptions as errors of the inputs."""
     file, function = script_of(script)
     spec = importlib.util.spec_from_file_location("trtlint_data_loader", file)
     if spec is None or spec.loader is None or not Path(file).is_file():
-        raise InputsError(f"{file}: there is no such Python file")
+        raise InputsError(f"{file}: not a Python file")
     module = importlib.util.module_from_spec(spec)
     try:
         with _first_folder(Path(file).parent):
             spec.loader.exec_module(module)
         found = getattr(module, function, None)
         if found is None:
-            raise InputsError(f"{file}: it has no function {function!r}")
+            raise InputsError(f"{file}: no function {function!r}")
         for batch in found():
             if not isinstance(batch, Mapping):
                 raise InputsError(f"{script}: yields {type(batch).__name__}, not a dict from input to array")
             yield batch
     except InputsError:
         raise
-    except (Exception, SystemExit) as error:  # whatever the script does
+    except (Exception, SystemExit) as error:  # a script can raise anything
         raise InputsError(f"{script}: {type(error).__name__}: {error}") from error
 
 
 @contextmanager
 def _first_folder(folder: Path) -> Iterator[None]:
-    """Imports look into a folder first, as Polygraphy has it for what a script imports."""
+    """Put a folder first on the import path, as Polygraphy does for a script."""
     name = str(folder)
     sys.path.insert(0, name)
     try:
@@ -179,15 +184,15 @@ def _first_folder(folder: Path) -> Iterator[None]:
 
 
 def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None) -> list[tuple[str, Feeds]]:
-    """The user's inputs as a model takes them, each batch with the file that it is from.
+    """Return the user's batches with the types of the model, each with the name of its file.
 
     Args:
         inputs: the model's inputs.
-        given: what the user named.
-        most: how many batches to read at most.
+        given: the files that the user named.
+        most: largest number of batches; None for the general limit.
 
     Raises:
-        InputsError: a file cannot be read, does not fit the model, or there are none or too many.
+        InputsError: a file cannot be read or does not match the model, or the batches are none or too large.
     """
     found: list[tuple[str, Feeds]] = []
     held = 0
@@ -203,10 +208,10 @@ def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None)
 
 
 def fitted(inputs: Sequence[Value], batch: Mapping[str, Any], file: str) -> Feeds:
-    """A batch as the model takes it.
+    """Return a batch with the types of the model.
 
     Raises:
-        InputsError: an input is missing, or of another type or shape.
+        InputsError: an input is missing, or its type or shape does not match.
     """
     names = {value.name for value in inputs}
     extra = [name for name in batch if name not in names]
@@ -250,23 +255,23 @@ def _dtype(value: Value) -> np.dtype[Any] | None:
 
 
 def random_feeds(inputs: Sequence[Value], batches: int, attempt: int = 0) -> list[Feeds] | None:
-    """Made-up inputs: standard normal numbers, zeros and ones for whole numbers.
+    """Generate inputs: standard normal numbers for floats, zeros and ones for integers.
 
     Args:
         inputs: the model's inputs.
-        batches: how many batches to make.
-        attempt: which choice of shapes to take for dimensions that vary, the likeliest first.
+        batches: number of batches.
+        attempt: index of the shapes to choose for dynamic dimensions, the likeliest first.
 
     Returns:
-        The batches; None where there is no further choice.
+        The batches; None if no choice of shapes is left.
 
     Raises:
-        InputsError: an input whose type or shape is not known.
+        InputsError: the type or shape of an input is unknown, or the inputs are too large.
     """
     described = []
     for value in inputs:
         if value.shape is None or _dtype(value) is None:
-            raise InputsError(f"nothing is known of input {value.name!r}: give it with --inputs")
+            raise InputsError(f"input {value.name!r} has no known type and shape: give it with --inputs")
         dims = tuple(dim if isinstance(dim, int) else -1 for dim in value.shape)
         symbols = tuple(dim if isinstance(dim, str) else None for dim in value.shape)
         whole = value.dtype not in ("f16", "bf16", "f32", "f64")
@@ -274,30 +279,40 @@ def random_feeds(inputs: Sequence[Value], batches: int, attempt: int = 0) -> lis
     choice = next(islice(choices(described, ()), attempt, None), None)
     if choice is None:
         return None
+    shapes = {each.name: choice.shapes[each.name][1] if each.varies else each.dims for each in described}
+    elements = sum(math.prod(shape) for shape in shapes.values())
+    if elements * batches * _ELEMENT_BYTES > _MOST_BYTES:
+        largest = max(inputs, key=lambda value: math.prod(shapes[value.name]))
+        raise InputsError(
+            f"generated inputs would take more than {_MOST_BYTES >> 30} GB"
+            f" ({largest.name!r} is {largest.type_text}): give smaller ones with --inputs"
+        )
     generator = np.random.default_rng(0)
     return [
         {
-            value.name: _made_up(
-                generator, each.integer, choice.shapes[value.name][1] if each.varies else each.dims, value
-            )
+            value.name: _generated(generator, each.integer, shapes[value.name], value)
             for value, each in zip(inputs, described, strict=True)
         }
         for _ in range(batches)
     ]
 
 
-def _made_up(generator: np.random.Generator, whole: bool, shape: Sequence[int], value: Value) -> Array:
+def _generated(generator: np.random.Generator, whole: bool, shape: Sequence[int], value: Value) -> Array:
     dtype = _dtype(value)
     if whole:
-        return np.asarray(generator.integers(0, 2, shape)).astype(dtype)
+        numbers = np.asarray(generator.integers(0, 2, shape))
+        return (numbers.astype(str) if dtype == np.object_ else numbers).astype(dtype)
     return _widened(value, np.asarray(generator.standard_normal(shape)).astype(dtype))
 
 
 def digest(batches: Iterable[Feeds]) -> str:
-    """What tells inputs from others: a hash of names, types, shapes and elements."""
+    """Return a hash of the names, types, shapes and elements of inputs."""
     found = hashlib.sha256()
     for batch in batches:
         for name, array in sorted(batch.items()):
             found.update(f"{name} {array.dtype.str} {array.shape}".encode())
-            found.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
+            if array.dtype.hasobject:  # strings
+                found.update(json.dumps(array.tolist()).encode())
+            elif array.size:
+                found.update(np.ascontiguousarray(array).view(np.uint8).data)
     return found.hexdigest()

@@ -1,4 +1,4 @@
-"""What was measured of a model, as plain data that can be written to a file and read again."""
+"""Result of a measurement, and its JSON form."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.kept import Kept as Kept
 
 SCHEMA = "trtlint.measure/1"
-"""Name and version of the format; the number grows when a reader of the old one would break."""
+"""Name and version of the format; the version grows with each incompatible change."""
 _MOST_BYTES = 64 << 20
-"""Bytes of such a file, a kilobyte for each of 60,000 tensors; JSON can take 25 times its size in memory."""
+"""Largest size of a file: 1 KB for each of 60,000 tensors; JSON can take 25 times its size in memory."""
 
 Range = Literal["overflow", "underflow", "ok"]
 
 
 class MeasurementError(FileError, ValueError):
-    """A file that holds no measurement; the text says why."""
+    """A file that is not a measurement; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """What an operator computes inside.
+    """Internal number of an operator.
 
     Attributes:
-        what: such as ``square`` or ``sum of squares``.
-        max_abs: its greatest magnitude, None where it is infinite in FP32 already.
+        what: its name, such as ``square`` or ``sum of squares``.
+        max_abs: its greatest magnitude; None if it is infinite in FP32 already.
     """
 
     what: str
@@ -44,11 +44,11 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Closer:
-    """The second look at a tensor.
+    """Closer statistics of a tensor that does not fit the narrow type.
 
     Attributes:
-        smallest: the least magnitude that is not zero, None where all is zero.
-        beyond: the share of elements that leave the narrow type's range, 0 to 1.
+        smallest: the least magnitude above zero; None if all elements are zero.
+        beyond: the share of elements beyond the range of the narrow type, 0 to 1.
         vanishing: the share of elements that are not zero and round to zero.
     """
 
@@ -59,20 +59,20 @@ class Closer:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A float tensor of the model.
+    """Float tensor of the model with its range.
 
     Attributes:
-        node: path of the node that computes it; empty for an input or an initializer.
-        op: its operator type; ``Input`` or ``Constant`` where no node computes it.
-        tensor: its name.
-        max_abs: its greatest magnitude in FP32, None where it is infinite in FP32 already.
-        low: its least number.
-        high: its greatest number.
-        fits: whether it, and what is computed inside of the node, stays in the narrow type's range.
-        origin: whether it leaves the range while no input of its node does.
-        inside: what is computed inside of the node.
-        closer: the second look, for suspects only.
-        narrow: whether it is narrow on the target; the others stay in FP32.
+        node: path of the node that computes the tensor; empty for an input or an initializer.
+        op: operator type of the node; ``Input`` or ``Constant`` without a node.
+        tensor: name of the tensor.
+        max_abs: greatest magnitude in FP32; None if it is infinite in FP32 already.
+        low: least number.
+        high: greatest number.
+        fits: whether the tensor and the internal numbers of its node fit the narrow type.
+        origin: whether the overflow begins here: no input of the node exceeds the range.
+        inside: internal numbers of the node.
+        closer: closer statistics, for tensors that do not fit.
+        narrow: whether the tensor is narrow on the target; other tensors stay in FP32.
     """
 
     node: str
@@ -89,31 +89,30 @@ class Site:
 
     @property
     def constant(self) -> bool:
-        """Whether it is stored in the model."""
+        """Whether the tensor is stored in the model."""
         return self.op == "Constant"
 
     def fitting(self, fits: Range) -> Site:
-        """The same tensor, said to stay in the range or to leave it."""
+        """Return a copy with another verdict on the range."""
         return replace(self, fits=fits)
 
     @property
     def greatest(self) -> float:
-        """The greatest magnitude of the tensor and of what is computed inside."""
+        """The greatest magnitude of the tensor and of the internal numbers."""
         return max([self.max_abs or 0.0, *(each.max_abs or 0.0 for each in self.inside)])
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A float output of the model.
+    """Error of a float output of the model.
 
     Attributes:
-        name: its name.
-        error: the greatest difference to FP32 over the greatest magnitude in FP32, where every operator
-            rounds its result; None where it is not finite, or was not rehearsed.
-        unclamped: the same where constants beyond the range become infinite; None as well where there
-            are none.
-        finite: whether it is finite in FP32; the others have no verdict.
-        band: the error in several ways; None where it was not rehearsed so.
+        name: name of the output.
+        error: the greatest difference to FP32 over the greatest magnitude in FP32, if every operator rounds
+            its result; None if the output is not finite or was not rehearsed.
+        unclamped: the error if constants beyond the range become infinite; None without such constants.
+        finite: whether the output is finite in FP32; other outputs have no verdict.
+        band: the error in each way; None without a rehearsal in each way.
     """
 
     name: str
@@ -124,31 +123,31 @@ class Output:
 
     @property
     def errors(self) -> tuple[float | None, ...]:
-        """The errors that were rehearsed."""
+        """The errors in each way that was rehearsed."""
         return (self.error,) if self.band is None else self.band.errors
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What was measured of a model.
+    """Result of a measurement.
 
     Attributes:
-        path: the model's file, as it was named.
-        digest: what tells the model from others.
-        files: the files that the inputs are from; empty for made-up ones.
-        inputs: what tells the inputs from others.
-        batches: how many batches there were.
+        path: the model's file, as the user named it.
+        digest: hash of the model.
+        files: files of the inputs; empty for generated inputs.
+        inputs: hash of the inputs.
+        batches: number of batches.
         type: the narrow type, ``fp16``, ``bf16`` or ``tf32``.
-        typed: whether the file itself keeps tensors in 16 bits; then those are narrow, and no others.
+        typed: whether the file has 16-bit types; then only tensors of these types are narrow.
         rehearsed: whether the outputs were computed in the narrow type.
-        bound: the error that is still good.
+        bound: largest error that passes.
         sites: every float tensor, in the order of the graph.
         outputs: every float output.
-        first: the nodes that stop being finite first.
-        kept: what to keep in FP32; None where nothing was rehearsed, or nothing need be kept.
-        limits: what this says nothing of.
-        build: the error of a build whose layers are known; None for none.
-        types: the errors of the other types, where all were asked for.
+        first: the nodes where numbers stop being finite.
+        kept: nodes to keep in FP32; None without a rehearsal, or if no node needs FP32.
+        limits: limits of the measurement, one sentence each.
+        build: the error of a build whose layers are known; None without one.
+        types: the errors of the other types, if the user asked for all types.
     """
 
     path: str
@@ -170,14 +169,14 @@ class Measurement:
 
     @property
     def on(self) -> str:
-        """What it was measured on: ``3 batches of calib.npz``."""
+        """Name the inputs: ``3 batches of calib.npz``."""
         batches = f"{self.batches:,} batch" + ("" if self.batches == 1 else "es")
         more = f" and {len(self.files) - 1} more files" if len(self.files) > 1 else ""
-        return f"{batches} of {Path(self.files[0]).name}{more}" if self.files else f"{batches}, made up"
+        return f"{batches} of {Path(self.files[0]).name}{more}" if self.files else f"{batches}, generated"
 
     @property
     def fits(self) -> bool:
-        """Whether the narrow type is of use to the model: at most a small part of it must stay in FP32."""
+        """Whether the narrow type fits the model: few nodes must stay in FP32."""
         return self.kept is None or self.kept.fits
 
     @property
@@ -193,9 +192,9 @@ class Measurement:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Whether the outputs are good in the narrow type; None where none was rehearsed.
+        """Whether the outputs pass in the narrow type; None if none was rehearsed.
 
-        A build whose layers are known decides; without one, the whole band does.
+        If the layers of a build are known, that build decides; else the whole band decides.
         """
         if not self.rehearsed or not self.judged:
             return None
@@ -207,7 +206,7 @@ class Measurement:
 
     @property
     def good(self) -> bool:
-        """Whether the narrow type leaves the outputs good in every build; true where none was judged."""
+        """Whether the outputs pass in every build; true if no output has a verdict."""
         if self.build is not None:
             return self.verdict == "fine"
         return all(
@@ -216,7 +215,7 @@ class Measurement:
 
 
 def to_data(found: Measurement) -> dict[str, Any]:
-    """A measurement as JSON data."""
+    """Return a measurement as JSON data."""
     kept = found.kept
     return {
         "schema": SCHEMA,
@@ -312,11 +311,10 @@ def _parsed(path: Path) -> Measurement:
 
 
 def from_data(data: Mapping[str, Any]) -> Measurement:
-    """The measurement that JSON data tell of.
+    """Return the measurement of JSON data.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError, OverflowError: they are not as :func:`to_data` makes
-            them.
+        KeyError, TypeError, ValueError, AttributeError, OverflowError: the data have another form.
     """
     inputs, narrow = data["inputs"], data["type"]
     if narrow not in FORMATS:

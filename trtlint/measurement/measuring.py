@@ -1,7 +1,7 @@
-"""Measure a model: what is done in the process of its own.
+"""Measure a model, inside of the process for it.
 
-The order is that of cost: one run in FP32 for the ranges, one in the narrow type for the error, and more
-only where the error is too large, to find what to keep in FP32.
+Cheap steps come first: one run in FP32 for the ranges, then one for each way of computing in the narrow type.
+Only if an error is too large, more runs search for the nodes to keep in FP32.
 """
 
 from __future__ import annotations
@@ -23,22 +23,24 @@ from trtlint.measurement.measurement import Measurement, Output, to_data
 from trtlint.measurement.narrowing import SecondLook
 from trtlint.measurement.rehearsing import Rehearsal, rehearse
 from trtlint.measurement.search import KeepSearch
-from trtlint.measurement.skeleton import RefusedError, Skeleton, TrialError, skeleton
+from trtlint.measurement.skeleton import NARROW, RefusedError, Skeleton, TrialError, skeleton
 from trtlint.measurement.trial import Trial
 from trtlint.measurement.ways import operands
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import WITH_BODIES, Node
 from trtlint.model.operators import RANDOM
+from trtlint.model.protos import text
 
 _SUSPECTS = 64
-"""Tensors that are looked at a second time."""
+"""Largest number of tensors that get closer statistics."""
+_NO_TENSORS = {"sequence_type": "a sequence", "optional_type": "an optional", "map_type": "a map"}
 _BODIES = WITH_BODIES | {"SequenceMap"}
 
 Say = Callable[[Any], None]
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Measure a model in a process of its own; the last answer is the measurement, or what went wrong."""
+    """Measure a model and send answers; the last answer is the measurement or an error."""
     asked = Request.parse(request)
     try:
         say({"measurement": to_data(measured(asked, say))})
@@ -52,7 +54,7 @@ def measured(request: Request, say: Say) -> Measurement:
     """Measure a model in this process.
 
     Raises:
-        ModelError, TrialError: it cannot be read or run.
+        ModelError, TrialError: the model cannot be read or run.
         InputsError: the inputs cannot be used.
     """
     model = skeleton(Path(request.model))
@@ -99,14 +101,14 @@ def measured(request: Request, say: Say) -> Measurement:
         outputs=tuple(_outputs(trial, rehearsal)),
         first=tuple(node.path for node in begun),
         kept=kept,
-        limits=tuple(_limits(model, nodes, trial, files, format_)),
+        limits=tuple(_limits(model, nodes, trial, files, format_, request.type)),
         build=None if rehearsal is None else rehearsal.build,
         types=types,
     )
 
 
 def _format(model: Skeleton, wanted: str) -> Format:
-    """The narrow type: the file's own where it has one, unless TF32 is wanted."""
+    """Return the narrow type: the file's own if it has one, unless the user asks for TF32."""
     if wanted == TF32.name or not model.typed:
         return FP16 if wanted == ALL else FORMATS[wanted]
     types = {value.dtype for same in model.graph.values.values() for value in same}
@@ -116,9 +118,9 @@ def _format(model: Skeleton, wanted: str) -> Format:
 def _types(
     trial: Trial, format_: Format, constants: frozenset[str], say: Callable[[Any], None]
 ) -> tuple[TypeBand, ...]:
-    """The errors of the types other than the measured one.
+    """Return the errors of the types other than the measured one.
 
-    Those of 16 bits are left out where the file itself keeps tensors in 16 bits.
+    A file with 16-bit types is compared with TF32 only.
     """
     others = [each for each in FORMATS.values() if each is not format_]
     if trial.skeleton.typed:
@@ -133,7 +135,7 @@ def _types(
 
 
 def _multiplies_in_fp32(model: Skeleton) -> bool:
-    """Whether a product reads FP32, which TF32 rounds."""
+    """Check whether a product reads FP32, which TF32 rounds."""
     return any(
         value is not None and value.dtype == "f32"
         for node in model.graph.nodes
@@ -143,8 +145,9 @@ def _multiplies_in_fp32(model: Skeleton) -> bool:
 
 
 def _trial(model: Skeleton, request: Request) -> tuple[Trial, tuple[str, ...]]:
-    """The model with its inputs, run in FP32, and the files that the inputs are from."""
+    """Return the model with its inputs, run in FP32, and the files of the inputs."""
     inputs = model.graph.inputs
+    _require_tensors(model)
     if request.inputs.names:
         given = given_feeds(inputs, request.inputs, request.batches)
         batches, files = [feeds for _, feeds in given], tuple(dict.fromkeys(file for file, _ in given))
@@ -152,22 +155,35 @@ def _trial(model: Skeleton, request: Request) -> tuple[Trial, tuple[str, ...]]:
             return Trial(model, batches), files
         except TrialError as error:
             return _by_reference(model, batches, error), files
-    attempt, failure = 0, TrialError("no shapes could be made up: give inputs")
+    attempt, failure = 0, TrialError("no input shapes could be generated: give inputs (--inputs)")
     while (made_up := random_feeds(inputs, request.batches or 1, attempt)) is not None:
         try:
             return Trial(model, made_up), ()
-        except RefusedError as error:  # noqa: PERF203 - whatever the inputs are
+        except RefusedError as error:  # noqa: PERF203 - other inputs do not help
             return _by_reference(model, made_up, error), ()
-        except TrialError as error:  # a choice of shapes that does not fit the model
+        except TrialError as error:  # these shapes do not fit the model
             failure, attempt = error, attempt + 1
-    raise TrialError(f"{failure}; the inputs were made up: give real ones (--inputs)")
+    raise TrialError(f"{failure}; the inputs were generated: give real ones (--inputs)")
+
+
+def _require_tensors(model: Skeleton) -> None:
+    """Reject a model with an input that is not a tensor.
+
+    Raises:
+        TrialError: an input is a sequence, an optional or a map.
+    """
+    for info in model.proto.graph.input:
+        kind = _NO_TENSORS.get(info.type.WhichOneof("value") or "")
+        if kind is not None:
+            name = text(info.name)
+            raise TrialError(f"input {name!r} is {kind}: trtlint measures models with tensor inputs only")
 
 
 def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) -> Trial:
-    """The model run by ONNX's reference evaluator, where ONNX Runtime cannot run it.
+    """Run a model in ONNX's reference evaluator, after ONNX Runtime failed.
 
     Raises:
-        TrialError: the error of ONNX Runtime, where the reference cannot run it either.
+        TrialError: the reference cannot run the model either; the error is that of ONNX Runtime.
     """
     try:
         return Trial(model, feeds, by_reference=True)
@@ -176,7 +192,7 @@ def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) ->
 
 
 def _require_finite(trial: Trial, *, made_up: bool) -> None:
-    """Refuse inputs on which the model gives no finite output in FP32: nothing can be compared with it.
+    """Reject inputs on which no output is finite in FP32: there is nothing to compare with.
 
     Raises:
         TrialError: the model has float outputs, and none of them is finite.
@@ -214,7 +230,7 @@ def _outputs(trial: Trial, rehearsal: Rehearsal | None) -> list[Output]:
 
 
 def _limits(
-    model: Skeleton, nodes: Sequence[Node], trial: Trial, files: Sequence[str], format_: Format
+    model: Skeleton, nodes: Sequence[Node], trial: Trial, files: Sequence[str], format_: Format, wanted: str
 ) -> list[str]:
     """List what the measurement does not cover."""
     limits = [
@@ -224,7 +240,7 @@ def _limits(
     if format_.operands_only and not _multiplies_in_fp32(model):
         limits.append(f"no product of the model reads FP32, so {format_.label} rounds nothing")
     if not files:
-        limits.append("the inputs were made up: what real ones do is not known")
+        limits.append("the inputs were generated; real inputs can give other results")
     owners = [node.path for node in nodes if node.op in _BODIES]
     if owners:
         limits.append(f"nothing was measured inside of the bodies of {_listed(owners)}")
@@ -243,11 +259,15 @@ def _limits(
             f"computed as one layer with the convolution before, as TensorRT fuses them: {_listed(joined)};"
             " nothing was measured between the two"
         )
+    if wanted == ALL and model.typed:
+        limits.append(f"the file itself has {format_.label} types, so other 16-bit types were not measured")
     if not trial.ranged.outputs[0]:
         limits.append("no output is of a float type: ranges were measured, the effect on outputs was not")
+    if {value.dtype for same in model.graph.values.values() for value in same} >= NARROW:
+        limits.append(f"the model has FP16 and BF16 tensors; all of them were rounded to {format_.label}")
     chance = [node.path for node in nodes if node.op in RANDOM]
     if chance:
-        limits.append(f"random numbers differ from run to run: {_listed(chance)}")
+        limits.append(f"each run drew the same random numbers, with a fixed seed: {_listed(chance)}")
     unknown = sum(value.name != "" and value.dtype is None for node in nodes for value in node.outputs)
     if unknown:
         limits.append(f"{unknown} tensors of unknown type were neither measured nor rounded")

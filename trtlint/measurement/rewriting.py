@@ -1,10 +1,10 @@
-"""A model rewritten so that it measures itself, and computes in a narrow type where it is asked to.
+"""Rewrite a model so that it measures itself, and computes in a narrow type on request.
 
 Every tensor is FP32 in the rewritten model.  A tensor that is narrow on the target goes through a Cast to
-the narrow type and back behind the operator that computes it, and constants and inputs do before they are
-read; that gives what arithmetic in the narrow type gives, sums inside of operators apart.  Operators that
-square or sum inside are written out, see :mod:`trtlint.measurement.formulas`.  What is measured becomes a few
-numbers inside of the graph, so that no tensor leaves it.
+the narrow type and back after its operator; constants and inputs do before each reader.  The result is that
+of arithmetic in the narrow type, except for sums inside of operators.  Operators that square or sum inside
+are written out, see :mod:`trtlint.measurement.formulas`.  The graph reduces measured tensors to a few
+numbers, so that no tensor leaves it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from trtlint.measurement.formulas import FORMULAS, ROUNDED
 from trtlint.measurement.narrowing import STATISTICS, Narrowing, Probe, Rewritten, SecondLook
 from trtlint.measurement.ports import COPYING, SAME, reads, writes
 from trtlint.measurement.rounding import bounded, rounded
+from trtlint.measurement.seeds import fix_seed
 from trtlint.measurement.skeleton import NARROW, Skeleton
 from trtlint.measurement.ways import operands
 from trtlint.measurement.writing import NodeWriter, Scope, Versions
@@ -53,9 +54,9 @@ def rewrite(
 
     Args:
         skeleton: the model.
-        narrowing: how to compute in a narrow type, None for FP32.
+        narrowing: the settings of a run in a narrow type; None for FP32.
         probed: whether it measures its tensors.
-        second: the tensors to look at closer, in place of measuring all.
+        second: the tensors that get closer statistics, instead of the figures of all.
 
     Raises:
         TrialError: the model cannot be run.
@@ -119,7 +120,7 @@ class _Rewriting:
             model.SerializeToString(), tuple(self.probes), tuple(names), self.figures.each, self.sums
         )
 
-    # Values: under which names they can be read.
+    # Values: names of their exact and rounded versions.
 
     def _weight(self, value: Value, tensor: onnx.TensorProto, node: Node | None = None) -> None:
         stored = onnx.TensorProto()
@@ -136,7 +137,7 @@ class _Rewriting:
     def _input(self, value: Value) -> None:
         versions = self.versions[value] = Versions(self.scope, exact=value.name)
         if value.dtype in NARROW:
-            versions.rounded = value.name  # the caller feeds numbers of that type
+            versions.rounded = value.name  # the caller feeds numbers of this type
         elif self.narrowing is not None and self.narrowing.round_inputs and self._is_narrow(value):
             versions.exact = self._rounded(value)
         self._probe(value, None, "Input")
@@ -145,7 +146,7 @@ class _Rewriting:
         return self.narrowing is not None and value.dtype in self.narrow
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """The name under which a value is read."""
+        """Return the name of the exact or the rounded version of a value."""
         if value is None:
             return ""
         versions = self.versions.get(value)
@@ -158,11 +159,11 @@ class _Rewriting:
     def _rounded(self, value: Value) -> str:
         versions = self.versions[value]
         if not versions.rounded:
-            # In the graph that defines it, also where a body reads it.
+            # In the graph that defines the value, even if a body reads it.
             here, self.scope = self.scope, versions.scope
             exact = versions.exact
             assert self.narrowing is not None
-            # Measured values are of the main graph; a constant of a body may have the same name.
+            # Measured values belong to the main graph; a constant of a body can have the same name.
             main = versions.constant and versions.scope.main
             clamped = main and value.name in self.narrowing.clamped
             versions.rounded = self.stored(exact) if clamped else self._round(exact)
@@ -170,12 +171,12 @@ class _Rewriting:
         return versions.rounded
 
     def stored(self, name: str) -> str:
-        """Round stored numbers to the narrow type, those beyond its range to its largest."""
+        """Round stored numbers to the narrow type; clamp those beyond its range."""
         largest = self._format().largest
         return self._round(bounded(name, largest, self.opset, self.add, self.constant))
 
     def _round(self, name: str, result: str = "") -> str:
-        """Round what has a name to the narrow type."""
+        """Round the tensor of a name to the narrow type."""
         return rounded(name, result, self._format(), self.opset, self.add, self.constant)
 
     # Operators.
@@ -195,12 +196,12 @@ class _Rewriting:
         self.kept = outer
 
     def _waits(self, node: Node) -> bool:
-        """Whether a convolution is written with the BatchNormalization that its weights take."""
+        """Check whether a convolution is written later, with the BatchNormalization that it absorbs."""
         narrow = self.narrowing is not None and not self.kept
         return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
 
     def _by_formula(self, node: Node) -> bool:
-        """Write an operator out that squares or sums inside, or that TensorRT folds."""
+        """Write out an operator that squares or sums inside, or that TensorRT folds."""
         affine = self.folding.affine.get(node.path)
         if affine is not None and self.narrowing is not None and not self.kept:
             tensor = "" if affine.convolution else self.read(node.input(0), rounded=not self.fused)
@@ -225,19 +226,19 @@ class _Rewriting:
         return True
 
     def _element(self, value: Value | None) -> int:
-        """The element type of a value on the target."""
+        """Return the element type of a value on the target."""
         if value is None or value.dtype is None:
             return 0
         return FP16.element if value.dtype in self.narrow else _ELEMENTS[value.dtype]
 
     def _loads(self, node: Node, port: int) -> bool:
-        """Whether a node reads the rounded numbers of this input of it."""
+        """Check whether a node reads rounded numbers at an input."""
         if self.kept or self.narrowing is None:
             return False
         return not self.fused or port in operands(node.op, node.domain)
 
     def _narrows(self, node: Node, value: Value) -> bool:
-        """Whether a node rounds this output of it."""
+        """Check whether a node rounds an output."""
         narrowing = self.narrowing
         if narrowing is None or self.kept or narrowing.format.operands_only or not self._is_narrow(value):
             return False
@@ -249,7 +250,7 @@ class _Rewriting:
         return bool(operands(node.op, node.domain)) or (affine is not None and affine.convolution is not None)
 
     def _result(self, node: Node, value: Value, raw: str) -> None:
-        """Give a result its own name, rounded where it is narrow."""
+        """Name a result, and round it if it is narrow."""
         versions = self.versions[value] = Versions(self.scope)
         if self._narrows(node, value):
             versions.rounded = self._round(raw, value.name)
@@ -263,6 +264,7 @@ class _Rewriting:
         proto.CopyFrom(node.proto)
         widen_node(proto)
         proto.name = node.path
+        fix_seed(proto)
 
         def may(question: Callable[[str, str, int, int, Format], bool], port: int) -> bool:
             return question(node.op, node.domain, version, port, self._format())
@@ -315,27 +317,27 @@ class _Rewriting:
         body.node.extend(written.nodes)
         body.initializer.extend(written.initializers)
 
-    # What is written.
+    # Operators and constants of the rewritten model.
 
     def fresh(self) -> str:
-        """A name that nothing else has."""
+        """Return a unique name."""
         self.count += 1
         return f"trtlint/{self.count}"
 
     def add(self, op: str, inputs: Sequence[str], result: str = "", **attributes: Any) -> str:
-        """Add an operator to the graph that is being written; returns the name of its result."""
+        """Add an operator to the current graph and return the name of its result."""
         result = result or self.fresh()
         self.scope.nodes.append(helper.make_node(op, inputs, [result], **attributes))
         return result
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
-        """Add a constant to the graph that is being written; returns its name."""
+        """Add a constant to the current graph and return its name."""
         name = self.fresh()
         self.scope.initializers.append(numpy_helper.from_array(np.asarray(values, dtype), name))
         return name
 
     def product(self, proto: NodeProto, node: Node | None) -> bool:
-        """Write a product whose accumulator is FP16; whether there is such a form of it."""
+        """Write a product with an FP16 accumulator; return whether such a form exists."""
         if self.narrowing is None or not self.narrowing.accumulate or self.kept:
             return False
         summed = sum_of(proto, node)
@@ -348,10 +350,10 @@ class _Rewriting:
         return total is not None
 
     def operand(self, name: str) -> str:
-        """Round an operand of a product inside of an operator, where that is not rounded yet."""
+        """Round an operand of a product inside of an operator, if it is not rounded yet."""
         return self._round(name) if self.fused and not self.kept else name
 
-    # What is measured.
+    # Probes.
 
     def _probe(self, value: Value, node: Node | None, op: str = "") -> None:
         if not self.probed or not self.scope.main or value.dtype not in FLOAT_DTYPES:
@@ -371,7 +373,7 @@ class _Rewriting:
         self.probes.append(Probe(path, op, value.name, column, value.dtype in self.skeleton.narrow))
 
     def inside(self, node: Node, name: str, what: str) -> str:
-        """Measure and round what an operator computes inside; returns the name to read it by."""
+        """Measure and round an internal number of an operator; return the name of the result."""
         if self.narrowing is not None:
             return name if self.kept or self.fused else self._round(name)
         if what and self.probed and self.scope.main and self.second is None:
@@ -384,5 +386,5 @@ class _Rewriting:
 
 
 def _defined(values: Sequence[Value]) -> Value:
-    """The value of the main graph among those of a name."""
+    """Return the value of the main graph among those of a name."""
     return next(value for value in values if value.producer is None or not value.producer.scope)

@@ -1,8 +1,7 @@
-"""A model made ready to be rewritten and run: functions inlined, types known, weights left in their files.
+"""Prepare a model for rewriting: functions inlined, types inferred, weights left in their files.
 
-A rewritten model is handed to ONNX Runtime as bytes; a large tensor in it is a reference to the place in
-the file where its elements lie, so that weights are neither copied nor limited by the 2 GB of a protobuf
-message.
+ONNX Runtime gets a rewritten model as bytes.  A large tensor in it is a reference to its place in the file.
+So weights are not copied, and the limit of 2 GB of a protobuf message does not apply.
 """
 
 from __future__ import annotations
@@ -24,22 +23,24 @@ from trtlint.model.protos import opsets, text
 from trtlint.model.tensors import TensorStore
 
 NARROW = frozenset({"f16", "bf16"})
-"""The element types of tensors that the file itself keeps in 16 bits."""
+"""The 16-bit element types of files."""
 _MOST_INLINE = 1 << 30
-"""Bytes of values that are written into a rewritten model, since no file has them as they are."""
+"""Largest size of values that are copied into a rewritten model because no file holds them as they are."""
 
 
 _OLDEST_OPSET = 7
 """The oldest opset that ONNX Runtime supports, and in which arithmetic broadcasts without an attribute:
 https://onnxruntime.ai/docs/reference/compatibility.html"""
+_DEFAULT_OPSET = 17
+"""The opset of added operators, for a model that uses other domains only."""
 
 
 class TrialError(ExperimentError):
-    """A model that cannot be run; the text says why."""
+    """A model that cannot be run; the text gives the reason."""
 
 
 class RefusedError(TrialError):
-    """A model that ONNX Runtime does not load: other inputs do not change that."""
+    """A model that ONNX Runtime does not load, with any inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,11 @@ class Skeleton:
 
     Attributes:
         proto: functions inlined, types inferred.
-        graph: the view of it.
-        scopes: the nodes of the main graph (``""``) and of each body, each in an order that can be run.
-        tensors: where the weights lie.
+        graph: the view of the model.
+        scopes: the nodes of the main graph (``""``) and of each body, each in topological order.
+        tensors: the weights.
         opset: version of the default operator set.
-        typed: whether the file itself keeps tensors in 16 bits; then only those are narrow.
+        typed: whether the file has 16-bit types; then only tensors of these types are narrow.
         folding: the operators that TensorRT folds into stored weights.
     """
 
@@ -70,14 +71,14 @@ class Skeleton:
         return NARROW if self.typed else frozenset({"f32"})
 
     def stored(self, tensor: onnx.TensorProto, *, inline: bool = False) -> onnx.TensorProto:
-        """A tensor as a rewritten model holds it: small ones with their values, large ones by reference.
+        """Return a tensor for a rewritten model: a small one with its values, a large one by reference.
 
         Args:
-            tensor: as the skeleton has it.
+            tensor: the tensor of the skeleton.
             inline: whether its values must be in the model.
 
         Raises:
-            TrialError: its values cannot be had.
+            TrialError: its values cannot be read.
         """
         if tensor.data_location != TensorProto.EXTERNAL:
             return tensor
@@ -100,8 +101,8 @@ def skeleton(path: Path) -> Skeleton:
     """Read a model.
 
     Raises:
-        ModelError: the file is no model that can be linted.
-        TrialError: it cannot be run.
+        ModelError: the file is not a model that trtlint can lint.
+        TrialError: the model cannot be run.
     """
     proto, tensors = structure(path)
     graph = Graph(proto.graph)
@@ -114,8 +115,12 @@ def skeleton(path: Path) -> Skeleton:
             f"ONNX Runtime supports opset {_OLDEST_OPSET} and newer, and the model has opset {opset}:"
             " convert it with onnx.version_converter"
         )
+    if not opset:
+        if any(not node.domain for node in graph.nodes):
+            raise TrialError("the model states no opset of the default domain: export it again")
+        opset = _DEFAULT_OPSET
     if any(_left_out(sparse.values) for sparse in proto.graph.sparse_initializer):
-        raise TrialError("it has large sparse weights")
+        raise TrialError("the model has large sparse weights: store them densely")
     values = (value for same in graph.values.values() for value in same)
     typed = any(value.dtype in NARROW for value in values)
     folding = Folding() if typed else find_folding(graph, tensors, opset)

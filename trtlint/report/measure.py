@@ -25,6 +25,7 @@ from trtlint.report.measureband import (
     type_lines,
     verdict_words,
     way_lines,
+    worst_outputs,
 )
 from trtlint.report.measuresites import remark, worst_sites
 from trtlint.report.terminal import console
@@ -33,6 +34,8 @@ _BAR = 16
 """Cells of a bar; each is one power of two."""
 _NAME = 48
 """Cells of a node's name."""
+_OUTPUTS = 12
+"""Largest number of listed outputs."""
 _KEPT = 12
 """Largest number of listed nodes to keep."""
 
@@ -95,11 +98,14 @@ class MeasureReport:
         if found.verdict is not None:
             summary = Text(verdict_words(found), style=f"bold {STYLES[found.verdict]}")
             yield from hang(Text(f"{label}: ", style="bold"), summary, self._width)
-        for output in found.outputs:
+        for output in worst_outputs(found, _OUTPUTS):
             verdict, words = _verdict(output, found.bound, label)
             line = Text.assemble("output ", (clean(output.name), "bold"), ": ")
             line.append(words, STYLES[verdict])
             yield line
+        if len(found.outputs) > _OUTPUTS:
+            more = len(found.outputs) - _OUTPUTS
+            yield Text(f"and {more:,} more outputs with smaller errors, all of them in the JSON (--output)")
         yield from self._ways(found)
         yield from self._types(found)
         if _harmless(found):

@@ -58,7 +58,7 @@ def advice(
         listed += _with_flags(found, [layers.get(node, node) for node in nodes])
     if after:
         listed.append(_with_casts(found, ranges))
-    if found.type == "fp16" and not found.typed:
+    if _may_use_brain(found):
         listed.append(_brain(found, "or BF16 in place of FP16"))
     return listed
 
@@ -83,9 +83,17 @@ def _without(found: Measurement) -> Iterator[Advice]:
     if found.typed:
         yield Advice(f"export the model in FP32: its own types are {label}")
         return
-    if found.type == "fp16":
+    if _may_use_brain(found):
         yield _brain(found, "use BF16 in place of FP16")
-    yield Advice(f"or build the model without {label}; TF32 stays on by default")
+    first = "or build" if _may_use_brain(found) else "build"
+    yield Advice(f"{first} the model without {label}; TF32 stays on by default")
+
+
+def _may_use_brain(found: Measurement) -> bool:
+    """Check whether BF16 can replace FP16: it is fine, or was not measured."""
+    if found.type != "fp16" or found.typed:
+        return False
+    return all(each.error.verdict(found.bound) == "fine" for each in found.types if each.type == "bf16")
 
 
 def _brain(found: Measurement, what: str) -> Advice:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from trtlint.lean import dataclass
-from trtlint.measurement.band import Band, Verdict, verdict_of
+from trtlint.measurement.band import Band, Verdict, verdict_of, worst
 from trtlint.measurement.formats import FORMATS
-from trtlint.measurement.measurement import Measurement
+from trtlint.measurement.measurement import Measurement, Output
 from trtlint.measurement.ways import Way
 
 WORDS: dict[Verdict, str] = {
@@ -66,6 +67,18 @@ def band_words(errors: Iterable[float | None]) -> str:
         return "not finite"
     low, high = error_words(min(finite)), error_words(None if None in found else max(finite))
     return low if low == high else f"{low} to {high}"
+
+
+def worst_outputs(found: Measurement, most: int) -> list[Output]:
+    """Return the outputs with the largest errors, in the order of the graph."""
+
+    def badness(index: int) -> float:
+        output = found.outputs[index]
+        error = worst(output.errors) if output.finite else 0.0
+        return math.inf if error is None else error
+
+    kept = sorted(range(len(found.outputs)), key=badness, reverse=True)[:most]
+    return [found.outputs[index] for index in sorted(kept)]
 
 
 def way_lines(found: Measurement) -> list[WayLine]:

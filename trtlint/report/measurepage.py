@@ -23,6 +23,7 @@ from trtlint.report.measureband import (
     type_lines,
     verdict_words,
     way_lines,
+    worst_outputs,
 )
 from trtlint.report.measuresites import remark, worst_sites
 from trtlint.report.page.behind import Behind
@@ -62,6 +63,9 @@ def page(found: Measurement, model: Model, advice: Sequence[Advice] = ()) -> Ite
         tag("h1", f"{FORMATS[found.type].label}: ", _head(found)),
         tag("p", f"{name}, on {found.on}", class_="target"),
     ]
+    if not found.files:
+        text = "The inputs are generated and prove little; measure with real ones: --inputs batch.npz"
+        header.append(tag("p", text, class_="target"))
     return shell(f"trtlint measure: {name}", header, list(_main(found, model, advice)))
 
 
@@ -86,12 +90,16 @@ def _section(title: str, content: Iterable[Markup]) -> Iterator[Markup]:
 def _errors(found: Measurement) -> Iterator[Markup]:
     lines = way_lines(found)
     if lines:
-        yield tag("p", f"The worst error of an output for each rounding model; the bound is {found.bound:g}.")
+        yield tag(
+            "p",
+            "The worst error of an output for each rounding model, relative to the largest magnitude of the"
+            f" output; the bound is {found.bound:g}.",
+        )
         rows: list[list[Content]] = [
             [line.name, _coloured(line.error, line.verdict), WORDS[line.verdict]] for line in lines
         ]
         yield _table(["Rounding", "Error", "Verdict"], rows)
-    outputs = found.outputs[:_OUTPUTS]
+    outputs = worst_outputs(found, _OUTPUTS)
     if outputs and found.rehearsed:
         listed: list[list[Content]] = [
             [
@@ -102,7 +110,9 @@ def _errors(found: Measurement) -> Iterator[Markup]:
         ]
         yield _table(["Output", "Error"], listed)
     if len(found.outputs) > _OUTPUTS:
-        yield tag("p", f"and {len(found.outputs) - _OUTPUTS:,} more outputs", class_="notes")
+        yield tag(
+            "p", f"and {len(found.outputs) - _OUTPUTS:,} more outputs with smaller errors", class_="notes"
+        )
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Content]]) -> Markup:
@@ -187,7 +197,8 @@ def _kept(found: Measurement, model: Model, advice: Sequence[Advice]) -> Iterato
         yield tag("p", f"{FORMATS[found.type].label} does not fit this model: {misfit(kept)}.")
     else:
         words = f"{plural(len(kept.nodes), 'node')}; with them the worst error is {error_words(kept.error)}"
-        yield tag("p", words + ("" if kept.complete else ". The search reached its limit"), ".")
+        limit = "" if kept.complete else ". The search reached its limit; use --thorough to continue"
+        yield tag("p", words + limit, ".")
         margin = frozenset(kept.margin)
         yield tag(
             "ul",
@@ -196,11 +207,14 @@ def _kept(found: Measurement, model: Model, advice: Sequence[Advice]) -> Iterato
                 for node in kept.nodes[:_KEPT]
             ],
         )
+        if margin:
+            text = "Nodes for margin: without any one of them, the error stays under the bound."
+            yield tag("p", text, class_="notes")
         if len(kept.nodes) > _KEPT:
             yield tag("p", f"and {len(kept.nodes) - _KEPT:,} more", class_="notes")
         yield from _drawn(found, kept, model)
     for each in advice:
-        yield tag("p", each.text)
+        yield tag("p", each.text[:1].upper() + each.text[1:], ":" if each.command else ".")
         if each.command:
             yield tag("pre", each.command)
 

@@ -27,9 +27,12 @@ def remark(site: Site, format_: Format) -> str:
     if inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0):
         parts.append(f"{inside.what} inside")
     if site.closer is not None and site.closer.beyond:
-        parts.append(f"{site.closer.beyond:.2%} of it beyond")
+        parts.append(f"{site.closer.beyond:.2%} of it overflows")
     if site.fits == "overflow":
-        parts.append("begins here" if site.origin else "beyond the range")
+        if site.origin:
+            parts.append("begins here")
+        elif site.closer is None or not site.closer.beyond:
+            parts.append("beyond the range")
     else:
         parts.append(f"{math.log2(format_.largest / site.greatest):.1f} powers of two left")
     return ", ".join(parts)

@@ -1,0 +1,23 @@
+"""Seeds for operators that draw random numbers, so that all runs of a model draw the same ones."""
+
+from __future__ import annotations
+
+from onnx import AttributeProto, NodeProto, helper
+
+from trtlint.model.operators import RANDOM
+
+_SEED = 1
+_TRAINING = 2
+"""The input of Dropout that turns it on; the seed, an integer, came with it in opset 12:
+https://onnx.ai/onnx/operators/onnx__Dropout.html"""
+
+
+def fix_seed(proto: NodeProto) -> None:
+    """Give an operator a seed if it draws random numbers and has none."""
+    if proto.domain or any(attribute.name == "seed" for attribute in proto.attribute):
+        return
+    if proto.op_type in RANDOM:
+        seed = helper.make_attribute("seed", float(_SEED), attr_type=AttributeProto.FLOAT)
+        proto.attribute.append(seed)
+    elif proto.op_type == "Dropout" and len(proto.input) > _TRAINING:
+        proto.attribute.append(helper.make_attribute("seed", _SEED))
