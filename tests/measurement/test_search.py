@@ -10,6 +10,7 @@ import pytest
 
 from tests.measurement.test_measuring import GRAPHS, NORM, feeds_of, measure
 from trtlint.measurement import search
+from trtlint.measurement.narrowing import Narrowing
 
 pytest.importorskip("onnxruntime")
 
@@ -103,3 +104,40 @@ def test_a_node_without_which_the_error_is_under_the_bound_is_marked(tmp_path: P
     assert found.kept.verified
     assert found.kept.margin
     assert set(found.kept.margin) <= set(found.kept.nodes)
+
+
+def test_a_way_that_fails_with_nodes_in_fp32_is_searched_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors can grow when nodes stay in FP32: here in the fused way, unless five nodes do."""
+    usual = search.KeepSearch._error
+
+    def error(self: search.KeepSearch, paths: frozenset[str], way: Narrowing) -> float | None:
+        found = usual(self, paths, way)
+        return 0.5 if way.fused and 0 < len(paths) < 5 else found
+
+    model = onnx.parser.parse_model(NORM)
+    feeds = feeds_of(model, 300.0)
+    before = measure(model, feeds, tmp_path).kept
+    assert before is not None
+    assert len(before.nodes) == 4
+    monkeypatch.setattr(search.KeepSearch, "_error", error)
+    after = measure(model, feeds, tmp_path).kept
+    assert after is not None
+    assert len(after.nodes) >= 5
+    assert after.verified
+    assert after.runs <= 20
+
+
+def test_constants_that_only_kept_nodes_read_need_no_run_of_their_own(tmp_path: Path) -> None:
+    """A constant beyond the range is clamped or infinite; where it is read in FP32, both are the same run."""
+    model = onnx.parser.parse_model(
+        """< ir_version: 8, opset_import: ["" : 17] >
+        c (float[4,8] x) => (float[4,8] y) < float large = {-100000}, float small = {0.00001} >
+        { [masked] m = Add (x, large)  [scaled] s = Mul (m, small)  [wave] y = Sin (s) }"""
+    )
+    found = measure(model, feeds_of(model, 1.0), tmp_path).kept
+    assert found is not None
+    assert found.verified
+    assert set(found.nodes) == {"masked", "scaled"}
+    assert found.runs <= 9

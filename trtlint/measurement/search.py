@@ -108,14 +108,44 @@ class KeepSearch:
     def found(self) -> Kept:
         """Return the set, verified."""
         folding = self.trial.skeleton.folding
+        counted = [node for node in self.nodes if self._counts(node)]
+        units = dict.fromkeys(folding.together(node.path) for node in counted)
+        singles = [unit for unit in units if not unit <= self.carriers]
+        chosen = self._search(singles)
+        last = [self._error(chosen, way) for way in self.ways]
+        # A way that was good before can fail with some nodes in FP32; then sets are tried in it too.
+        failing = [way for way, error in zip(self.ways, last, strict=True) if not self._passes(error)]
+        failing = [way for way in failing if way not in self.drivers]
+        if failing and self.drivers and not self.budget.spent:
+            self.drivers += failing
+            again = self._search(singles)
+            errors = [self._error(again, way) for way in self.ways]
+            if all(map(self._passes, errors)):
+                chosen, last = again, errors
+        margin = self._margin(chosen, singles)
+        return Kept(
+            nodes=tuple(node.path for node in self.nodes if node.path in chosen),
+            error=worst(last),
+            runs=self.budget.runs,
+            verified=all(map(self._passes, last)),
+            computing=len(counted),
+            products=sum(node.op in PRODUCTS for node in counted),
+            kept_products=sum(node.op in PRODUCTS for node in self.nodes if node.path in chosen),
+            margin=tuple(node.path for node in self.nodes if node.path in margin),
+            complete=not self.cut,
+        )
+
+    def _passes(self, error: float | None) -> bool:
+        return error is not None and error <= self.bound
+
+    def _search(self, singles: Sequence[frozenset[str]]) -> frozenset[str]:
+        """Return the least set of units that passes in the drivers."""
+        folding = self.trial.skeleton.folding
         after = sum(way not in self.drivers for way in self.ways)
         self.budget.reserve(after)
         unclamped = any(driver.clamped != self.ranges.constants for driver in self.drivers)
         region = regions(self.nodes, self.ranges, constants=unclamped, folding=folding)
         fixed: frozenset[str] = frozenset().union(*region)
-        counted = [node for node in self.nodes if self._counts(node)]
-        units = dict.fromkeys(folding.together(node.path) for node in counted)
-        singles = [unit for unit in units if not unit <= self.carriers]
         inside = [unit for unit in singles if unit <= fixed]
         outside = [unit for unit in singles if not unit <= fixed]
         chosen = fixed
@@ -130,20 +160,7 @@ class KeepSearch:
                 chosen = self._least(inside, chosen - self.carriers.union(*inside))
         self.cut = self.cut or self.budget.spent
         self.budget.reserve(-after)
-        chosen = self._closed(chosen)
-        last = [self._error(chosen, way) for way in self.ways]
-        margin = self._margin(chosen, singles)
-        return Kept(
-            nodes=tuple(node.path for node in self.nodes if node.path in chosen),
-            error=worst(last),
-            runs=self.budget.runs,
-            verified=all(error is not None and error <= self.bound for error in last),
-            computing=len(counted),
-            products=sum(node.op in PRODUCTS for node in counted),
-            kept_products=sum(node.op in PRODUCTS for node in self.nodes if node.path in chosen),
-            margin=tuple(node.path for node in self.nodes if node.path in margin),
-            complete=not self.cut,
-        )
+        return self._closed(chosen)
 
     def _least(self, units: Sequence[frozenset[str]], fixed: frozenset[str]) -> frozenset[str]:
         """Return the fixed nodes with the least part of some units that passes."""
