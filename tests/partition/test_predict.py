@@ -103,13 +103,15 @@ def test_bytes_at_borders_are_counted(tmp_path: Path) -> None:
     assert borders["unknown"] == 3
 
 
-@pytest.mark.parametrize("provider", ["tensorrt", "nv-tensorrt-rtx"])
-def test_types_that_no_network_has_are_left(tmp_path: Path, provider: Provider) -> None:
+@pytest.mark.parametrize(
+    ("provider", "left"), [("tensorrt", ["i", "k"]), ("nv-tensorrt-rtx", ["i", "k", "r"])]
+)
+def test_types_that_no_network_has_are_left(tmp_path: Path, provider: Provider, left: list[str]) -> None:
     text = """
     < ir_version: 8, opset_import: ["" : 17] >
     g (uint16[4] x) => (float[4] y) { [i] a = Flatten (x) [k] b = Cast <to = 1> (a) [r] y = Relu (b) }
     """
-    assert partition(write(tmp_path, text), provider)["left"] == ["i", "k"]
+    assert partition(write(tmp_path, text), provider)["left"] == left
 
 
 def test_a_part_that_cannot_be_built_ends_the_session(tmp_path: Path) -> None:
@@ -210,3 +212,45 @@ def test_a_refusal_without_a_node_leaves_everything(tmp_path: Path) -> None:
     found = partition(write(tmp_path, text))
     assert found["parts"] == []
     assert found["left"] == ["a", "s", "b"]
+
+
+WIDE = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (double[4] x, float[4] w) => (float[4] y, float[4] z) {
+  [a] p = Cast <to = 1> (x) [b] y = Relu (p) [c] z = Abs (w)
+}
+"""
+
+
+def test_the_rtx_provider_takes_nothing_with_a_double_input(tmp_path: Path) -> None:
+    path = write(tmp_path, WIDE)
+    found = partition(path, "nv-tensorrt-rtx")
+    assert found["parts"] == []
+    assert found["left"] == ["a", "b", "c"]
+    assert found["dropped"] == ["the model: the provider accepts no f64 inputs or outputs, such as x"]
+    assert partition(path)["parts"] == [["a", "b", "c"]]
+
+
+def test_double_scalars_and_tensors_inside_are_no_reason(tmp_path: Path) -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (double x, float[4] w) => (float[4] y) {
+      [a] p = Cast <to = 11> (w) [b] q = Mul (p, x) [c] y = Cast <to = 1> (q)
+    }
+    """
+    assert partition(write(tmp_path, text), "nv-tensorrt-rtx")["parts"] == [["a", "b", "c"]]
+
+
+PADDED = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[4,4] x, int64[4] p) => (float[N,M] y) { [a] y = Pad (x, p) }
+"""
+
+
+def test_the_rtx_provider_makes_no_profile_for_the_values_of_a_shape(tmp_path: Path) -> None:
+    path = write(tmp_path, PADDED)
+    assert "input p" in str(partition(path, "nv-tensorrt-rtx")["failure"])
+    assert partition(path, "nv-tensorrt-rtx", Settings(profile=True))["failure"] == ""
+    assert partition(path)["failure"] == ""
+    path = write(tmp_path, PADDED.replace("float[4,4] x", "float[A,4] x"))
+    assert partition(path, "nv-tensorrt-rtx")["failure"] == ""

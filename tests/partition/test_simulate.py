@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.dry_build.rtx import NEEDS_WHEELS
-from tests.partition.test_predict import FOLDED_AXES, IN_A_BODY, TWO_UNIQUES, partition, write
+from tests.partition.test_predict import FOLDED_AXES, IN_A_BODY, TWO_UNIQUES, WIDE, partition, write
 from trtlint.dry_build.wheels import find
 from trtlint.partition.result import Partition, Settings
 from trtlint.partition.simulate import simulate
@@ -133,3 +133,12 @@ def test_casts_of_a_processor_are_removed(tmp_path: Path) -> None:
     assert [set(part) for part in found.partition.parts] == [{"s", "a", "b"}, {"c"}]
     assert [each.node for each in found.partition.left] == ["u"]
     assert [set(part) for part in partition(path)["parts"]] == [{"s", "a", "b"}, {"c"}]  # type: ignore[attr-defined]
+
+
+def test_the_rtx_provider_takes_nothing_with_a_double_input(tmp_path: Path) -> None:
+    path = write(tmp_path, WIDE)
+    found = simulate(path, "nv-tensorrt-rtx", find(), Settings(), rewrite=False).partition
+    assert found is not None
+    assert found.parts == ()
+    assert list(found.dropped) == partition(path, "nv-tensorrt-rtx")["dropped"]
+    assert simulated(path).parts == (("a", "b", "c"),)

@@ -19,9 +19,10 @@ import onnx.numpy_helper
 from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
 from trtlint.model.inline import inline
+from trtlint.model.protos import DTYPES
 from trtlint.partition.naming import MARK, MOST_BODIES, operator, path_of, reads
 from trtlint.partition.origins import Merged, mark, merged
-from trtlint.partition.regions import Region, join, runs
+from trtlint.partition.regions import Region, interface_words, join, runs
 from trtlint.partition.result import Settings
 from trtlint.partition.rewriting import rewritten as rewritten_by_onnxruntime
 from trtlint.partition.rewriting import shapes_of
@@ -39,6 +40,8 @@ _UNTAKEN = frozenset({
 """Types whose nodes the RTX provider does not give to the parser, ``IsSupportedDataType``.
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 """
+_NO_INTERFACE = _UNTAKEN | {onnx.TensorProto.DOUBLE}
+"""Types of a graph's inputs and outputs with which it takes nothing, ``IsSupportedInputOutputDataType``."""
 
 Say = Callable[[Any], None]
 Types = Mapping[str, onnx.TypeProto]
@@ -231,13 +234,13 @@ class _Dividing:
             for position, node in enumerate(nodes)
             if self._bodies_taken(node, position, own, scope, depth, around) and self._is_offered(node, own)
         ]
-        ended = False
         regions: list[Region] = []
+        rejected = _rejection(graph, own) if self._plugin else ""
         try:
-            for region in runs(offered):
+            for region in () if rejected else runs(offered):
                 regions += self._parser.taken(nodes, region, around)
         except _EndedError:
-            ended, regions = True, []
+            regions = []
         joined = join([operator(node) for node in nodes], regions, self._settings)
         self._found.append(
             {
@@ -253,7 +256,7 @@ class _Dividing:
                 "cyclic": joined.cyclic,
                 "joined": joined.joined,
                 "whole": sum(map(len, joined.parts)) == len(nodes),
-                "ended": ended,
+                "rejected": rejected,
             }
         )
         return bool(self._found[-1]["whole"])
@@ -278,6 +281,17 @@ class _Dividing:
             return True
         known = (types[name] for name in (*node.input, *node.output) if name in types)
         return not any(each.tensor_type.elem_type in _UNTAKEN for each in known)
+
+
+def _rejection(graph: onnx.GraphProto, types: Types) -> str:
+    """Return why the RTX provider takes nothing of a graph; empty where it does."""
+    stored = {tensor.name for tensor in graph.initializer}
+    for value in (*graph.input, *graph.output):
+        known = types.get(value.name, value.type).tensor_type
+        if value.name not in stored and known.elem_type in _NO_INTERFACE and known.shape.dim:
+            name = onnx.TensorProto.DataType.Name(known.elem_type)
+            return interface_words(value.name, DTYPES.get(known.elem_type, name))
+    return ""
 
 
 def _store_constants(graph: onnx.GraphProto, depth: int) -> None:

@@ -12,7 +12,16 @@ from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.values import Constants
 from trtlint.partition.folding import Removed, removed
 from trtlint.partition.naming import reads
-from trtlint.partition.regions import Joined, Operator, borders, join, runs, shapeless_words
+from trtlint.partition.profiles import shape_input, shape_input_words
+from trtlint.partition.regions import (
+    Joined,
+    Operator,
+    borders,
+    interface_words,
+    join,
+    runs,
+    shapeless_words,
+)
 from trtlint.partition.result import Border, Left, Partition, Settings, Split
 
 _MOST_SPLITS = 8
@@ -23,6 +32,10 @@ _UNTAKEN = frozenset(
 """Types that no network has.  The RTX provider does not even give their nodes to the parser,
 ``IsSupportedDataType``; the parser refuses them as inputs of a region.
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
+"""
+_NO_INTERFACE = _UNTAKEN | {"f64"}
+"""Types of a graph's inputs and outputs with which the RTX provider takes nothing of the graph,
+``IsSupportedInputOutputDataType`` in the same file; scalars are not looked at.
 """
 NAMELESS = frozenset({"ScatterElements"})
 """Operators whose refusal names no node: the parser returns the same region until the provider gives up.
@@ -107,6 +120,7 @@ class _Prediction:
         self._operators = {
             scope: tuple(_operator(node, gone.renamed) for node in nodes) for scope, nodes in scopes.items()
         }
+        self._rejected = {scope: why for scope in scopes if (why := self._rejection(scope))}
         for node in graph.nodes:
             if node not in gone.nodes and node not in self._reasons and (why := self._withheld(node)):
                 self._reasons[node] = Reason(why)
@@ -123,6 +137,7 @@ class _Prediction:
             )
             for region in regions
         )
+        dropped += tuple(f"{scope or 'the model'}: {why}" for scope, why in self._rejected.items())
         crossing = self._borders(found)
         return Partition(
             self._provider,
@@ -136,8 +151,14 @@ class _Prediction:
             splits=self._splits(left, crossing),
             joined=any(scope.joined.joined for scope in found.values()),
             dropped=dropped,
-            failure=shapeless_words(self._shapeless()) if self._provider == "tensorrt" else "",
+            failure=self._failure(parts),
         )
+
+    def _failure(self, parts: Iterable[Sequence[Node]]) -> str:
+        """Return why the session cannot be created, empty where it can."""
+        if self._provider == "tensorrt":
+            return shapeless_words(self._shapeless())
+        return "" if self._settings.profile else shape_input_words(shape_input(self._graph.inputs, parts))
 
     def _shapeless(self) -> list[str]:
         """Return the inputs of regions whose shape is not known, the main graph's alone."""
@@ -160,6 +181,19 @@ class _Prediction:
     def _left(self, node: Node) -> Left:
         reason = self._reasons.get(node, Reason(""))
         return Left(node.path, node.op, reason.why, reason.rules)
+
+    def _rejection(self, scope: str) -> str:
+        """Return why the RTX provider takes nothing of a graph; empty where it does."""
+        if self._provider != "nv-tensorrt-rtx":
+            return ""
+        owner = next(iter(self._graph.owners(scope)), None)
+        if owner is None:
+            values = (*self._graph.inputs, *self._graph.outputs)
+        else:
+            body = self._graph.bodies(owner)[scope.rpartition("/")[2]]
+            values = (*body.inputs, *body.outputs)
+        found = next((each for each in values if each.dtype in _NO_INTERFACE and each.shape), None)
+        return "" if found is None else interface_words(found.name, str(found.dtype))
 
     def _withheld(self, node: Node) -> str:
         """Return why the provider does not give a node to the parser; empty where it does."""
@@ -185,7 +219,7 @@ class _Prediction:
                 for position, node in enumerate(nodes)
                 if (node not in self._reasons or node.op in taken) and node not in split_bodies
             )
-            ended = any(
+            ended = scope in self._rejected or any(
                 self._reasons[node].ends and node.op not in taken for node in nodes if node in self._reasons
             )
             joined = join(self._operators[scope], () if ended else runs(offered), self._settings)

@@ -156,6 +156,11 @@ def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list
     return [list(each) for each in following]
 
 
+def interface_words(name: str, dtype: str) -> str:
+    """Return why the RTX provider takes nothing of a graph with an input or output of some type."""
+    return f"the provider accepts no {dtype} inputs or outputs, such as {name}"
+
+
 def shapeless_words(names: Sequence[str]) -> str:
     """Return why the TensorRT provider ends a session, empty for no names.
 

@@ -23,11 +23,13 @@ class Settings:
         min_nodes: smallest part that TensorRT gets.
         max_rounds: calls of the parser within each other, before the provider gives up.
         exclude: operator types that the provider leaves to others.
+        profile: whether the options give the shapes of a profile.
     """
 
     min_nodes: int = 1
     max_rounds: int = 1000
     exclude: frozenset[str] = frozenset()
+    profile: bool = False
 
 
 @dataclass(frozen=True, slots=True)

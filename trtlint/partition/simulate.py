@@ -81,6 +81,9 @@ def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
     dropped = tuple(
         f"{_paths(scope, region)[0]}: {why}" for scope in scopes for region, why in _given_up(scope)
     )
+    dropped += tuple(
+        f"{scope['scope'] or 'the model'}: {scope['rejected']}" for scope in scopes if scope["rejected"]
+    )
     left = dict.fromkeys(
         Left(*each)
         for scope in reversed(scopes)

@@ -93,6 +93,7 @@ def partition_settings(command: BuildCommand | None) -> Settings:
         min_nodes=_number(_value(command, "trt_min_subgraph_size"), usual.min_nodes),
         max_rounds=_number(_value(command, "trt_max_partition_iterations"), usual.max_rounds),
         exclude=frozenset(word.strip() for word in excluded.split(",") if word.strip()),
+        profile=bool(_value(command, "nv_profile_min_shapes")),
     )
 
 

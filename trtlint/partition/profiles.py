@@ -1,0 +1,64 @@
+"""Inputs for which the RTX provider makes no optimization profile."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from trtlint.model.graph import Node, Value
+from trtlint.model.operators import CAST, MOVING
+
+_SHAPE_PORTS: Mapping[str, tuple[int, ...]] = {
+    "ConstantOfShape": (0,),
+    "Expand": (1,),
+    "Pad": (1,),
+    "Reshape": (1,),
+    "Slice": (1, 2, 4),
+    "Tile": (1,),
+}
+"""Inputs whose values are a shape for TensorRT."""
+_PASSING = MOVING | CAST | {"Concat"}
+_DEEPEST = 20
+
+
+def shape_input_words(name: str) -> str:
+    """Return why the RTX provider ends a session, empty for no name.
+
+    It makes profiles for dynamic dimensions, and none for the values of a shape.  Where there is no dynamic
+    dimension, it ends with "No explicit or implicit shapes were provided for dynamic shape inputs".
+    https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
+    (``CreateNodeComputeInfoFromGraph``)
+    """
+    if not name:
+        return ""
+    return f"the values of input {name} are a shape; give nv_profile_min_shapes, _opt_shapes and _max_shapes"
+
+
+def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]) -> str:
+    """Return an input of the model whose values are a shape, empty if there is none.
+
+    Parts with a dynamic dimension are not looked at: the provider makes a profile for them.
+    """
+    for part in parts:
+        own = {value for node in part for value in node.outputs}
+        inputs = {value for node in part for value in node.inputs if value is not None} - own
+        if any(value.shape is None or not all(isinstance(d, int) for d in value.shape) for value in inputs):
+            continue
+        for node in part:
+            for port in () if node.domain else _SHAPE_PORTS.get(node.op, ()):
+                found = _fed(node.input(port), own, 0)
+                if found is not None and found in graph_inputs:
+                    return found.name
+    return ""
+
+
+def _fed(value: Value | None, own: set[Value], depth: int) -> Value | None:
+    """Return the input of the model that gives a value its elements; None if there is none."""
+    if value is None or value.initializer is not None or depth > _DEEPEST:
+        return None
+    if value.producer is None:
+        return value
+    node = value.producer
+    if value not in own or node.op not in _PASSING:
+        return None
+    data = node.inputs if node.op == "Concat" else node.inputs[:1]
+    return next((found for each in data if (found := _fed(each, own, depth + 1)) is not None), None)
