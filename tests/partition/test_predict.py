@@ -247,6 +247,23 @@ g (float[4,4] x, int64[4] p) => (float[N,M] y) { [a] y = Pad (x, p) }
 """
 
 
+@pytest.mark.parametrize(
+    "node",
+    [
+        "y = Reshape (x, p)",
+        "b = Cast <to = 6> (p) c = Cast <to = 7> (b) y = Expand (x, c)",
+        "y = Resize (x, , , p)",
+        "v, i = TopK (x, p) y = Relu (v)",
+    ],
+)
+def test_shapes_that_a_session_gets_at_run_time(tmp_path: Path, node: str) -> None:
+    text = f"""
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[4,4] x, int64[M] p) => (float[a,b] y) {{ {node} }}
+    """.replace("int64[M]", "int64[1]" if "TopK" in node else "int64[2]")
+    assert "input p" in str(partition(write(tmp_path, text), "nv-tensorrt-rtx")["failure"])
+
+
 def test_the_rtx_provider_makes_no_profile_for_the_values_of_a_shape(tmp_path: Path) -> None:
     path = write(tmp_path, PADDED)
     assert "input p" in str(partition(path, "nv-tensorrt-rtx")["failure"])

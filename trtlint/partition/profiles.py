@@ -12,8 +12,11 @@ _SHAPE_PORTS: Mapping[str, tuple[int, ...]] = {
     "Expand": (1,),
     "Pad": (1,),
     "Reshape": (1,),
-    "Slice": (1, 2, 4),
+    "Resize": (2, 3),
+    "Slice": (1, 2, 3, 4),
+    "Split": (1,),
     "Tile": (1,),
+    "TopK": (1,),
 }
 """Inputs whose values are a shape for TensorRT."""
 _PASSING = MOVING | CAST | {"Concat"}
