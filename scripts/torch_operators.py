@@ -28,7 +28,7 @@ HEAD = """\
 #
 # By operator as it stands in a program, before it is decomposed: `falls_back` names the releases that have
 # no converter for it or for what it is decomposed into, `lowered` that operator; `asked` are the releases
-# that were asked. Releases are from https://pypi.org/project/torch-tensorrt/.
+# that were asked, with torch 2.11. Releases are from https://pypi.org/project/torch-tensorrt/.
 """
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.torch_tensorrt.test_program import document, node, write
 from trtlint.cli import run
+from trtlint.engine import torchupgrade
+from trtlint.knowledge.torchreleases import TorchOperator
 from trtlint.report import schemas
 
 SCRIPT = """\
@@ -45,7 +47,7 @@ def test_operators_that_convert_stay_and_are_not_known(capsys: pytest.CaptureFix
         each["operator"]: (each["change"], each["until"], each["since"]) for each in file["operators"]
     } == {
         "aten.glu.default": ("converts", "2.13", "2.14"),
-        "aten.masked_scatter.default": ("converts", "2.7", "2.10"),
+        "aten.masked_scatter.default": ("converts", "2.7", "2.8"),
         "aten.cumprod.default": ("stays in PyTorch", None, None),
         "aten.fft_rfft.default": ("unknown", None, None),
     }
@@ -74,8 +76,18 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert "error[TTR101] in 2.10 to 2.12: " in out
     assert "gone: TTR101 build.py:4" in out
     assert "aten.glu.default, 1 node: converts from 2.14\n" in out
-    assert "converts from 2.10 at the latest (2.8, 2.9: not known)" in out
-    assert "PyTorch in 2.7 to 2.10" in out
+    assert "aten.masked_scatter.default, 1 node: converts from 2.8\n" in out
+    assert "PyTorch in 2.7 to 2.11" in out
+
+
+def test_releases_that_were_not_asked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("2.7.0", "2.10.0", "2.14.0")
+    rows = {"aten.glu.default": TorchOperator(asked, frozenset({"2.7.0"}), "aten.glu.default")}
+    monkeypatch.setattr(torchupgrade, "torch_operators", lambda: rows)
+    assert run(["upgrade", "net.pt2", "--from", "2.7", "--to", "2.14", "--isolated"]) == 0
+    assert "converts from 2.10 at the latest (2.8, 2.9: not known)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

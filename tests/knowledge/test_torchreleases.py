@@ -67,6 +67,10 @@ def test_operators_that_fall_back() -> None:
     assert known["aten.glu.default"].in_torch("2.9.0")
     assert not known["aten.glu.default"].in_torch("2.14.0")
     assert not known["aten.masked_scatter.default"].in_torch("2.9.0")
+    assert known["aten.cumprod.default"].asked[0] == "2.6.1"
+    assert len(known["aten.cumprod.default"].asked) == 9
+    assert known["aten.masked_scatter.default"].in_torch("2.6.1")
+    assert not any(row.lowered.endswith("_for_cpu.default") for row in known.values())
     releases = {release.version for release in torch_releases()}
     assert all(set(row.asked) <= releases and row.falls_back <= set(row.asked) for row in known.values())
 

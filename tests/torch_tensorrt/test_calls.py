@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from trtlint.engine.evidence.torch_script import text_evidence
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_torch.torch_use import TorchUseFact
 from trtlint.torch_tensorrt.calls import ScriptError, TorchCall, calls_in, is_call, read_script
 from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
 
@@ -164,7 +167,7 @@ def test_a_pasted_call_needs_no_imports() -> None:
 def test_the_line_and_its_code(tmp_path: Path) -> None:
     file = tmp_path / "build.py"
     file.write_text("import torch_tensorrt\n\n\nx = torch_tensorrt.compile(\n    m,\n    debug=True,\n)\n")
-    (call,) = read_script(file)
+    ((call,), _) = read_script(file)
     assert (call.line, call.code) == (4, "x = torch_tensorrt.compile(")
     debug = call.argument("debug")
     assert debug is not None
@@ -174,7 +177,7 @@ def test_the_line_and_its_code(tmp_path: Path) -> None:
 def test_nothing_of_a_script_runs(tmp_path: Path) -> None:
     file, mark = tmp_path / "evil.py", tmp_path / "mark"
     file.write_text(f"open({str(mark)!r}, 'w')\nimport torch_tensorrt\ntorch_tensorrt.compile(m)\n")
-    assert len(read_script(file)) == 1
+    assert len(read_script(file)[0]) == 1
     assert not mark.exists()
 
 
@@ -251,3 +254,51 @@ def test_a_module_that_was_not_exported(text: str, expected: bool) -> None:
     assert call.unexported is expected
     (call,) = calls_in(f"{text}torch_tensorrt.compile(m, inputs=[x])\n", "build.py")
     assert not call.unexported
+
+
+def problems(text: str, release: str) -> list[str]:
+    """The problems of calls around the compiler."""
+    evidence = text_evidence(f"import torch, torch_tensorrt\n{text}", "script.py", release)
+    facts = Facts(None, evidence=(evidence,))
+    return [fact.problem for fact in facts.of("torch_use") if isinstance(fact, TorchUseFact)]
+
+
+SPECS = "s = [torch_tensorrt.Input(min_shape=[1], opt_shape=[2], max_shape=[3])]\n"
+GRAPH = "m = torch_tensorrt.compile(net, ir='dynamo', inputs=[x])\n"
+SCRIPTED = "m = torch_tensorrt.compile(net, ir='ts', inputs=[x])\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "release", "problem"),
+    [
+        (f"{SCRIPTED}torch_tensorrt.save(m, 'f', output_format='torchscript')", "2.8", "torchscript"),
+        (f"{SCRIPTED}torch_tensorrt.save(m, 'f', output_format='torchscript')", "2.14", ""),
+        (f"{SCRIPTED}torch_tensorrt.save(m, 'f')", "2.7", "torchscript"),
+        ("m = torch.jit.load('m.ts')\ntorch_tensorrt.save(m, 'f')", "2.9", "torchscript"),
+        (f"{GRAPH}torch_tensorrt.save(m, 'f')", "2.9", ""),
+        (f"{GRAPH}torch_tensorrt.save(m, 'f')", "2.10", "no inputs"),
+        (f"{GRAPH}torch_tensorrt.save(m, 'f', retrace=True)", "2.9", "no inputs"),
+        (f"{GRAPH}torch_tensorrt.save(m, 'f', retrace=flag)", "2.10", ""),
+        (f"{GRAPH}torch_tensorrt.save(m, 'f', **more)", "2.10", ""),
+        (f"{GRAPH}torch_tensorrt.save(m, 'f', kwarg_inputs=k)", "2.10", ""),
+        (f"{GRAPH}torch_tensorrt.save(m, 'f', inputs=[y])", "2.10", ""),
+        (f"{GRAPH}y = torch.randn(2, 3).cuda()\ntorch_tensorrt.save(m, 'f', inputs=y)", "2.10", "tensor"),
+        (f"{GRAPH}{SPECS}torch_tensorrt.save(m, 'f', inputs=s)", "2.9", ""),
+        (f"{GRAPH}{SPECS}torch_tensorrt.save(m, 'f', arg_inputs=s)", "2.9", "specs"),
+        (f"{GRAPH}{SPECS}torch_tensorrt.save(m, 'f', inputs=s)", "2.10", "specs"),
+        (f"{GRAPH}{SPECS}torch_tensorrt.save(m, 'f', inputs=s)", "2.11", ""),
+        (f"{GRAPH}torch_tensorrt.save(m, 'f', inputs=[x], arg_inputs=[x])", "2.13", "twice"),
+        (f"{GRAPH}torch_tensorrt.save(m, 'f', inputs=[x], output_format='aot_inductor')", "2.7", "format"),
+        (f"{GRAPH}torch_tensorrt.save(m, 'f', inputs=[x], output_format='aot_inductor')", "2.8", ""),
+        ("m = torch.compile(net, backend='tensorrt')\ntorch_tensorrt.save(m, 'f')", "2.9", "module"),
+        ("m = torch.nn.Linear(2, 2)\ntorch_tensorrt.save(m, 'f')", "2.9", "module"),
+        ("m = load()\ntorch_tensorrt.save(m, 'f')", "2.13", ""),
+        ("p = torch.export.export(net, [x])", "2.13", "arguments"),
+        ("y = torch.ones(3)\np = torch.export.export(net, y)", "2.13", "arguments"),
+        ("y = [x]\np = torch.export.export(net, tuple(y))", "2.13", ""),
+        ("p = torch.export.export(net, (x,))", "2.13", ""),
+        ("p = torch.export.export(net, inputs)", "2.13", ""),
+    ],
+)
+def test_calls_around_the_compiler(text: str, release: str, problem: str) -> None:
+    assert problems(text, release) == [problem]

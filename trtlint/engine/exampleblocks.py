@@ -29,7 +29,7 @@ from trtlint.knowledge.torchreleases import torch_release
 from trtlint.lean import dataclass
 from trtlint.measurement.measuredtext import MeasuredTextError, measurement_of_text
 from trtlint.model.load import Model
-from trtlint.torch_tensorrt.calls import calls_in
+from trtlint.torch_tensorrt.calls import script_in
 from trtlint.torch_tensorrt.program import Program, ProgramNode
 from trtlint.torch_tensorrt.result import result_of
 from trtlint.torch_tensorrt.script import TorchScript
@@ -155,8 +155,8 @@ def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
 
 def _script(block: ExampleBlock) -> TorchScriptEvidence:
     """Return the script in a block."""
-    calls = calls_in(block.text, "script.py")
-    return TorchScriptEvidence(TorchScript("script.py", _release(block), calls))
+    calls, uses = script_in(block.text, "script.py")
+    return TorchScriptEvidence(TorchScript("script.py", _release(block), calls, uses))
 
 
 def _program(block: ExampleBlock) -> TorchProgramEvidence:

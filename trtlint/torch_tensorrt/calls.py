@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from trtlint.files.limits import limit_work
-from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
 from trtlint.lean import dataclass
 from trtlint.torch_tensorrt.modules import is_module, module_classes
+from trtlint.torch_tensorrt.syntax import ScriptError, imports_of, parsed
+from trtlint.torch_tensorrt.uses import FrontEnd, TorchUse, use_of
 from trtlint.torch_tensorrt.values import (
     NOTHING_KNOWN,
     UNKNOWN,
@@ -72,15 +72,8 @@ _PASTED: Mapping[str, str] = {
 _CALL = re.compile(r"\b(?:torch_tensorrt|torchtrt|torch_trt|torch)(?:\.\w+){0,4}\.\w*compile\w*\s{0,20}\(")
 _MOST_BYTES = 2 << 20
 _MOST_CALLS = 500
-_MOST_NODES = 400_000
-_MOST_DEEP = 150
-"""Brackets within brackets: the parser of older Pythons ends the process at a few hundred."""
 _LONGEST = 60
 """Characters of a value that are shown."""
-
-
-class ScriptError(UnreadableError):
-    """A Python script that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +133,8 @@ def is_call(text: str) -> bool:
     return _CALL.search(text) is not None
 
 
-def read_script(path: Path, name: str = "") -> tuple[TorchCall, ...]:
-    """Read the calls in a script.
+def read_script(path: Path, name: str = "") -> tuple[tuple[TorchCall, ...], tuple[TorchUse, ...]]:
+    """Read the calls of the compiler in a script, and those around it.
 
     Args:
         path: the script.
@@ -153,7 +146,7 @@ def read_script(path: Path, name: str = "") -> tuple[TorchCall, ...]:
     """
     with limit_work(path):
         text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig", "replace")
-        return calls_in(text, name or str(path))
+        return script_in(text, name or str(path))
 
 
 def calls_in(text: str, source: str = "") -> tuple[TorchCall, ...]:
@@ -162,75 +155,61 @@ def calls_in(text: str, source: str = "") -> tuple[TorchCall, ...]:
     Raises:
         ScriptError: the text is not Python.
     """
-    tree = _parsed(text, source)
-    imports = _imports(tree)
+    return script_in(text, source)[0]
+
+
+def script_in(text: str, source: str = "") -> tuple[tuple[TorchCall, ...], tuple[TorchUse, ...]]:
+    """Read the calls of the compiler and those around it in Python text, in its order.
+
+    Raises:
+        ScriptError: the text is not Python.
+    """
+    tree = parsed(text, source)
+    imports = imports_of(tree)
     if not source:
         imports = {**_PASTED, **imports}
     if not any(name.partition(".")[0] in ("torch", "torch_tensorrt") for name in imports.values()):
-        return ()
+        return (), ()
     lines = text.splitlines()
+    calls: list[TorchCall] = []
+    uses: list[TorchUse] = []
     try:
-        found = [
-            replace(call, source=source, code=lines[call.line - 1].strip() if call.line <= len(lines) else "")
-            for call in _calls(tree, imports)
-        ]
+        for node, scope, block, classes in visits(tree, imports):
+            call = _call(node, scope, block, classes)
+            if call is not None:
+                code = lines[call.line - 1].strip() if call.line <= len(lines) else ""
+                calls.append(replace(call, source=source, code=code))
+            elif (use := use_of(node, scope, block, classes, _ir_of(classes))) is not None:
+                uses.append(replace(use, source=source))
+            if len(calls) + len(uses) >= _MOST_CALLS:
+                break
     except RecursionError:
         raise ScriptError(f"{source or '--build'}: expressions are nested too deeply") from None
-    return tuple(sorted(found, key=lambda call: call.line))
+    return tuple(sorted(calls, key=lambda call: call.line)), tuple(sorted(uses, key=lambda use: use.line))
 
 
-def _parsed(text: str, source: str) -> ast.Module:
-    place = source or "--build"
-    if "\0" in text:
-        raise ScriptError(f"{place}: not a Python script: it contains a null byte")
-    if _deepest(text) > _MOST_DEEP:
-        raise ScriptError(f"{place}: more than {_MOST_DEEP} brackets inside each other")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-    except SyntaxError as error:
-        raise ScriptError(f"{place}:{error.lineno or 1}: not valid Python: {error.msg}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise ScriptError(f"{place}: Python cannot parse it: {type(error).__name__}") from None
-    for count, _ in enumerate(ast.walk(tree)):
-        if count > _MOST_NODES:
-            raise ScriptError(f"{place}: more than {_MOST_NODES} syntax nodes")
-    return tree
+def _ir_of(classes: frozenset[str]) -> FrontEnd:
+    """Return the function that tells the front end of a call of ``torch_tensorrt.compile``."""
+
+    def front_end(node: ast.Call, scope: Scope, block: tuple[int, ...]) -> str | None:
+        call = _call(node, scope, block, classes)
+        if call is None or (call.scripted and call.ir == "default"):
+            return None
+        return call.ir
+
+    return front_end
 
 
-def _deepest(text: str) -> int:
-    """Return how many brackets are open at once at most, those in strings included."""
-    deepest = depth = 0
-    for char in text:
-        if char in "([{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif char in ")]}":
-            depth = max(0, depth - 1)
-    return deepest
+Visit = tuple[ast.Call, Scope, tuple[int, ...], frozenset[str]]
+"""A call in a script, its scope and blocks, and the classes of modules that the script defines."""
 
 
-def _imports(tree: ast.Module) -> dict[str, str]:
-    """Return the names that the file imports, wherever it does, with their full names."""
-    found: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                first = alias.name.partition(".")[0]
-                found[alias.asname or first] = alias.name if alias.asname else first
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-    return found
-
-
-def _calls(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[TorchCall]:
+def visits(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[Visit]:
+    """Yield the calls in a script."""
     module = Scope(tree.body, frozenset(), None, imports)
     classes = module_classes(tree, imports)
     module.scripts = any(is_scripting(node, imports) for node in ast.walk(tree))
     pending: list[tuple[list[ast.stmt], Scope]] = [(tree.body, module)]
-    left = _MOST_CALLS
     while pending:
         body, scope = pending.pop()
         for statement, block in scope.statements(body):
@@ -241,12 +220,7 @@ def _calls(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[TorchCall]:
             elif isinstance(statement, ast.ClassDef):
                 pending.append((statement.body, Scope(statement.body, frozenset(), module, imports)))
             for node in _expressions(statement):
-                call = _call(node, scope, block, classes)
-                if call is not None:
-                    left -= 1
-                    if left < 0:
-                        return
-                    yield call
+                yield node, scope, block, classes
 
 
 def _expressions(statement: ast.stmt) -> Iterator[ast.Call]:

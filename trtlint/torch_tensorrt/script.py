@@ -5,6 +5,7 @@ from __future__ import annotations
 from trtlint.knowledge.torchreleases import TorchRelease, torch_release
 from trtlint.lean import dataclass
 from trtlint.torch_tensorrt.calls import TorchCall
+from trtlint.torch_tensorrt.uses import TorchUse
 
 OTHER_FRONT_ENDS = ("ts", "torchscript", "fx")
 """Values of ``ir`` whose front ends have arguments of their own."""
@@ -18,11 +19,13 @@ class TorchScript:
         path: the script; ``--build`` for a text.
         release: the release of Torch-TensorRT, ``2.13.0``.
         calls: the calls.
+        uses: calls of functions around the compiler.
     """
 
     path: str
     release: str
     calls: tuple[TorchCall, ...]
+    uses: tuple[TorchUse, ...] = ()
 
     @property
     def runs(self) -> TorchRelease:

@@ -7,7 +7,7 @@ from pathlib import Path
 from trtlint.engine.evidence.torch import TorchEvidence
 from trtlint.engine.finding import EvidenceSummary
 from trtlint.lean import dataclass
-from trtlint.torch_tensorrt.calls import calls_in, read_script
+from trtlint.torch_tensorrt.calls import read_script, script_in
 from trtlint.torch_tensorrt.script import TorchScript
 
 
@@ -68,7 +68,7 @@ def script_evidence(path: Path, release: str) -> TorchScriptEvidence:
         ScriptError: the file is not Python.
         OSError: the file cannot be read.
     """
-    return TorchScriptEvidence(TorchScript(str(path), release, read_script(path)))
+    return TorchScriptEvidence(TorchScript(str(path), release, *read_script(path)))
 
 
 def text_evidence(text: str, name: str, release: str) -> TorchScriptEvidence:
@@ -77,7 +77,7 @@ def text_evidence(text: str, name: str, release: str) -> TorchScriptEvidence:
     Raises:
         ScriptError: the text is not Python.
     """
-    return TorchScriptEvidence(TorchScript(name, release, calls_in(text)))
+    return TorchScriptEvidence(TorchScript(name, release, *script_in(text)))
 
 
 def _reason(ir: str | None) -> str:

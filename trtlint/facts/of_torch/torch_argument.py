@@ -132,6 +132,9 @@ def _changes(given: Argument, default: str) -> bool | None:
 
 def origin_of(call: TorchCall, line: int) -> Origin:
     """Return the line of a script as the origin of a fact; no line for a call given as text."""
-    if not call.source:
-        return Origin()
-    return Origin(source=Source(call.source, line, found=True))
+    return origin_at(call.source, line)
+
+
+def origin_at(source: str, line: int) -> Origin:
+    """Return a line of a script as the origin of a fact; no line where ``source`` is empty."""
+    return Origin(source=Source(source, line, found=True)) if source else Origin()

@@ -61,6 +61,7 @@ class TorchCallFact(TorchFact):
         data_dependent_fallback: ``fallback_data_dependent_ops``.
         unexported: whether a function that takes an exported program gets a module.
         inputs_twice: whether both ``inputs`` and ``arg_inputs`` are given.
+        dryrun: ``dryrun``.
         optimization_level: the number that is asked for; unknown where it is not given.
         corrected: the call without arguments that this release does not read or ignores.
         code_origin: the line of the script.
@@ -85,6 +86,7 @@ class TorchCallFact(TorchFact):
     data_dependent_fallback: bool | None
     unexported: bool
     inputs_twice: bool | None
+    dryrun: bool | None
     optimization_level: int | None
     corrected: str
     code_origin: Origin
@@ -133,6 +135,7 @@ def _fact(call: TorchCall, release: TorchRelease, states: list[TorchArgumentFact
         data_dependent_fallback=settings.switch("fallback_data_dependent_ops"),
         unexported=call.unexported,
         inputs_twice=_twice(call),
+        dryrun=settings.switch("dryrun"),
         optimization_level=_typed(known_value(level, None), int),
         corrected=_corrected(call, states),
         code_origin=origin_of(call, call.line),

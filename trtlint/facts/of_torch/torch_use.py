@@ -1,0 +1,158 @@
+"""Calls around the compiler that a release of Torch-TensorRT or torch refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.of_torch.torch_argument import origin_at
+from trtlint.facts.torchfact import TorchFact
+from trtlint.lean import dataclass
+from trtlint.model.origin import Origin
+from trtlint.torch_tensorrt.script import TorchScript
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+    from trtlint.torch_tensorrt.uses import TorchUse
+
+Problem = Literal[
+    "", "format", "torchscript", "module", "program", "no inputs", "specs", "tensor", "twice", "arguments"
+]
+_ALWAYS_REFUSED = (8, 10, 11, 12, 13)
+"""Releases whose check refuses TorchScript in each format: ``not all(format == f for f in [...])``.
+
+https://github.com/pytorch/TensorRT/blob/v2.8.0/py/torch_tensorrt/_compile.py#L642 and
+https://github.com/pytorch/TensorRT/issues/3775
+"""
+_RETRACED = 10
+"""The first release whose default is ``retrace=True``.
+
+https://github.com/pytorch/TensorRT/blob/v2.10.0/py/torch_tensorrt/_compile.py#L609
+"""
+_SPECS = 11
+"""The first release that takes ``torch_tensorrt.Input`` as inputs of ``save``.
+
+https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/_compile.py#L655
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TorchUseFact(TorchFact):
+    """A call of ``torch_tensorrt.save`` or ``torch.export.export``.
+
+    Attributes:
+        function: the function, ``torch_tensorrt.save`` or ``torch.export.export``.
+        minor: the minor number of the release, 13.
+        product: the saved value as far as the file shows it: ``graph`` for a compiled graph module,
+            ``torchscript``, ``module`` or ``program``; empty for unknown.
+        format: ``output_format``; empty if not given, unknown where the file does not show it.
+        problem: why the call fails: ``format`` for an unknown format; ``torchscript``, ``module`` and
+            ``program`` for a value that this format or release does not save; ``no inputs`` for retracing
+            without inputs; ``specs`` for ``torch_tensorrt.Input`` in place of tensors; ``tensor`` for one
+            tensor in place of a list; ``twice`` for two arguments with inputs; ``arguments`` for arguments
+            that are no tuple; empty for no problem.
+        reason: the problem in words; empty for none.
+        code_origin: the line of the script.
+    """
+
+    kind: ClassVar[str] = "torch_use"
+
+    function: str
+    minor: int
+    product: str
+    format: str | None
+    problem: Problem
+    reason: str
+    code_origin: Origin
+
+    @property
+    def place(self) -> str:
+        """The file and the line, or the function of a call given as text."""
+        source = self.code_origin.source
+        return self.function if source is None else f"{source.path}:{source.line}"
+
+
+def find(facts: Facts) -> Iterator[TorchUseFact]:
+    """The calls in the order of the script."""
+    script = facts.data(TorchScript)
+    if script is None:
+        return
+    for use in script.uses:
+        minor = script.runs.minor
+        problem = _export_problem(use) if use.function == "torch.export.export" else _save_problem(use, minor)
+        yield TorchUseFact(
+            node=None,
+            chain=(),
+            release=script.runs.version,
+            function=use.function,
+            minor=minor,
+            product=use.product,
+            format=use.format,
+            problem=problem,
+            reason=_reason(problem, use, minor),
+            code_origin=origin_at(use.source, use.line),
+        )
+
+
+_REASONS: Mapping[Problem, str] = {
+    "": "",
+    "module": "it saves no module that is not compiled, nor one of torch.compile",
+    "program": "an exported program cannot be saved as TorchScript",
+    "no inputs": "it traces the compiled module again, and gets no inputs",
+    "specs": "it takes tensors as inputs, and gets torch_tensorrt.Input",
+    "tensor": "it takes a list of inputs, and gets one tensor",
+    "twice": "inputs and arg_inputs are both given",
+    "arguments": "it expects a tuple of example arguments",
+}
+
+
+def _reason(problem: Problem, use: TorchUse, minor: int) -> str:
+    if problem == "format":
+        return f"it does not know the format {use.format}"
+    if problem == "torchscript":
+        otherwise = "" if minor in _ALWAYS_REFUSED else " unless output_format is torchscript"
+        return f"it saves no TorchScript module{otherwise}"
+    return _REASONS[problem]
+
+
+def _export_problem(use: TorchUse) -> Problem:
+    return "arguments" if use.inputs in ("tensor", "list") else ""
+
+
+def _save_problem(use: TorchUse, minor: int) -> Problem:
+    """Return why a release refuses to save, in the order of its checks."""
+    if use.format is None:
+        return ""
+    if use.arg_inputs == "specs" and minor < _SPECS:
+        return "specs"
+    if use.inputs in ("tensor", "specs", "items") and use.arg_inputs in ("tensor", "specs", "items"):
+        return "twice"
+    if use.format not in ("", *_formats(minor)):
+        return "format"
+    if use.product == "torchscript":
+        return "torchscript" if minor in _ALWAYS_REFUSED or use.format != "torchscript" else ""
+    if use.product == "module":
+        return "module"
+    if use.product == "program":
+        return "program" if use.format == "torchscript" else ""
+    if use.product == "graph" and use.format != "torchscript" and use.sure:
+        retraced = minor >= _RETRACED if use.retrace is None else use.retrace
+        return _retracing_problem(use, minor) if retraced else ""
+    return ""
+
+
+def _formats(minor: int) -> tuple[str, ...]:
+    """Return the formats of a release.
+
+    https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/_compile.py#L746
+    """
+    more = ("aot_inductor",) if minor >= 8 else ()
+    return ("exported_program", "torchscript", *more, *(("executorch",) if minor >= 12 else ()))
+
+
+def _retracing_problem(use: TorchUse, minor: int) -> Problem:
+    if use.inputs == use.arg_inputs == "none":
+        return "" if use.others else "no inputs"
+    if "specs" in (use.inputs, use.arg_inputs) and minor < _SPECS:
+        return "specs"
+    return "tensor" if "tensor" in (use.inputs, use.arg_inputs) else ""

@@ -1,0 +1,67 @@
+"""Syntax trees of Python scripts, within limits."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+from trtlint.files.problem import UnreadableError
+
+_MOST_NODES = 400_000
+_MOST_DEEP = 150
+"""Brackets within brackets: the parser of older Pythons ends the process at a few hundred."""
+
+
+class ScriptError(UnreadableError):
+    """A Python script that cannot be read."""
+
+
+def parsed(text: str, source: str) -> ast.Module:
+    """Return the syntax tree of a script, or of a text where ``source`` is empty.
+
+    Raises:
+        ScriptError: the text is not Python, or too large.
+    """
+    place = source or "--build"
+    if "\0" in text:
+        raise ScriptError(f"{place}: not a Python script: it contains a null byte")
+    if _deepest(text) > _MOST_DEEP:
+        raise ScriptError(f"{place}: more than {_MOST_DEEP} brackets inside each other")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except SyntaxError as error:
+        raise ScriptError(f"{place}:{error.lineno or 1}: not valid Python: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ScriptError(f"{place}: Python cannot parse it: {type(error).__name__}") from None
+    for count, _ in enumerate(ast.walk(tree)):
+        if count > _MOST_NODES:
+            raise ScriptError(f"{place}: more than {_MOST_NODES} syntax nodes")
+    return tree
+
+
+def _deepest(text: str) -> int:
+    """Return how many brackets are open at once at most, those in strings included."""
+    deepest = depth = 0
+    for char in text:
+        if char in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in ")]}":
+            depth = max(0, depth - 1)
+    return deepest
+
+
+def imports_of(tree: ast.Module) -> dict[str, str]:
+    """Return the names that the file imports, wherever it does, with their full names."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                first = alias.name.partition(".")[0]
+                found[alias.asname or first] = alias.name if alias.asname else first
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    return found

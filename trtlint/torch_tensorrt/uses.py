@@ -1,0 +1,210 @@
+"""Calls around the compiler: ``torch_tensorrt.save`` and ``torch.export.export``, read from the syntax."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from trtlint.lean import dataclass
+from trtlint.torch_tensorrt.modules import is_module
+from trtlint.torch_tensorrt.values import Scope
+
+Function = Literal["torch_tensorrt.save", "torch.export.export"]
+Product = Literal["graph", "torchscript", "module", "program", ""]
+"""The saved value: a compiled graph module, TorchScript, a module or a program; empty for unknown."""
+Inputs = Literal["none", "tensor", "specs", "items", "list", ""]
+"""Example inputs: none, one tensor, several with ``torch_tensorrt.Input``, others; empty for unknown.
+
+``list`` is a list for ``torch.export.export``, which takes a tuple.
+"""
+FrontEnd = Callable[[ast.Call, Scope, tuple[int, ...]], str | None]
+
+_DEEPEST = 20
+_MOST_ITEMS = 100
+_SAVE: Mapping[str, Function] = {
+    "torch_tensorrt.save": "torch_tensorrt.save",
+    "torch_tensorrt._compile.save": "torch_tensorrt.save",
+    "torch.export.export": "torch.export.export",
+}
+_POSITIONAL: Mapping[Function, tuple[str, ...]] = {
+    "torch_tensorrt.save": ("module", "file_path"),
+    "torch.export.export": ("mod", "args"),
+}
+_TENSORS = frozenset(
+    {"torch.arange", "torch.empty", "torch.full", "torch.ones", "torch.rand", "torch.randint", "torch.randn"}
+    | {"torch.tensor", "torch.zeros"}
+)
+_SAME = frozenset({"bfloat16", "clone", "contiguous", "cpu", "cuda", "detach", "double", "float", "half"})
+"""Methods that return one tensor for one tensor whatever their arguments are."""
+_SCRIPT = (
+    "torch.jit.trace",
+    "torch.jit.script",
+    "torch.jit.load",
+    "torch.jit.freeze",
+    "torch_tensorrt.ts.compile",
+)
+_DYNAMO = ("torch_tensorrt.dynamo.compile", "torch_tensorrt.dynamo._compiler.compile")
+
+
+@dataclass(frozen=True, slots=True)
+class TorchUse:
+    """One call around the compiler.
+
+    Attributes:
+        function: the function.
+        product: what is saved.
+        format: ``output_format``; empty if not given, None if unknown.
+        retrace: the argument of that name; None if it is not given.
+        sure: whether all arguments are known.
+        inputs: the example inputs in ``inputs``, or in the second argument of ``torch.export.export``.
+        arg_inputs: the example inputs in ``arg_inputs``.
+        others: whether ``kwarg_inputs`` or ``dynamic_shapes`` is given.
+        source: the file; empty for a call given as text.
+        line: the line.
+        callee: the function as written.
+    """
+
+    function: Function
+    product: Product
+    format: str | None
+    retrace: bool | None
+    sure: bool
+    inputs: Inputs
+    arg_inputs: Inputs
+    others: bool
+    source: str
+    line: int
+    callee: str
+
+
+def use_of(
+    node: ast.Call, scope: Scope, block: tuple[int, ...], classes: frozenset[str], front_end: FrontEnd
+) -> TorchUse | None:
+    """Return a call around the compiler; None for another call.
+
+    Args:
+        node: the call.
+        scope: its scope.
+        block: its blocks.
+        classes: names of classes of modules that the file defines.
+        front_end: returns ``ir`` of a call of ``torch_tensorrt.compile``; None where it is not sure.
+    """
+    function = _SAVE.get(scope.dotted(node.func))
+    if function is None:
+        return None
+    given = dict(zip(_POSITIONAL[function], node.args, strict=False))
+    sure = not any(isinstance(each, ast.Starred) for each in node.args)
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            sure = False
+        else:
+            given[keyword.arg] = keyword.value
+    at = scope, block, node.lineno
+    saved = given.get("module")
+    retrace = scope.value(given["retrace"], block, node.lineno) if "retrace" in given else None
+    format_ = scope.value(given["output_format"], block, node.lineno) if "output_format" in given else ""
+    return TorchUse(
+        function=function,
+        product="" if saved is None else _product(saved, *at, classes, front_end),
+        format=format_ if isinstance(format_, str) else None,
+        retrace=retrace if isinstance(retrace, bool) else None,
+        sure=sure and ("retrace" not in given or isinstance(retrace, bool)),
+        inputs=_example(given.get("args"), *at)
+        if function == "torch.export.export"
+        else _inputs(given.get("inputs"), *at),
+        arg_inputs=_inputs(given.get("arg_inputs"), *at),
+        others="kwarg_inputs" in given or "dynamic_shapes" in given,
+        source="",
+        line=node.lineno,
+        callee=ast.unparse(node.func),
+    )
+
+
+def _followed(
+    node: ast.expr, scope: Scope, block: tuple[int, ...], line: int
+) -> tuple[ast.expr, Scope, tuple[int, ...], int] | None:
+    """Return the expression that names lead to, and where it is written; None where that is not sure."""
+    for _ in range(_DEEPEST):
+        if not isinstance(node, ast.Name):
+            return node, scope, block, line
+        found = scope.setting(node.id, block, line)
+        if found is None or found[1].node is None:
+            return None
+        scope, event = found
+        assert event.node is not None
+        node, block, line = event.node, event.block, event.line
+    return None
+
+
+def _product(
+    node: ast.expr,
+    scope: Scope,
+    block: tuple[int, ...],
+    line: int,
+    classes: frozenset[str],
+    front_end: FrontEnd,
+) -> Product:
+    found = _followed(node, scope, block, line)
+    if found is None or not isinstance(found[0], ast.Call):
+        return ""
+    call, scope, block, line = found[0], *found[1:]
+    name = scope.dotted(call.func)
+    if name in _SCRIPT:
+        return "torchscript"
+    if name in _DYNAMO:
+        return "graph"
+    if name == "torch.export.export":
+        return "program"
+    if name == "torch.compile":
+        return "module"
+    if name in ("torch_tensorrt.compile", "torch_tensorrt._compile.compile"):
+        ir = front_end(call, scope, block)
+        if ir in ("ts", "torchscript"):
+            return "torchscript"
+        if ir in ("torch_compile", "torch.compile"):
+            return "module"
+        return "graph" if ir in ("dynamo", "default") else ""
+    return "module" if is_module(call, scope, block, line, classes) else ""
+
+
+def _inputs(node: ast.expr | None, scope: Scope, block: tuple[int, ...], line: int) -> Inputs:
+    if node is None or (isinstance(node, ast.Constant) and node.value is None):
+        return "none"
+    found = _followed(node, scope, block, line)
+    if found is None:
+        return ""
+    node, scope, block, line = found
+    if isinstance(node, ast.List | ast.Tuple):
+        if any(_makes(each, "spec", scope, block, line) for each in node.elts[:_MOST_ITEMS]):
+            return "specs"
+        return "items" if node.elts else ""
+    return "tensor" if _makes(node, "tensor", scope, block, line) else ""
+
+
+def _example(node: ast.expr | None, scope: Scope, block: tuple[int, ...], line: int) -> Inputs:
+    """Return what ``torch.export.export`` gets as arguments."""
+    found = None if node is None else _followed(node, scope, block, line)
+    if found is not None and isinstance(found[0], ast.List):
+        return "list"
+    return _inputs(node, scope, block, line)
+
+
+def _makes(
+    node: ast.expr, kind: Literal["spec", "tensor"], scope: Scope, block: tuple[int, ...], line: int
+) -> bool:
+    """Return whether an expression makes a tensor, or a ``torch_tensorrt.Input``, for sure."""
+    for _ in range(_DEEPEST):
+        found = _followed(node, scope, block, line)
+        if found is None or not isinstance(found[0], ast.Call):
+            return False
+        call, scope, block, line = found[0], *found[1:]
+        name = scope.dotted(call.func)
+        if name:
+            return name == "torch_tensorrt.Input" if kind == "spec" else name in _TENSORS
+        if kind == "spec" or not isinstance(call.func, ast.Attribute):
+            return False
+        if call.func.attr not in _SAME | {"to"}:
+            return False
+        node = call.func.value
+    return False
