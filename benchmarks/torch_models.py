@@ -16,7 +16,7 @@ def layers(torch: Any) -> Iterator[Case]:
     row, image = torch.rand(4, 6, 8), torch.rand(4, 8, 12, 12)
     ids = torch.ones(4, 6, dtype=torch.int64)
 
-    class First(nn.Module):  # type: ignore[misc]
+    class First(nn.Module):  # type: ignore[misc, name-defined]
         """A layer that returns a tuple, of which the first value is taken."""
 
         def __init__(self, inner: Any, times: int) -> None:

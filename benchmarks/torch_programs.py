@@ -233,7 +233,7 @@ def told(run: DryRun, answers: Sequence[Any], impure: Sequence[str]) -> dict[str
     """
     if not run.operators:
         return {"error": run.error.partition(":")[0] or run.unasked}
-    sizes = next((each["engine_operators"] for each in answers if "engine_operators" in each), [])
+    sizes: list[int] = next((each["engine_operators"] for each in answers if "engine_operators" in each), [])
     return {
         "error": run.error.partition(":")[0],
         "total": run.operators,

@@ -21,7 +21,8 @@ OTHER = TensorProto.INT32
     [(FP32, HALF, FLOAT), (FP64, HALF, DOUBLE), (FP64, FLOAT, DOUBLE), (FP32, OTHER, OTHER)],
 )
 def test_attributes_that_name_a_type(op: str, attribute: str, types: Types, given: int, wide: int) -> None:
-    node = helper.make_node(op, ["x"], ["y"], **{attribute: given})
+    node = helper.make_node(op, ["x"], ["y"])
+    node.attribute.append(helper.make_attribute(attribute, given))
     widen_node(node, types)
     assert node.attribute[0].i == wide
 
