@@ -20,6 +20,7 @@ from trtlint.cli import run
 from trtlint.commands import measure, measureprogress
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model
+from trtlint.runs import progress
 
 pytest.importorskip("onnxruntime")
 
@@ -159,15 +160,19 @@ def test_a_progress_bar_counts_the_runs_of_the_search(monkeypatch: pytest.Monkey
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(progress, "_INTERVAL", 0)
     with measureprogress.progress() as show:
-        assert show is not None
         show({"doing": "ranges"})
         show({"doing": "search", "run": 5, "most": 20})
         show({"doing": "what comes later"})
+    assert "run 5 of at most 20" in terminal.getvalue()
     assert "what comes later" in terminal.getvalue()
-    monkeypatch.setattr("sys.stderr", io.StringIO())
+    monkeypatch.setattr("sys.stderr", silent := io.StringIO())
     with measureprogress.progress() as show:
-        assert show is None
+        show({"doing": "ranges"})
+    assert silent.getvalue() == ""
 
 
 def test_the_progress_bar_is_there_before_the_model_is_read(
@@ -176,7 +181,7 @@ def test_the_progress_bar_is_there_before_the_model_is_read(
     events: list[str] = []
 
     @contextlib.contextmanager
-    def progress() -> Iterator[None]:
+    def shown() -> Iterator[None]:
         events.append("bar")
         yield
 
@@ -184,7 +189,7 @@ def test_the_progress_bar_is_there_before_the_model_is_read(
         events.append("read")
         raise ModelError(f"{path}: cut")
 
-    monkeypatch.setattr(measure, "progress", progress)
+    monkeypatch.setattr(measure, "progress", shown)
     monkeypatch.setattr(measure, "load", load)
     assert run(["measure", "norm.onnx"]) == 3
     assert events == ["bar", "read"]
