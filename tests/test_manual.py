@@ -115,7 +115,7 @@ def test_every_command_and_option_is_in_the_reference() -> None:
         for parameter in command.params:
             if parameter.param_type_name == "option":
                 hidden = getattr(parameter, "hidden", False)
-                assert (parameter.opts[0] in section) is not hidden, (name, parameter.opts)
+                assert (f"`{parameter.opts[0]}" in section) is not hidden, (name, parameter.opts)
     assert "\b" not in page
     assert "\\b" not in page
 

@@ -7,6 +7,7 @@ import click
 from trtlint.commands.arguments import BUILD, PREVIEW, SELECTORS, build_file_options, bundle
 from trtlint.commands.dryoptions import dry_options
 from trtlint.commands.epoptions import ep_options
+from trtlint.commands.reportoptions import NO_RESULT
 from trtlint.commands.torchoptions import torch_options
 from trtlint.report.formats import FORMATS
 
@@ -26,6 +27,7 @@ lint_options = bundle(
         type=click.Choice(("text", *FORMATS)),
         help="Format of the report on standard output (default: text; full is the same).",
     ),
+    NO_RESULT,
     click.option(
         "--output",
         "outputs",

@@ -63,11 +63,22 @@ def report_options(result: str | None = None, formats: Sequence[str] = REPORTS) 
             help="Also write the report to a file in this format; repeatable.",
         ),
     ]
-    if result is not None:
+    if result is None:
+        options.insert(0, NO_RESULT)
+    else:
         options.insert(0, click.option("-o", "output", metavar="FILE", help=result))
     return bundle(*options)
 
 
+def _refuse_result(ctx: click.Context, _: click.Parameter, file: str | None) -> None:
+    if file is not None:
+        raise click.UsageError(f"-o: trtlint {ctx.info_name} writes only reports; use --output FORMAT:FILE")
+
+
+NO_RESULT = click.option(
+    "-o", "output", metavar="FILE", hidden=True, expose_value=False, callback=_refuse_result
+)
+"""The option ``-o`` of a command that makes no file."""
 HTML = click.option("--html", metavar="FILE", hidden=True, help="Old spelling of --output html:FILE.")
 
 
@@ -79,7 +90,7 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
     Raises:
         click.UsageError: an output cannot be used.
     """
-    from trtlint.report.outputs import OutputError, parse
+    from trtlint.report.outputs import OutputError, format_of_file, parse
 
     words = list(options.pop("outputs"))
     page = options.pop("html", None)
@@ -88,6 +99,9 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
     if "output" in options:
         old = [word for word in words if not _is_report(word, formats)]
         words = [word for word in words if _is_report(word, formats)]
+        for word in old:
+            if (format := format_of_file(word)) in ("html", "markdown"):
+                raise click.UsageError(f"--output {word}: no format is given; write it as {format}:{word}")
         if len(old) + (options["output"] is not None) > 1:
             raise click.UsageError("-o is given twice; name one file")
         options["output"] = old[0] if old else options["output"]

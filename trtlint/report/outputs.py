@@ -32,6 +32,18 @@ if TYPE_CHECKING:
     from trtlint.report.formats import Fails
 
 
+_SUFFIXES = {
+    ".html": "html",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".md": "markdown",
+    ".parquet": "parquet",
+    ".sarif": "sarif",
+    ".txt": "text",
+}
+"""Formats by the suffix of a file, for messages."""
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """Format and its file; None is standard output."""
@@ -119,11 +131,18 @@ def write_all(
 
 
 def _output(word: str, formats: Sequence[str]) -> Output:
-    name, _, file = word.partition(":")
+    name, colon, file = word.partition(":")
+    if not colon and (format := format_of_file(word)) in formats and word not in formats:
+        raise OutputError(f"{word}: no format is given; write it as {format}:{word}")
     name = _known(name, formats)
     if not file or file == "-":
         return Output(name)
     return Output(name, Path(file))
+
+
+def format_of_file(name: str) -> str:
+    """Return the format that the suffix of a file suggests; empty for none."""
+    return _SUFFIXES.get(Path(name).suffix.lower(), "")
 
 
 def _known(name: str, formats: Sequence[str]) -> str:
