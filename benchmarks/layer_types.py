@@ -15,7 +15,7 @@ import random
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final
 
 from benchmarks.convert import SHARED, models
 from trtlint.buildcommand.layerspecs import LayerSpec
@@ -29,7 +29,7 @@ from trtlint.model.graph import Node
 from trtlint.model.protos import text
 
 _SHARE = 0.15
-_OPTION: Literal["--layerPrecisions"] = "--layerPrecisions"
+_OPTION: Final = "--layerPrecisions"
 _SCRIPT = """
 import json
 
