@@ -80,6 +80,8 @@ BYTES = "[E] [TRT] ModelImporter.cpp:776: ERROR: builtin_op_importers.cpp:353 In
 GATHER = """[E] [TRT] While parsing node number 8 [Gather -> "201"]:
 ERROR: onnx-tensorrt/builtin_op_importers.cpp:772 In function importGather:
 [8] Assertion failed: !(data->getType() == nvinfer1::DataType::kINT32 && nbDims == 1)"""
+NO_TF_TRT = "2019-11-16 10:00:00.000001: W tensorflow/stream_executor/platform/default/dso_loader.cc:55] Could not load dynamic library 'libnvinfer.so.5'; dlerror: libnvinfer.so.5: cannot open shared object file: No such file or directory"
+NO_PADDLE_TRT = "You are using Paddle compiled with TensorRT, but TensorRT dynamic library is not found."
 COMPILER = "NVRTC Compilation failure"
 UNWRITTEN = "[12/29/2020-20:56:49] [E] Cannot open engine file: a/yolov4.engine"
 UNOPENED = "Error opening engine file: yolo/yolov4-tiny.trt"
@@ -136,6 +138,10 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         ((BYTES,), "does not compute with UINT8", "onnxsim"),
         # https://github.com/onnx/onnx-tensorrt/issues/283 and 414
         ((GATHER,), "python -m onnxsim model.onnx simplified.onnx", "LOG124"),
+        # https://github.com/tensorflow/tensorflow/issues/34329
+        ((NO_TF_TRT,), "TensorFlow cannot load libnvinfer.so.5", "ONNX Runtime"),
+        # https://github.com/PaddlePaddle/PaddleDetection/issues/5550
+        ((NO_PADDLE_TRT,), "its folder bin is not enough", "ONNX Runtime"),
         # https://github.com/NVIDIA/TensorRT/issues/3675
         ((COMPILER,), "NVRTC, which must be of the CUDA release", "cuBLAS. A lack"),
         # https://github.com/Tianxiaomo/pytorch-YOLOv4/issues/359
