@@ -263,3 +263,11 @@ def test_cause(tmp_path: Path, line: str, rule: str) -> None:
     (tmp_path / "build.log").write_text(f"[I] [TRT] Loaded engine size: 1 MiB\n{line}\n", "utf-8")
     out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
     assert [each["rule"] for each in json.loads(out)["models"][0]["findings"]] == ([rule] if rule else [])
+
+
+@pytest.mark.parametrize("name", ["build.log", "build.jsonl"])
+def test_lines_of_json_in_any_order_are_a_log(tmp_path: Path, name: str) -> None:
+    line = json.dumps({"time": "2024-01-01T00:00:00Z", "stream": "stderr", "log": NO_KERNEL + "\n"})
+    (tmp_path / name).write_text(f"{line}\n", "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", name).out
+    assert [each["rule"] for each in json.loads(out)["models"][0]["findings"]] == ["LOG105"]

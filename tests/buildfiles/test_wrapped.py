@@ -36,6 +36,7 @@ SHAPES = [
     'E0521 12:00:00.000000 1 logging.cc:40] "{}"',
     "2024-05-21T12:00:00.123456789Z stdout F [05/02/2022-15:17:45] [TRT] [E] {}",
     '{{"log":"[05/21/2024-12:00:09] [E] [TRT] {}\\n","stream":"stderr","time":"2024-05-21T12:00:09Z"}}',
+    '{{"time":"2024-05-21T12:00:09Z","level":"error","msg":"[05/21/2024-12:00:09] [E] [TRT] {}"}}',
     "2024-05-21T12:00:09.123456Z 01O [05/21/2024-12:00:09] [E] [TRT] {}",
     "[pod/trt-build-abc12/trt] [05/21/2024-12:00:09] [E] [TRT] {}",
     "onnxruntime::TensorrtLogger::log] [2023-06-03 17:08:26   ERROR] {}",  # https://github.com/microsoft/onnxruntime/issues/7757

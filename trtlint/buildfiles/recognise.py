@@ -21,11 +21,12 @@ _STARTS = (
     b"Layer(",
     b"CompilationSettings(",
     b"Input filename:",
-    b'{"log":',
 )
-# A log can also begin with a bracket ("[V] ..."), or consist of Docker's JSON lines.  In JSON, the next
+_JSON_LINE = rb'\{[^{}\[\]\n]{0,400}?"(?:log|msg|message)": ?"'
+_JSON_LOG = re.compile(_JSON_LINE)
+# A log can also begin with a bracket ("[V] ..."), or consist of JSON lines (Docker's, for one).  In JSON, the next
 # character begins an object, a list or a string, or ends the list.
-JSON_START = re.compile(rb"\s*(?!\{\"log\":)(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
+JSON_START = re.compile(rb"\s*(?!" + _JSON_LINE + rb")(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
 _NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c\x7f]")
 
 
@@ -55,7 +56,7 @@ def _is_build(head: bytes) -> bool:
     head = head.removeprefix(codecs.BOM_UTF8)
     if _NOT_TEXT.search(head):
         return False
-    if JSON_START.match(head):
+    if JSON_START.match(head) or _JSON_LOG.match(head):
         return True
     from trtlint.buildfiles.prefix import parse_prefix
 

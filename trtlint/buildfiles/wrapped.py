@@ -41,8 +41,8 @@ _WRAPPER = re.compile(
     rb"|(?:> ?|\*\*\* |[*-] |\$ |[`]{1,3}|\*\*)"  # quoted in a thread
     rb"|[ \t]{1,40}"
 )
-_KEPT = re.compile(rb'\{"log": ?"(?P<line>(?:[^"\\]|\\.)*)')
-"""A line in Docker's log: a JSON object with the line end inside the string."""
+_KEPT = re.compile(rb'\{[^{}\[\]\n]{0,400}?"(?:log|msg|message)": ?"(?P<line>(?:[^"\\]|\\.)*)')
+"""A line in a log of JSON objects; Docker's have the line end inside the string."""
 _WORD = rb"(?:INTERNAL[_ ]ERROR|CRITICAL|FATAL|ERROR|ERR|WARNING|WARN|INFO|VERBOSE|DEBUG|TRACE)"
 _NAME = rb"(?:\[?(?:NVINFER LOG|nvinfer1?|TRT(?:Net|Logger|Engine)?|TensorRT|trt_infer|trt|tensorrt)\]?)"
 _GAP = rb"[\]\[)(>< \t:|,=-]{0,24}"
@@ -135,7 +135,7 @@ class MarkSearch:
 
 def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
     """Return a line without its wrappers, and its prefix or None."""
-    kept = _KEPT.match(line) if line[:7] == b'{"log":' else None
+    kept = _KEPT.match(line) if line[:2] == b'{"' else None
     rest = kept["line"].removesuffix(b"\\n").replace(b'\\"', b'"') if kept else line
     if kept and (prefix := parse_prefix(rest)) is not None:
         return rest, prefix
