@@ -24,8 +24,8 @@ _STARTS = (
 )
 _JSON_LINE = rb'\{[^{}\[\]\n]{0,400}?"(?:log|msg|message)": ?"'
 _JSON_LOG = re.compile(_JSON_LINE)
-# A log can also begin with a bracket ("[V] ..."), or consist of JSON lines (Docker's, for one).  In JSON, the next
-# character begins an object, a list or a string, or ends the list.
+# A log can also begin with a bracket ("[V] ..."), or consist of JSON lines (Docker's, for one).  In JSON,
+# the next character begins an object, a list or a string, or ends the list.
 JSON_START = re.compile(rb"\s*(?!" + _JSON_LINE + rb")(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
 _NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c\x7f]")
 
