@@ -7,7 +7,7 @@ import pytest
 from onnx import helper
 
 from trtlint.network.deviations import deviation
-from trtlint.network.judge import compare, tolerance_of
+from trtlint.network.judge import compare, is_identical, says_nothing, tolerance_of
 
 NARROW = frozenset({"FLOAT", "HALF"})
 WIDE = frozenset({"FLOAT"})
@@ -24,6 +24,26 @@ def test_a_mask_of_large_numbers_hides_nothing() -> None:
     found = compare(expected + np.array([[0.1, 0.0], [0.0, 0.0]], np.float32), expected, "FLOAT", 1e-3)
     assert found is not None
     assert (found.place, found.got, found.expected) == ((0, 0), "0.6", "0.5")
+
+
+def test_a_tensor_that_is_nan_everywhere_allows_anything() -> None:
+    nan, one = np.full((2, 2), np.nan, np.float32), np.ones((2, 2), np.float32)
+    assert says_nothing(one, nan)
+    assert not says_nothing(nan, nan)
+    assert not says_nothing(nan, one)
+    assert not says_nothing(one, np.array([[np.nan, 1], [1, 1]], np.float32))
+    assert not says_nothing(np.zeros((0, 2), np.float32), np.zeros((0, 2), np.float32))
+    assert not says_nothing(np.ones((2, 2), np.int64), np.ones((2, 2), np.int64))
+
+
+def test_identical_arrays_have_the_same_bytes() -> None:
+    numbers = np.arange(1 << 17, dtype=np.float32)
+    other = numbers.copy()
+    assert is_identical(numbers, other)
+    assert is_identical(numbers.reshape(2, -1).T, other.reshape(2, -1).T)
+    other[-1] += 1
+    assert not is_identical(numbers, other)
+    assert not is_identical(np.float32([0.0]), np.float32([-0.0]))
 
 
 def test_the_worst_element_is_named() -> None:

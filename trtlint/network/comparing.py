@@ -24,7 +24,7 @@ from trtlint.network.candidates import candidates
 from trtlint.network.deviations import deviation, is_cut, is_unclear
 from trtlint.network.expected import Expected, by_reference, by_runtime, linked
 from trtlint.network.iterations import OWN
-from trtlint.network.judge import Difference, compare, tolerance_of
+from trtlint.network.judge import Difference, compare, says_nothing, tolerance_of
 from trtlint.network.layers import Array, Layer, Network
 from trtlint.network.parsing import WeightFiles
 from trtlint.network.refused import RefusedError, reason_of
@@ -248,8 +248,11 @@ class Comparing:
         if isinstance(value, Missing):
             self._found.missing.setdefault(name, value.reason)
             return self._forced(tensor, expected)
-        self._found.compared.add(name)
         kind = self._network.tensors[tensor].dtype
+        if says_nothing(value, expected):
+            self._found.missing.setdefault(name, "ONNX's value is NaN everywhere")
+            return self._forced(tensor, expected)
+        self._found.compared.add(name)
         found = compare(value, expected, kind, tolerance_of(kind, self._kinds))
         if (
             found is not None
