@@ -487,11 +487,11 @@ def test_types_that_cannot_be_inferred_are_not_taken_for_clean(
     command = ["lint", str(path), "--no-cache", "--isolated", "--trt", "10.8", "-q", "--format", form]
     assert run(command) == 3
     said = capsys.readouterr()
-    assert "inference ended at a limit (it exceeded the limit of 0 s)" in " ".join(
+    assert "inference reached a limit (it exceeded the limit of 0 s)" in " ".join(
         (said.out + said.err).split()
     )
     declared = onnx.load(path)
     declared.graph.value_info.append(onnx.helper.make_tensor_value_info("a", 1, [2]))
     onnx.save(declared, path)
     assert run(command) == 0
-    assert "ended at a limit" not in capsys.readouterr().out
+    assert "reached a limit" not in capsys.readouterr().out

@@ -60,4 +60,4 @@ def _shown(value: object) -> str:
 
 
 class ExperimentError(TrtlintError):
-    """An experiment that cannot be made: a dry build, a measurement, a comparison."""
+    """A failed experiment: a dry build, a measurement or a comparison."""

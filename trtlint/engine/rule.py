@@ -33,12 +33,12 @@ Status = Literal["preview", "stable", "deprecated"]
 """``preview`` runs only on request; ``deprecated`` will be removed."""
 
 GROUPS: Mapping[str, str] = {
-    "accuracy": "results that are wrong or less exact",
-    "performance": "an engine that is slower than need be",
-    "build": "a build that fails, or takes another way than was meant",
-    "memory": "memory that is not there, or not needed",
-    "quantization": "types of 8 bits and less: scales, calibration, what stays in wider types",
-    "portability": "what holds for one release, GPU or platform and not for the next",
+    "accuracy": "wrong or less accurate results",
+    "performance": "engines that are slower than necessary",
+    "build": "failed builds, and builds with unintended settings",
+    "memory": "insufficient memory, and memory that is not needed",
+    "quantization": "types of 8 bits and less: scales, calibration, layers in wider types",
+    "portability": "differences between releases, GPUs and platforms",
 }
 """Folders of rules by consequence, with a description."""
 

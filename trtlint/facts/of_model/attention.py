@@ -111,12 +111,12 @@ class Attention(Fact):
     kind: ClassVar[str] = "attention"
     roles: ClassVar[Mapping[str, str]] = {
         "scale": "a multiplication or division that scales Q, K or the scores",
-        "cut": "what cuts one tensor into Q, K and V",
+        "cut": "the operator that cuts one tensor into Q, K and V",
         "scores": "the product of Q and K",
-        "mask": "what adds or selects the mask",
+        "mask": "the operator that adds or selects the mask",
         "cast": "a change of type between scores and softmax",
         "softmax": "the softmax",
-        "guard": "what replaces NaN probabilities",
+        "guard": "the operator that replaces NaN probabilities",
         "product": "the product of the probabilities and V",
         "operator": "the fused operator",
     }

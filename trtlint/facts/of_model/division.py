@@ -51,7 +51,7 @@ class Division(Fact):
     roles: ClassVar[Mapping[str, str]] = {
         "reduction": "the reduction that makes the divisor",
         "root": "the square root",
-        "epsilon": "what should keep the divisor from zero",
+        "epsilon": "the constant that should keep the divisor from zero",
         "division": "the dividing operator",
     }
 

@@ -45,7 +45,7 @@ class MixedTypes(Fact):
     kind: ClassVar[str] = "mixed_types"
     roles: ClassVar[Mapping[str, str]] = {
         "origin": "the cast that one of the types comes from",
-        "operand": "what computes an operand",
+        "operand": "the operator that computes an operand",
         "mixed": "the operator with mixed inputs",
     }
 

@@ -53,7 +53,7 @@ class Normalization(Fact):
         "centre": "the tensor minus its mean",
         "square": "the squares",
         "variance": "the mean of the squares",
-        "epsilon": "what keeps the root from zero",
+        "epsilon": "the constant that keeps the root from zero",
         "root": "the square root",
         "divide": "the division by the root",
     }
