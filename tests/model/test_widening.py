@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -21,8 +23,8 @@ OTHER = TensorProto.INT32
     [(FP32, HALF, FLOAT), (FP64, HALF, DOUBLE), (FP64, FLOAT, DOUBLE), (FP32, OTHER, OTHER)],
 )
 def test_attributes_that_name_a_type(op: str, attribute: str, types: Types, given: int, wide: int) -> None:
-    node = helper.make_node(op, ["x"], ["y"])
-    node.attribute.append(helper.make_attribute(attribute, given))
+    attributes: dict[str, Any] = {attribute: given}
+    node = helper.make_node(op, ["x"], ["y"], **attributes)
     widen_node(node, types)
     assert node.attribute[0].i == wide
 
