@@ -140,4 +140,4 @@ def test_constants_that_only_kept_nodes_read_need_no_run_of_their_own(tmp_path: 
     assert found is not None
     assert found.verified
     assert set(found.nodes) == {"masked", "scaled"}
-    assert found.runs <= 9
+    assert found.runs <= 5
