@@ -49,12 +49,13 @@ def normalized(x: Array, groups: int) -> Array:
     rows = x.reshape(x.shape[0], groups, -1).astype(np.float64)
     centred = rows - rows.mean(-1, keepdims=True)
     root = np.sqrt(np.square(centred).mean(-1, keepdims=True) + EPSILON)
-    result: Array = np.asarray(centred / root, np.float32).reshape(x.shape)
-    return result
+    found: Array = np.asarray(centred / root, np.float32).reshape(x.shape)
+    return found
 
 
 def by_channel(numbers: Array) -> Array:
-    return np.repeat(numbers.reshape(-1), SHAPE[1] // numbers.size).reshape(-1, 1, 1)
+    wide: Array = np.repeat(numbers.reshape(-1), SHAPE[1] // numbers.size).reshape(-1, 1, 1)
+    return wide
 
 
 def model_and_feeds(form: str, scale: float) -> tuple[onnx.ModelProto, dict[str, Array]]:
@@ -93,8 +94,8 @@ def test_the_statistics_of_a_norm_are_of_fp32(form: str, scale: float, tmp_path:
     assert found.error is not None
     assert found.error.rounded == pytest.approx(expected(form, feeds), rel=1e-2)
     assert found.error.accumulated == found.error.rounded
-    assert found.error.fused is not None
     assert found.error.rounded is not None
+    assert found.error.fused is not None
     assert found.error.fused <= found.error.rounded
 
 

@@ -1,4 +1,4 @@
-"""The nodes to keep in FP32 so that a narrow type is good enough for the rest."""
+"""List the nodes to keep in FP32, so that the rest passes in a narrow type."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Kept:
 
     @property
     def fits(self) -> bool:
-        """Whether the narrow type is of use to the model: few nodes are kept, or a small share of all."""
+        """Whether the narrow type fits the model: few nodes are kept, or a small share of all."""
         if len(self.nodes) <= _FEW:
             return True
         return (

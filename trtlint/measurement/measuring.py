@@ -234,8 +234,8 @@ def _limits(
 ) -> list[str]:
     """List what the measurement does not cover."""
     limits = [
-        "rehearsed in the arithmetic of the type on a CPU, not with TensorRT's kernels: the band shows what"
-        " fusion and accumulators change, and is no bound"
+        "simulated on a CPU in the arithmetic of the type, without TensorRT's kernels: the band shows the"
+        " effect of fusion and accumulators, and real errors can lie outside of it"
     ]
     if format_.operands_only and not _multiplies_in_fp32(model):
         limits.append(f"no product of the model reads FP32, so {format_.label} rounds nothing")

@@ -30,13 +30,13 @@ SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "F
 
 
 def reads(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
-    """Whether an operator can read the type at an input; True for operators that ONNX does not define."""
+    """Check whether an operator can read the type at an input; True for operators outside of ONNX."""
     allowed = _allowed(op, domain, opset, format_ is BF16)
     return allowed is None or _at(allowed[0], port)
 
 
 def writes(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
-    """Whether an operator can compute the type at an output; True for those that ONNX does not define."""
+    """Check whether an operator can write the type at an output; True for operators outside of ONNX."""
     allowed = _allowed(op, domain, opset, format_ is BF16)
     return allowed is None or _at(allowed[1], port)
 

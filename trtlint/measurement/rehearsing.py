@@ -54,7 +54,7 @@ class Rehearsal:
         return list(self.narrowings)
 
     def is_good(self, bound: float) -> bool:
-        """Whether the error is under a bound in each way that applies."""
+        """Check whether the error is under a bound in each way that applies."""
         return all(within(each, bound) for _, each in self.narrowings)
 
 
