@@ -12,11 +12,11 @@ Case = tuple[str, Any, tuple[Any, ...]]
 
 def layers(torch: Any) -> Iterator[Case]:
     """Yield layers of torch."""
-    nn = torch.nn
+    nn: Any = torch.nn
     row, image = torch.rand(4, 6, 8), torch.rand(4, 8, 12, 12)
     ids = torch.ones(4, 6, dtype=torch.int64)
 
-    class First(nn.Module):  # type: ignore[misc, name-defined]
+    class First(torch.nn.Module):  # type: ignore[misc]
         """A layer that returns a tuple, of which the first value is taken."""
 
         def __init__(self, inner: Any, times: int) -> None:

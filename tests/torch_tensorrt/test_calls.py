@@ -302,3 +302,18 @@ SCRIPTED = "m = torch_tensorrt.compile(net, ir='ts', inputs=[x])\n"
 )
 def test_calls_around_the_compiler(text: str, release: str, problem: str) -> None:
     assert problems(text, release) == [problem]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "k = dict(**k)\nk.update(k)\nm = m.cuda()\ntorch_tensorrt.save(m, 'f', **k)",
+        "a0 = x\n" + "".join(f"a{i + 1} = a{i}\n" for i in range(300)) + "torch.export.export(net, a300)",
+        "m = torch.nn.Linear(1, 1)" + ".cuda()" * 100 + "\ntorch_tensorrt.save(m, 'f')",
+        "i = i\ntorch_tensorrt.save(i, 'f', inputs=i, arg_inputs=i)",
+        "torch_tensorrt.save(*m, **k)",
+        "torch_tensorrt.save()",
+    ],
+)
+def test_hostile_calls_around_the_compiler(text: str) -> None:
+    assert problems(text, "2.10") == [""]

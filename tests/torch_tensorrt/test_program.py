@@ -121,6 +121,13 @@ def test_other_files_are_refused(tmp_path: Path, data: bytes) -> None:
         read_program(file, "2.13.0")
 
 
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    file = write(tmp_path / "m.pt2", document(node("aten.relu.default", "relu")), "m\u00e9/models/model.json")
+    file.write_bytes(file.read_bytes().replace("\u00e9".encode(), b"\xff\xff"))
+    with pytest.raises(ProgramError, match="not an exported program"):
+        read_program(file, "2.13.0")
+
+
 def test_other_zips_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ProgramError, match="not an exported program"):
         read_program(write(tmp_path / "m.pt2", {}, "data.pkl"), "2.13.0")

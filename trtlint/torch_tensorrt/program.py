@@ -8,6 +8,8 @@ A .pt2 file is a zip whose ``models/model.json`` holds the graph: operators, typ
 from __future__ import annotations
 
 import json
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -32,6 +34,13 @@ _ELEMENT_TYPES = {
     9: "complex32", 10: "complex64", 11: "complex128", 12: "bool", 13: "bfloat16", 29: "float8_e4m3fn",
 }  # fmt: skip
 """https://github.com/pytorch/pytorch/blob/v2.9.0/torch/_export/serde/schema.py"""
+
+
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, NotImplementedError, RuntimeError,
+    ValueError, OverflowError,
+)  # fmt: skip
+"""Errors of ``zipfile`` for damaged archives: names that are not UTF-8 raise ``UnicodeDecodeError``."""
 
 
 class ProgramError(UnreadableError):
@@ -108,7 +117,9 @@ def _graph_json(path: Path) -> bytes:
             # The size in the header may be wrong; no more is read than this in any case.
             with archive.open(found[0]) as member:
                 data = member.read(_MOST_BYTES + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except ProgramError:
+        raise
+    except _DAMAGED as error:
         raise ProgramError(f"{path}: not an exported program: {error}") from None
     if len(data) > _MOST_BYTES:
         raise ProgramError(f"{path}: the graph of the program has more than {_MOST_BYTES >> 20} MiB")
