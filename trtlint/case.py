@@ -289,15 +289,34 @@ class OpenCase:
 
     def _evaluation(self, target: Target) -> Evaluation:
         from trtlint.engine.evaluate import Evaluation
-        from trtlint.facts.facts import Facts
 
         evidence = tuple(each for each in self._evidence(target) if each.judges)
         key = tuple(map(id, evidence))
         if key not in self._evaluations:
             case = self.case
-            facts = Facts(self.model, command=case.command, evidence=evidence, weights=case.weights)
+            facts = facts_of(self.model, command=case.command, evidence=evidence, weights=case.weights)
             self._evaluations[key] = Evaluation(facts)
         return self._evaluations[key]
+
+
+def facts_of(
+    model: Model | None,
+    *,
+    command: BuildCommand | None = None,
+    evidence: Iterable[Evidence] = (),
+    weights: bool = False,
+) -> Facts:
+    """The facts of a model that is loaded, for queries that need no rules and no target.
+
+    Args:
+        model: the model; None if there is only evidence.
+        command: its build command.
+        evidence: what is known of its builds.
+        weights: whether to read the weights.
+    """
+    from trtlint.facts.facts import Facts
+
+    return Facts(model, command=command, evidence=evidence, weights=weights)
 
 
 @lru_cache(maxsize=64)

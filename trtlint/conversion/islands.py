@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from trtlint.facts.facts import Facts
+from trtlint.case import facts_of
 from trtlint.facts.of_model.attention import Attention
 from trtlint.facts.of_model.normalization import Normalization
 from trtlint.lean import dataclass
@@ -36,7 +36,7 @@ class Island:
 
 def islands(model: Model) -> list[Island]:
     """Return the islands of a model, in the order of the graph."""
-    facts = Facts(model)
+    facts = facts_of(model)
     found = [
         Island("attention", nodes)
         for fact in facts.of("attention")

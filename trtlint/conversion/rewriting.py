@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trtlint.case import facts_of
 from trtlint.conversion.weight import is_product
 from trtlint.conversion.writing import Converted, is_external, write
-from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.constant import Constant
 from trtlint.fixes.edit import apply
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
@@ -96,7 +96,7 @@ def apply_to(source: SourceModel, model: Model, rewrites: Sequence[Rewrite], fil
 
 def _attention(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[Rewrite]:
     """Yield rewrites of attention: the scale goes to Q, masks get numbers that FP16 has."""
-    facts = Facts(model)
+    facts = facts_of(model)
     for fact in facts.of("attention"):
         scores = next((step.node for step in fact.chain if step.role == "scores"), None)
         if scores is None or scores.path not in wanted:
