@@ -43,7 +43,7 @@ def test_identical_arrays_have_the_same_bytes() -> None:
     assert is_identical(numbers.reshape(2, -1).T, other.reshape(2, -1).T)
     other[-1] += 1
     assert not is_identical(numbers, other)
-    assert not is_identical(np.float32([0.0]), np.float32([-0.0]))
+    assert not is_identical(np.array([0.0], np.float32), np.array([-0.0], np.float32))
 
 
 def test_the_worst_element_is_named() -> None:
