@@ -9,7 +9,8 @@ import pytest
 from trtlint.engine.evidence.torch_script import text_evidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_use import TorchUseFact
-from trtlint.torch_tensorrt.calls import ScriptError, TorchCall, calls_in, is_call, read_script
+from trtlint.torch_tensorrt.calls import TorchCall, calls_in, is_call, read_script
+from trtlint.torch_tensorrt.syntax import ScriptError
 from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
 
 HALF = (Dotted("torch.half"),)

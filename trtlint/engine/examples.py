@@ -49,7 +49,7 @@ from trtlint.target.completion import complete
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
-from trtlint.torch_tensorrt.calls import ScriptError
+from trtlint.torch_tensorrt.syntax import ScriptError
 
 Outcome = Literal[
     "fires",

@@ -342,7 +342,6 @@ __all__ = [
     "UNKNOWN",
     "Argument",
     "Function",
-    "ScriptError",
     "TorchCall",
     "calls_in",
     "is_call",
