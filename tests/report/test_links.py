@@ -10,10 +10,14 @@ from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 
 from scripts.manual.rulepages import rule_pages
+from tests.commands.test_report_formats import ROW
 from tests.conftest import REPOSITORY
+from tests.measurement.test_measuring import NORM
 from tests.report import handmade
 from trtlint.cli import run
 from trtlint.engine.rulebook import load_builtin
@@ -85,6 +89,9 @@ def test_links_of_every_format_of_lint_lead_to_pages_of_the_manual() -> None:
         ("fix", "vit.onnx", "--trt", "10.7", "--dry-run"),
         ("rules", "ACC"),
         ("facts", "vit.onnx"),
+        ("measure", "norm.onnx", "--inputs", "x.npz"),
+        ("convert", "norm.onnx", "--to", "fp16", "--no-measure", "--dry-run", "--diff"),
+        ("trend", "a.jsonl", "a.jsonl"),
     ],
     ids=lambda words: words[0],
 )
@@ -94,7 +101,10 @@ def test_links_within_a_page_have_a_target(
     monkeypatch.chdir(tmp_path)
     for name in ("vit.onnx", "a.onnx"):
         (tmp_path / name).write_bytes(EXAMPLE.read_bytes())
-    more = ("--isolated",) if words[0] not in ("rules", "facts") else ()
+    onnx.save(onnx.parser.parse_model(NORM), "norm.onnx")
+    np.savez("x.npz", x=np.ones((2, 16, 64), np.float32))
+    Path("a.jsonl").write_text(json.dumps({**ROW, "fingerprint": "1"}) + "\n", encoding="utf-8")
+    more = ("--isolated",) if words[0] in ("lint", "upgrade", "fix") else ()
     outputs = [f"{format}:report.{format}" for format in ("html", "markdown", "json")]
     assert run([*words, *more, *(word for each in outputs for word in ("--output", each))]) in (0, 1)
     text = Path("report.html").read_text(encoding="utf-8")
