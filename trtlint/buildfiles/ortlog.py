@@ -1,7 +1,7 @@
 """Placement of nodes in ONNX Runtime's verbose log.
 
 With ``session.log_severity_level=0``, it lists the nodes of each provider:
-https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/framework/session_state.cc
+https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/session_state.cc
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ BOOLEANS: Mapping[str, bool] = {
     "False": False,
 }
 """Texts that ONNX Runtime reads as a boolean:
-https://github.com/microsoft/onnxruntime/blob/v1.23.0/include/onnxruntime/core/common/parse_string.h
+https://github.com/microsoft/onnxruntime/blob/01a80f60b000/include/onnxruntime/core/common/parse_string.h
 """
 
 _SHAPES = re.compile(

@@ -2,7 +2,7 @@
 
 A provider gives the parser a region; the parser returns smaller regions, which the provider gives it again,
 until the parser takes a region whole.  Bodies of If, Loop and Scan come first, as in ONNX Runtime.
-https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/providers/nv_tensorrt_rtx/nv_execution_provider.cc
+https://github.com/microsoft/onnxruntime/blob/1f5e66666880/onnxruntime/core/providers/nv_tensorrt_rtx/nv_execution_provider.cc
 """
 
 from __future__ import annotations

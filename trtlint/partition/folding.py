@@ -20,7 +20,7 @@ _HALF_FOLDED = REARRANGING | CAST | {
     *("ScatterND", "Slice", "Split"),
 }  # fmt: skip
 """Operators that ONNX Runtime 1.32 computes for stored half-precision operands: those with a CPU kernel.
-https://github.com/microsoft/onnxruntime/blob/v1.23.0/docs/OperatorKernels.md
+https://github.com/microsoft/onnxruntime/blob/8f063305aacd/docs/OperatorKernels.md
 """
 
 
@@ -107,7 +107,7 @@ def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
     """Whether ONNX Runtime computes a node once.
 
     It leaves DequantizeLinear, so that providers see the quantizers, and with it what reads it.
-    https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/optimizer/constant_folding.cc
+    https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/constant_folding.cc
     """
     if _is_stored(node):
         return True
@@ -124,7 +124,7 @@ def _is_identity(node: Node) -> bool:
     """Whether ONNX Runtime removes an Identity.
 
     One that gives a result of its graph is removed where its operand has no other reader.
-    https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/optimizer/identity_elimination.cc
+    https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/identity_elimination.cc
     """
     if node.op != "Identity" or node.domain:
         return False

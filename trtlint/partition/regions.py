@@ -1,7 +1,7 @@
 """The steps by which both providers turn regions that the parser takes into parts.
 
 They are the same in both providers, line by line:
-https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
+https://github.com/microsoft/onnxruntime/blob/54a6bbf56070/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
 (``GetCapability``, ``DetectTensorRTGraphCycles``).
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 (``GetCapabilityImpl``).

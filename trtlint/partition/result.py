@@ -17,7 +17,7 @@ class Settings:
     """The provider options that shape a partition.
 
     The defaults are those of both providers:
-    https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.h
+    https://github.com/microsoft/onnxruntime/blob/5189d6158ec2/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.h
 
     Attributes:
         min_nodes: smallest part that TensorRT gets.

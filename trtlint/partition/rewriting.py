@@ -17,12 +17,12 @@ from trtlint.partition.naming import MOST_BODIES
 
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
 """Names of the Casts with which ONNX Runtime runs FP16 on a CPU; a GPU provider never sees them.
-https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/optimizer/insert_cast_transformer.cc
+https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/insert_cast_transformer.cc
 """
 
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
 """Folder of external data of a model in memory.
-https://github.com/microsoft/onnxruntime/blob/v1.23.0/include/onnxruntime/core/session/onnxruntime_session_options_config_keys.h
+https://github.com/microsoft/onnxruntime/blob/main/include/onnxruntime/core/session/onnxruntime_session_options_config_keys.h
 """
 _MOST_SHAPES = 5000
 _NAMES = frozenset(onnx.TensorProto.DataType.keys())
