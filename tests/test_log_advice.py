@@ -7,7 +7,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import helper
 
 from tests.inprocess import printed
 
@@ -87,6 +89,7 @@ UNWRITTEN = "[12/29/2020-20:56:49] [E] Cannot open engine file: a/yolov4.engine"
 UNOPENED = "Error opening engine file: yolo/yolov4-tiny.trt"
 UNNAMED = "RuntimeError: expected ) but found 'number' here: Serialized   File \"code/__torch__.py\", line 6 __torch___function_trt_engine_0x77ea7da0 : __torch__.torch.classes.tensorrt.Engine"
 JIT = "[E] [TRT] 2: [a.cpp::b::1] Error Code 2: Internal Error (Assertion !hasResidualOrExtraJitInput || !isOutInt8 failed.)"
+NO_PROFILE = "4: [network.cpp::validate::3062] Error Code 4: Internal Error (Network has dynamic or shape inputs, but no optimization profile has been defined.)"
 NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to parse ONNX model from file: /home/a/folded_model.onnx"
 
 
@@ -164,7 +167,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/yuvraj108c/ComfyUI-Rife-Tensorrt/issues/25
         ((NO_FLAG,), "tensorrt<11", "num_io_tensors"),
         # https://github.com/ultralytics/ultralytics/issues/22271
-        ((FULL,), "only 302 MB free for 600 MB", "--memPoolSize"),
+        ((FULL,), "600 MiB, and the GPU had 302 MiB free", "--memPoolSize"),
         # https://github.com/replicate/cog-triton/issues/51
         ((TOO_NEW,), "tensorrt==10.2.0.post1", "ldd"),
         # https://github.com/autowarefoundation/autoware/issues/6434
@@ -271,3 +274,95 @@ def test_lines_of_json_in_any_order_are_a_log(tmp_path: Path, name: str) -> None
     (tmp_path / name).write_text(f"{line}\n", "utf-8")
     out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", name).out
     assert [each["rule"] for each in json.loads(out)["models"][0]["findings"]] == ["LOG105"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        (
+            (
+                "&&&& RUNNING TensorRT.trtexec [TensorRT v101601] # trtexec --onnx=m.onnx",
+                f"[E] [TRT] {NO_PROFILE}",
+            ),
+            "for example --minShapes=x:1x3x8x8,y:1 --optShapes=x:1x3x8x8,y:1 --maxShapes=x:1x3x8x8,y:1.",
+        ),
+        (
+            (f"[E] {NO_PROFILE}", "[!] Invalid Engine. Please ensure the engine was built correctly"),
+            "for example --trt-min-shapes x:[1,3,8,8] y:[1] --trt-opt-shapes x:[1,3,8,8] y:[1] --trt-max-shapes",
+        ),
+        (
+            (
+                f"2024-01-01 10:00:00.123 [E:onnxruntime:Default, a.h:73 log] [2024-01-01 10:00:00   ERROR] {NO_PROFILE}",
+            ),
+            "trt_profile_min_shapes=x:1x3x8x8,y:1, trt_profile_opt_shapes=",
+        ),
+        (
+            (f"ERROR:torch_tensorrt [TensorRT Conversion Context]:{NO_PROFILE}",),
+            "torch_tensorrt.Input(min_shape=(1,), opt_shape=(1,), max_shape=(1,)) for y",
+        ),
+        ((f"[TRT] [E] {NO_PROFILE}",), "for example trtexec --minShapes=x:1x3x8x8,y:1 --optShapes="),
+    ],
+)
+def test_missing_profile_in_the_words_of_each_program(
+    tmp_path: Path, lines: tuple[str, ...], options: str
+) -> None:
+    inputs = [
+        helper.make_tensor_value_info("x", 1, ["b", 3, 8, 8]),
+        helper.make_tensor_value_info("y", 1, ["b"]),
+    ]
+    nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Shape", ["y"], ["t"])]
+    outputs = [helper.make_tensor_value_info(name, 7, None) for name in "st"]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", inputs, outputs)), tmp_path / "m.onnx")
+    (tmp_path / "build.log").write_text("\n".join([*lines, ""]), "utf-8")
+    found = printed(
+        tmp_path, "--isolated", "--no-cache", "--format", "json", "m.onnx", "--log", "build.log"
+    ).out
+    assert options in found
+
+
+@pytest.mark.parametrize(
+    ("lines", "rules", "message"),
+    [
+        # https://github.com/NVIDIA/TensorRT/issues/1661: the size is on the line below
+        (
+            (
+                "[E] Error[1]: [defaultAllocator.cpp::allocate::20] Error Code 1: Cuda Runtime (out of memory)",
+                "[W] [TRT] Requested amount of GPU memory (17179869184 bytes) could not be allocated.",
+            ),
+            ["LOG133"],
+            "memory ran out (16384 MiB requested)",
+        ),
+        (
+            (
+                "[E] 2: [virtualMemoryBuffer.cpp::resizePhysical::145] Error Code 2: OutOfMemory (no further information)",
+                "[E] 2: [virtualMemoryBuffer.cpp::resizePhysical::140] Error Code 2: OutOfMemory (Requested size was 1073741824 bytes.)",
+            ),
+            ["LOG133"],
+            "memory ran out (1024 MiB requested)",
+        ),
+        (
+            (
+                "TensorRT",
+                "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB (GPU 0; 8.00 GiB total capacity; 1.10 GiB free)",
+            ),
+            ["LOG133"],
+            "(2560 MiB requested, 1126 MiB free)",
+        ),
+        (
+            (
+                f"[01/01/2024-00:00:00] {FULL}",
+                "[01/01/2024-00:00:00] [TRT] [W] Skipping tactic 0 due to insufficient memory on requested size of 629145600 detected for tactic 0x0.",
+            ),
+            ["LOG108"],
+            "(600 MiB, and the GPU had 302 MiB free)",
+        ),
+    ],
+)
+def test_size_of_a_request_beside_the_error(
+    tmp_path: Path, lines: tuple[str, ...], rules: list[str], message: str
+) -> None:
+    (tmp_path / "build.log").write_text("\n".join([*lines, ""]), "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    findings = json.loads(out)["models"][0]["findings"]
+    assert [each["rule"] for each in findings] == rules
+    assert message in out

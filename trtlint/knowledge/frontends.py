@@ -19,6 +19,9 @@ class FrontEnd:
         plugin: how to load a plugin library, called libplugin.so.
         memory: the setting that limits the builder's workspace.
         build: the command that rebuilds an engine.
+        profile: the options of an optimization profile; ``{shapes}`` is the place of the inputs.
+        shape: one input in these options, with ``{name}``, ``{x}`` (1x3x8x8) and ``{list}`` (1,3,8,8).
+        joined: the text between two inputs.
         marks: texts that identify the program in lines without its prefix.
     """
 
@@ -27,6 +30,9 @@ class FrontEnd:
     plugin: str
     memory: str
     build: str
+    profile: str
+    shape: str
+    joined: str
     marks: tuple[str, ...]
 
 
@@ -35,8 +41,13 @@ UNKNOWN = FrontEnd(
     "the logger at its verbose level (trtexec --verbose, trt.Logger.VERBOSE in Python)",
     "trtexec --staticPlugins=libplugin.so; in a program, ctypes.CDLL('libplugin.so') or dlopen before it"
     " parses the network or loads the engine",
-    "--memPoolSize=workspace:MIB (config.set_memory_pool_limit)",
+    "--memPoolSize=workspace:MIB or config.set_memory_pool_limit",
     "trtexec --onnx=model.onnx --saveEngine=model.engine, or the program that wrote it",
+    "trtexec --minShapes={shapes} --optShapes={shapes} --maxShapes={shapes}. Or call"
+    " builder.create_optimization_profile(), then set_shape for each input, and add the profile to the"
+    " config",
+    "{name}:{x}",
+    ",",
     (),
 )
 """Default texts for an unknown program: the words of trtexec and the API."""
@@ -52,6 +63,9 @@ def front_ends() -> Mapping[str, FrontEnd]:
             row.get("plugin", UNKNOWN.plugin),
             row.get("memory", UNKNOWN.memory),
             row.get("build", UNKNOWN.build),
+            row.get("profile", UNKNOWN.profile),
+            row.get("shape", UNKNOWN.shape),
+            row.get("joined", UNKNOWN.joined),
             tuple(row.get("marks", ())),
         )
         for row in data("frontends")

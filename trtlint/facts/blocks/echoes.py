@@ -2,7 +2,8 @@
 
 A framework reports that a part of its model has no engine, after TensorRT has reported the cause.  The
 library reports a missing plugin again as an unreadable engine, and the parser quotes the
-library's error about shapes.  One failure is one finding: its cause leads, and these lines are evidence.
+library's error about shapes.  A warning has the size of an allocation that failed.  One failure is one
+finding: its cause leads, and these lines are evidence.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _PLACES = ("code", "damaged", "op", "file_line")
 """Groups of these patterns that do not name a file."""
 _REFUSED, _BARE, _REFUSED_LINES = "network_refused", "parser_bare", 3
 """The pattern of a refused type, and that of the node that an old parser names below it."""
+_FULL, _UNGIVEN, _FULL_LINES = "out_of_memory", "allocation_refused", 3
+"""The patterns of a failed allocation, and of the library's warning with its size."""
 _LEAST = 20
 """Least length of a sentence for the comparison."""
 
@@ -56,6 +59,8 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
             found[id(record)] = plugin
         elif _continues_refusal(record, last.get(_REFUSED)):
             found[id(record)] = last[_REFUSED]
+        elif _sizes_allocation(record, last):
+            found[id(record)] = last.get(_FULL) or last[_UNGIVEN]
         elif _is_cause(record):
             cause, part = record, ""
         if id(record) not in found:
@@ -83,6 +88,14 @@ def _continues_refusal(record: Record, refusal: Record | None) -> bool:
     if refusal is None or record.pattern != _BARE:
         return False
     return 0 < record.line - refusal.line <= _REFUSED_LINES
+
+
+def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
+    """Return whether a message is about the allocation of the error above it."""
+    above = last.get(_FULL) or last.get(_UNGIVEN)
+    if record.pattern != _UNGIVEN or above is None:
+        return False
+    return 0 < record.line - above.line <= _FULL_LINES
 
 
 def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:

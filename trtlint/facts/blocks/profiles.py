@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trtlint.dry_build.shapes import Input, choices
+from trtlint.knowledge.frontends import FrontEnd
 from trtlint.model.graph import Value
 
 _INTEGERS = frozenset({"i8", "u8", "i32", "i64", "bool"})
@@ -27,8 +28,8 @@ def in_brackets(value: Value) -> str:
     return f"{value.name}[{dims}]"
 
 
-def likely_shapes(inputs: Sequence[Value]) -> str:
-    """Return likely shapes of dynamic inputs in trtexec's format: ``x:1x3x8x8,ids:1x128``.
+def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
+    """Return the options of a program for a profile with likely shapes of the dynamic inputs.
 
     Empty if there are none, or too many.
     """
@@ -37,7 +38,29 @@ def likely_shapes(inputs: Sequence[Value]) -> str:
         return ""
     choice = next(choices([_input(value) for value in dynamic], ()))
     shapes = ((name, shape) for name, (_, shape, _) in choice.shapes.items())
-    return ",".join(f"{_quoted(name)}:{'x'.join(map(str, shape))}" for name, shape in shapes)
+    return _options(shapes, program)
+
+
+def example_profile(program: FrontEnd) -> str:
+    """Return the options of a program for a profile of an example input."""
+    return _options([("x", (1, 3, 224, 224))], program)
+
+
+def _options(shapes: Iterable[tuple[str, Sequence[int]]], program: FrontEnd) -> str:
+    """Format shapes as the options of a program."""
+    texts = (
+        program.shape.replace("{x}", "x".join(map(str, shape)))
+        .replace("{list}", _comma(shape, program))
+        .replace("{name}", _quoted(name))
+        for name, shape in shapes
+    )
+    return program.profile.replace("{shapes}", program.joined.join(texts))
+
+
+def _comma(shape: Sequence[int], program: FrontEnd) -> str:
+    """Return sizes with commas; a Python tuple of one size ends with a comma."""
+    text = ",".join(map(str, shape))
+    return f"{text}," if len(shape) == 1 and "({list})" in program.shape else text
 
 
 def _input(value: Value) -> Input:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from trtlint.buildfiles.diagnosis import diagnose
 from trtlint.buildfiles.patterns import table
 from trtlint.facts.base import Fact
+from trtlint.facts.blocks.profiles import example_profile
 from trtlint.facts.of_build.log_message import LogName
 from trtlint.knowledge.frontends import front_end
 from trtlint.lean import dataclass
@@ -41,6 +42,7 @@ class BuildFact(Fact):
         louder: how to enable verbose messages in that program.
         plugin_option: how to load a plugin library in that program.
         memory_option: how to limit the builder's workspace in that program.
+        profile_option: how to set the range of an example input in that program.
         rebuild: how to build the engine again with that program.
         tool_version: release of that tool, where it has one of its own.
         gpu: name of the GPU as printed.
@@ -83,6 +85,7 @@ class BuildFact(Fact):
     louder: str
     plugin_option: str
     memory_option: str
+    profile_option: str
     rebuild: str
     tool_version: str | None
     gpu: str | None
@@ -138,6 +141,7 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         louder=program.verbose,
         plugin_option=program.plugin,
         memory_option=program.memory,
+        profile_option=example_profile(program),
         rebuild=program.build,
         tool_version=settings.tool_version,
         gpu=settings.gpu,

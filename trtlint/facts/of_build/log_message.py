@@ -25,7 +25,8 @@ from trtlint.facts.blocks.lognames import (
     reason,
     said,
 )
-from trtlint.facts.blocks.profiles import dynamic_inputs, in_brackets, likely_shapes
+from trtlint.facts.blocks.memory_requests import UNKNOWN, memory_requests
+from trtlint.facts.blocks.profiles import dynamic_inputs, in_brackets, profile_options
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.frontends import front_end
 from trtlint.knowledge.plugin_libraries import libraries_of, loading
@@ -83,8 +84,8 @@ class LogMessage(Fact):
             most 40.
         unprofiled: where an optimization profile is missing, the dynamic inputs of the model with their
             shapes, such as ``x[b,3,8,8]``.
-        profile: likely shapes for these inputs as trtexec takes them, such as ``x:1x3x8x8``; empty for
-            none.
+        profile: the options of the program behind the log for a profile of these inputs with likely shapes,
+            such as ``--minShapes=x:1x3x8x8 ...``; empty for none.
         ops: the operator types of ``nodes``, without repeats.
         op: the operator type that it names, or at which the parser stopped.
         names_nodes: whether it names anything itself.
@@ -108,6 +109,9 @@ class LogMessage(Fact):
         part: the model or the part of it that these messages name, as the framework calls it.
         libraries: the known libraries with the plugin that the message misses, with their projects.
         library_get: how to get the library, if there is exactly one.
+        requested: for a message about memory, the requested size in it or beside it, such as ``1024 MiB``.
+        free: the memory that was available for this request, likewise.
+        most_requested: the largest request in the log, and the available memory if it is known.
         loading: how the program behind the log loads that library, or any library if it is unknown.
     """
 
@@ -149,6 +153,9 @@ class LogMessage(Fact):
     part: str
     libraries: tuple[str, ...]
     library_get: str
+    requested: str
+    free: str
+    most_requested: str
     loading: str
 
     @property
@@ -195,7 +202,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
     members = island_members(log)
     failed = facts.dry is not None and facts.dry.result.built is False
     kept.sort(key=lambda record: record.line)
-    repeated = echoes(kept)
+    repeated, requests = echoes(kept), memory_requests(kept)
     repeating: dict[int, list[str]] = defaultdict(list)
     parts: dict[int, str] = {}
     for record in kept:
@@ -210,7 +217,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
         if not own and record.pattern in _IN_FP16 and facts.record.settings.strongly_typed:
             named = tuple(name for name in named if not _is_fp32(facts.names.find(name)))
         nodes = _nodes(record, named, facts, log, members)
-        cause = cause_of(record, log)
+        cause, request = cause_of(record, log), requests.get(id(record), UNKNOWN)
         yield LogMessage(
             node=nodes[0] if nodes else None,
             chain=tuple(Step(node, "named", label="named by the build") for node in nodes),
@@ -229,7 +236,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             inputs=_inputs(facts, record.groups.get("symbol")),
             available=_available(record, facts),
             unprofiled=tuple(map(in_brackets, dynamic_inputs(_fed(record, facts)))),
-            profile=likely_shapes(_fed(record, facts)),
+            profile=profile_options(_fed(record, facts), program),
             ops=tuple(dict.fromkeys(node.op for node in nodes)),
             op=op_of(record, log),
             names_nodes=own,
@@ -249,6 +256,9 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             part=parts.get(id(record), ""),
             libraries=tuple(f"{library.file} of {library.project}" for library in found),
             library_get=found[0].get if len(found) == 1 else "",
+            requested=request.size,
+            free=request.free,
+            most_requested=request.largest,
             loading=loading(found, program),
         )
         seen.add(record.pattern)

@@ -1,0 +1,101 @@
+"""Requested and available sizes in messages about memory.
+
+The library reports the size in the error itself, or in a warning beside it
+(https://github.com/NVIDIA/TensorRT/issues/1661).  PyTorch and ONNX Runtime report it in their exceptions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from trtlint.buildfiles.records import Record
+from trtlint.lean import dataclass
+
+_ABOUT = ("out_of_memory", "allocation_refused", "tactic_memory", "tactic_device_request")
+"""The patterns of messages about memory."""
+_NEAR = 3
+"""Largest distance in lines between a failure and the message with its size."""
+_UNITS = {"": 1 / 2**20, "B": 1 / 2**20, "K": 1 / 2**10, "M": 1.0, "G": 2.0**10}
+_UNIT = r"[ ]?(?:(?P<{0}>[KMG])i?B|bytes?\b|B\b)?"
+_NUMBER = r"(?P<{0}>\d{{1,20}}(?:\.\d{{1,6}})?)"
+_WANTED = re.compile(
+    r"(?:memory \(|[Rr]equested size (?:was|of) |buffer of size |Tried to allocate |Tactic Device request: "
+    r"|[Ff]ailed to allocate )" + _NUMBER.format("size") + _UNIT.format("unit")
+)
+_FREE = re.compile(
+    r"(?:Available: " + _NUMBER.format("size") + _UNIT.format("unit")
+    + r"|(?<=[;(] )" + _NUMBER.format("left") + _UNIT.format("of") + r" free"
+    + r"|of which " + _NUMBER.format("which") + _UNIT.format("whose") + r" is free)"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request for memory; sizes are texts such as ``1024 MiB``, empty for unknown.
+
+    Attributes:
+        size: the requested size.
+        free: the available size.
+        largest: the largest request in the log of those with or without an available size, with that size.
+    """
+
+    size: str = ""
+    free: str = ""
+    largest: str = ""
+
+
+UNKNOWN = Request()
+
+
+def memory_requests(records: Sequence[Record]) -> Mapping[int, Request]:
+    """Return the request of each message about memory, by the identity of the message.
+
+    Without a size, the nearest message about memory supplies it.
+
+    Args:
+        records: the records of a log, in the order of their lines.
+    """
+    about = [record for record in records if record.pattern in _ABOUT]
+    own = [(_mebibytes(_WANTED, record.message), _mebibytes(_FREE, record.message)) for record in about]
+    found: list[tuple[float, float]] = []
+    for at, record in enumerate(about):
+        near = [
+            own[other]
+            for other in range(max(at - _NEAR, 0), min(at + _NEAR + 1, len(about)))
+            if abs(about[other].line - record.line) <= _NEAR
+        ]
+        near.insert(0, own[at])
+        wanted, free = (next((sizes[each] for sizes in near if sizes[each]), 0.0) for each in (0, 1))
+        found.append((wanted, free))
+    largest = {
+        known: max((each for each in found if (each[1] > 0) is known), default=(0.0, 0.0))
+        for known in (False, True)
+    }
+    return {
+        id(record): Request(_text(wanted), _text(free), _both(largest[free > 0]))
+        for record, (wanted, free) in zip(about, found, strict=True)
+    }
+
+
+def _both(sizes: tuple[float, float]) -> str:
+    """Return a text for a requested and an available size."""
+    wanted, free = map(_text, sizes)
+    return f"{wanted}, and the GPU had {free} free" if free else wanted
+
+
+def _mebibytes(pattern: re.Pattern[str], text: str) -> float:
+    """Return a size in a message in MiB; 0 for none."""
+    found = pattern.search(text)
+    if found is None:
+        return 0.0
+    pairs = zip(found.groups()[::2], found.groups()[1::2], strict=True)
+    number, unit = next((number, unit or "") for number, unit in pairs if number)
+    return float(number) * _UNITS[unit]
+
+
+def _text(size: float) -> str:
+    """Return a size in MiB as a text; empty for 0."""
+    if not size:
+        return ""
+    return f"{size:.0f} MiB" if size >= 1 else f"{size * 2**20:.0f} bytes"
