@@ -60,12 +60,9 @@ def memory_requests(records: Sequence[Record]) -> Mapping[int, Request]:
     own = [(_mebibytes(_WANTED, record.message), _mebibytes(_FREE, record.message)) for record in about]
     found: list[tuple[float, float]] = []
     for at, record in enumerate(about):
-        near = [
-            own[other]
-            for other in range(max(at - _NEAR, 0), min(at + _NEAR + 1, len(about)))
-            if abs(about[other].line - record.line) <= _NEAR
-        ]
-        near.insert(0, own[at])
+        others = range(max(at - _NEAR, 0), min(at + _NEAR + 1, len(about)))
+        far = {other: abs(about[other].line - record.line) for other in (at, *others)}
+        near = [own[other] for other in sorted(far, key=far.__getitem__) if far[other] <= _NEAR]
         wanted, free = (next((sizes[each] for sizes in near if sizes[each]), 0.0) for each in (0, 1))
         found.append((wanted, free))
     largest = {
