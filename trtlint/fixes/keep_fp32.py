@@ -64,11 +64,11 @@ def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[s
             refused[path] = why
         else:
             chosen.append(node)
-    return [Fp32Group(tuple(group), in_fp32(model, group, TITLE)) for group in _groups(chosen)], refused
+    return [Fp32Group(tuple(group), in_fp32(model, group, TITLE)) for group in adjacent(chosen)], refused
 
 
-def _groups(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Group nodes that share narrow tensors; each group is in graph order."""
+def adjacent(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Return groups of nodes that share 16-bit tensors; each group is in graph order."""
     import networkx
 
     graph: networkx.Graph[Node | Value] = networkx.Graph()

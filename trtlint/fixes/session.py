@@ -10,6 +10,7 @@ from trtlint.engine.finding import SEVERITIES, Finding, Rewrite, Severity, Site
 from trtlint.facts.base import Fact, Step
 from trtlint.files.limits import current
 from trtlint.fixes import keep_fp32, names, proposer
+from trtlint.fixes.covering import REWRITES, kept_nodes
 from trtlint.fixes.edit import EditError, apply
 from trtlint.fixes.harm import harm_of, places_of
 from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Lint, Linted, Proof, Prove, RefusedFix
@@ -89,7 +90,7 @@ class FixSession:
         state = self._lint(proto)
         outcome = FixOutcome(state, state)
         if keep:
-            self._keep(outcome, keep)
+            self._keep(outcome, self._uncovered(outcome, keep))
         self._repeat(outcome, self._next)
         if outcome.applied and _mixed(outcome.after) and checker_error(outcome.after.proto):
             self._repeat(outcome, lambda state: self._open(_mixed(state)))
@@ -105,8 +106,30 @@ class FixSession:
                 break
             self._round(outcome, batch)
 
+    def _uncovered(self, outcome: FixOutcome, paths: Sequence[str]) -> list[str]:
+        """Apply the rewrites of findings that convert nodes to keep; return the paths of the others."""
+        model = outcome.after.model
+        kept = kept_nodes(model, paths)
+        keys: set[Key] = set()
+        for wanted in self._open(_wanted(outcome.after)):
+            if wanted.rewrite.name not in REWRITES:
+                continue
+            try:
+                patch = self._propose(wanted, model)
+            except NotApplicable:
+                continue
+            if kept.covered(patch):
+                keys.add(wanted.key)
+
+        def due(state: Linted) -> list[_RequestedFix]:
+            open_ = [each for each in self._open(_wanted(state)) if each.key in keys]
+            return [each for each in open_ if each.rewrite == open_[0].rewrite]
+
+        self._repeat(outcome, due)
+        return kept.left(outcome.after.model)
+
     def _keep(self, outcome: FixOutcome, paths: Sequence[str]) -> None:
-        """Convert operators to FP32 first, because later rewrites rename operators."""
+        """Convert operators to FP32 before other rewrites, which rename operators."""
         state = outcome.after
         wanted = [path for path in paths if (keep_fp32.NAME, path) not in self._withdrawn]
         found, refused = keep_fp32.to_fp32(state.model, wanted)
