@@ -34,7 +34,7 @@ def test_the_decision_comes_first(models: Path) -> None:
     lines = [line.strip() for line in _upgrade(models)]
     assert lines[0] == "upgrade: 3 models from TensorRT 10.9 to 11.4"
     assert lines[1].startswith("version: TensorRT 11.4 (the newest)")
-    assert "no change needed: 1 of 3 models" in lines
+    assert "unchanged: 1 of 3 models" in lines
     assert "after trtlint fix: 2 of 3 models (gelu.onnx)" in lines
     assert lines.index("Rules and models") < lines.index("Exceptions") < lines.index("In short")
     assert "draw.onnx: error[BLD201]" in lines
@@ -44,11 +44,26 @@ def test_what_a_flag_causes_is_said_once_and_colours_no_model(models: Path) -> N
     out = _upgrade(models, "--fp16")
     assert sum("PORT101" in line for line in out) == 1
     lines = [line.strip() for line in out]
-    assert "no change needed: 1 of 3 models" in lines
     # Without a conversion, TensorRT 11 builds these models in FP32.
-    (line,) = [line for line in lines if line.startswith("lower precision: ")]
-    assert line.startswith("lower precision: trtlint convert 3 models (")
-    assert not [line for line in _upgrade(models) if "lower precision" in line]
+    assert "unchanged: 0 of 3 models" in lines
+    assert "after trtlint fix and convert: 2 of 3 models (gelu.onnx)" in lines
+    (line,) = [line for line in lines if line.startswith("convert needed to keep FP16: ")]
+    assert line.startswith("convert needed to keep FP16: 3 of 3 models (")
+    assert not [line for line in _upgrade(models) if "convert" in line]
+
+
+def test_a_command_at_which_trtexec_stops_is_in_the_decision(models: Path) -> None:
+    out = [line.strip() for line in _upgrade(models, "--build", "trtexec --onnx=m.onnx --fp16")]
+    (line,) = [line for line in out if line.startswith("the build command must change: ")]
+    assert line.startswith("the build command must change: PORT106: TensorRT 11 removed --fp16")
+    assert "convert needed to keep FP16: 3 of 3 models (draw.onnx, gelu.onnx, safe.onnx)" in out
+
+
+def test_only_the_last_known_version_is_the_newest(models: Path) -> None:
+    words = ("upgrade", ".", "--from", "10.9", "--to", "11.2", "--isolated")
+    out = printed(models, *words).out
+    assert "version: TensorRT 11.2 (the newest of the range)" in out
+    assert "(the newest)" not in out
 
 
 def test_one_model_keeps_its_own_report(models: Path) -> None:
@@ -62,7 +77,7 @@ def test_one_model_keeps_its_own_report(models: Path) -> None:
 @pytest.mark.parametrize("format_", ["markdown", "html"])
 def test_pages_have_the_decision(models: Path, format_: str) -> None:
     out = "\n".join(_upgrade(models, "--format", format_))
-    assert out.index("no change needed") < out.index("Rules and models") < out.rindex("Exceptions")
+    assert out.index("unchanged") < out.index("Rules and models") < out.rindex("Exceptions")
     assert "1 of 3 models" in out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 
@@ -10,12 +11,12 @@ from trtlint.engine.upgrade import Listed, Upgrade, product_name
 from trtlint.lean import dataclass
 from trtlint.report.counts import plural
 from trtlint.report.upgradematrix import Matrix
-from trtlint.report.upgradewording import some, when
+from trtlint.report.upgradewording import newest_words, some, when
 from trtlint.report.wording import fixable
 
 MANY = 30
 """Largest number of models before equal lines are merged."""
-_CONVERT = "trtlint convert "
+_CONVERT = re.compile(r"trtlint convert .*?--to (\w+)")
 """The command in the advice of findings about the build that a conversion of the model resolves."""
 _MODELS = 60
 """Largest number of listed models that need changes."""
@@ -97,16 +98,26 @@ def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
     )
 
 
-def convertible(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the models that keep the precision of the build at a release line only after a conversion."""
-    return tuple(
-        upgrade.path
+def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
+    """Return the models that need a conversion at a release line to keep their precision, with its type."""
+    found = {}
+    for upgrade in upgrades:
+        for item in (upgrade.findings[number] for number in upgrade.lines[line].found):
+            advised = " ".join(item.finding.advice) if item.concern != "graph" else ""
+            if named := _CONVERT.search(advised):
+                found.setdefault(upgrade.path, named[1].upper())
+    return found
+
+
+def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
+    """Return the errors in the build command that a release line adds to the first."""
+    found = {
+        item.finding.rule: f"{item.finding.rule}: {item.finding.message}"
         for upgrade in upgrades
-        if any(
-            item.concern != "graph" and any(_CONVERT in advice for advice in item.finding.advice)
-            for item in (upgrade.findings[number] for number in upgrade.lines[line].found)
-        )
-    )
+        for item in (upgrade.findings[number] for number in upgrade.lines[line].found)
+        if item.concern == "command" and item.finding.severity == "error" and 0 not in item.lines
+    }
+    return tuple(found.values())
 
 
 def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
@@ -140,17 +151,22 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
         yield "version", "none: no version of the range supports this GPU"
         return
     best = lines[decision.line].line
-    newest = " (the newest)" if decision.line == len(lines) - 1 else ""
+    newest = f" ({newest_words(upgrades[0])})" if decision.line == len(lines) - 1 else ""
+    converted = convertible(upgrades, decision.line)
+    unchanged = [path for path in decision.safe if path not in converted]
     work = len(upgrades) - len(decision.safe)
     why = "fewest errors and warnings for these models" if work else "no known errors or warnings"
     yield "version", f"{product} {best}{newest}: {why}"
-    yield "no change needed", f"{len(decision.safe)} of {total}"
+    yield "unchanged", f"{len(unchanged)} of {total}"
     if decision.fixable:
         count = len(decision.safe) + len(decision.fixable)
-        yield "after trtlint fix", f"{count} of {total} ({some(decision.fixable)})"
-    if converted := convertible(upgrades, decision.line):
-        models = f"{plural(len(converted), 'model')} ({some(converted)})"
-        yield "lower precision", f"trtlint convert {models}: the version ignores the flag of the build"
+        both = " and convert" if converted else ""
+        yield f"after trtlint fix{both}", f"{count} of {total} ({some(decision.fixable)})"
+    if converted:
+        types = " and ".join(dict.fromkeys(converted.values()))
+        yield f"convert needed to keep {types}", f"{len(converted)} of {total} ({some(list(converted))})"
+    if commands := changed_commands(upgrades, decision.line):
+        yield "the build command must change", some(commands, "; ")
     if decision.open:
         yield "needs changes", f"{plural(len(decision.open), 'model')}: see Exceptions"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from trtlint.engine.upgrade import Listed, Upgrade, UpgradeStep
+from trtlint.knowledge.releases import minors
 from trtlint.report.counts import plural
 from trtlint.report.names import collapse
 
@@ -12,10 +13,16 @@ _NAMES = 3
 """Largest number of named inputs, outputs and places."""
 
 
-def some(names: Sequence[str]) -> str:
-    """Join the first names with commas, and count the others."""
+def some(names: Sequence[str], between: str = ", ") -> str:
+    """Join the first names, and count the others."""
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return ", ".join(names[:_NAMES]) + more if names else "none"
+    return between.join(names[:_NAMES]) + more if names else "none"
+
+
+def newest_words(upgrade: Upgrade) -> str:
+    """Describe the last version of the range: the newest that trtlint knows, or of the range only."""
+    known = minors(upgrade.product)[-1]
+    return "the newest" if upgrade.lines[-1].line == known else "the newest of the range"
 
 
 def why(upgrade: Upgrade) -> str:
@@ -28,7 +35,7 @@ def why(upgrade: Upgrade) -> str:
     risks = f"{' and '.join(known) or 'no error or warning'} known for this graph"
     equals = [upgrade.lines[index].line for index in upgrade.safest.equals]
     if len(equals) == len(upgrade.lines):
-        return f"the newest: {risks}, as for every version of the range"
+        return f"{newest_words(upgrade)}: {risks}, as for every version of the range"
     if len(equals) == 1:
         return f"{risks}, fewer than for any other version of the range"
     others = when(upgrade.safest.equals[:-1], [line.line for line in upgrade.lines])
