@@ -80,7 +80,10 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
             keyword(record="build.log"),
             "record='build.log': expected a build as trtlint.read_build returns it",
         ),
-        (keyword(ranges=5), "ranges=5: expected a path, or the measurement of what trtlint.measure returns"),
+        (
+            keyword(ranges=5),
+            "ranges=5: expected a path, or the attribute measurement of a result of trtlint.measure",
+        ),
         (
             keyword(dry_build="zzz"),
             "dry_build='zzz': expected True, False, 'parse', 'build', or a release of TensorRT-RTX such as "
@@ -114,20 +117,20 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         (measuring(rehearse="no"), "rehearse='no': expected True or False"),
         (measuring(inputs=5), "inputs=5: expected a path, or several"),
         (loose(trtlint.measure, onnx.ModelProto()), "model=<ModelProto>: expected a path"),
-        (loose(trtlint.measure, "folder"), "model='folder': expected one file, and this is a folder"),
+        (loose(trtlint.measure, "folder"), "model='folder': expected a file, not a folder"),
         (
             loose(trtlint.check, "model.onnx", fail_on="zzz"),
             "fail_on='zzz': expected one of 'error', 'warning', 'note', 'never'",
         ),
         (loose(trtlint.check, "model.onnx", file="x"), "file='x': expected a file that is open for text"),
-        (loose(trtlint.fix, "folder"), "model='folder': expected one file, and this is a folder"),
+        (loose(trtlint.fix, "folder"), "model='folder': expected a file, not a folder"),
         (loose(trtlint.fix, "model.onnx", out=5), "out=5: expected a path"),
         (loose(trtlint.fix, "model.onnx", unsafe="no"), "unsafe='no': expected True or False"),
         (
             loose(trtlint.fix, ["model.onnx"]),
             "model=<list>: expected a path, an onnx.ModelProto or a graph of onnx-graphsurgeon",
         ),
-        (loose(trtlint.upgrade, "folder", "10.6"), "model='folder': expected one file, and this is a folder"),
+        (loose(trtlint.upgrade, "folder", "10.6"), "model='folder': expected a file, not a folder"),
         (loose(trtlint.upgrade, ["model.onnx", "folder"], "10.6"), "model=<list>: expected one model"),
         (loose(trtlint.upgrade, "model.onnx", 10.6), "first=10.6: expected a version such as '8.6'"),
         (loose(trtlint.upgrade, "model.onnx", None), "first=None: expected a version such as '8.6'"),
@@ -165,7 +168,7 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         (converting(fp61=True), "no keyword 'fp61'; did you mean 'fp16'?"),
         (
             loose(trtlint.convert, "folder", to="fp16"),
-            "model='folder': expected one file, and this is a folder",
+            "model='folder': expected a file, not a folder",
         ),
         (loose(trtlint.convert, 5, to="fp16"), "model=5: expected a path or an onnx.ModelProto"),
         (loose(trtlint.load_rules, 5), "paths[0]=5: expected a path"),

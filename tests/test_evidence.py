@@ -173,7 +173,10 @@ Node name: cust
 class TestMistakes:
     def test_a_build_is_of_one_model(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         _, err = output(capsys, "a.onnx", "b.onnx", "build.log", code=Exit.USAGE)
-        assert err == "trtlint: build.log belongs to one build, but 2 models are given; lint only its model\n"
+        assert (
+            err == "trtlint: build.log belongs to one build, but 2 models are given; "
+            "lint only the model of that build\n"
+        )
 
     def test_a_missing_file(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         out, _ = output(capsys, "a.onnx", "--log", "gone.log", code=Exit.UNREADABLE)

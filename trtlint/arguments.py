@@ -71,7 +71,7 @@ def read_file(name: str, value: object) -> str:
     """
     text: str = _path(_FILE)(name, value)
     if os.path.isdir(text):  # noqa: PTH112
-        raise ArgumentError.of(name, text, "one file, and this is a folder")
+        raise ArgumentError.of(name, text, "a file, not a folder")
     return text
 
 
@@ -84,7 +84,7 @@ def read_local(name: str, value: object) -> Path:
     """
     text = read_file(name, value)
     if is_address(text):
-        raise SettingError(f"{parse(text).name}: this needs the model here: download it")
+        raise SettingError(f"{parse(text).name}: the model must be a local file; download it first")
     return Path(text)
 
 
@@ -205,7 +205,7 @@ def _rules(name: str, value: object) -> tuple[Any, ...]:
     from trtlint.engine.rule import Rule
     from trtlint.engine.rulebook import RuleEntry
 
-    expected = "rules as trtlint.load_rules returns them"
+    expected = "rules that trtlint.load_rules returned"
     if isinstance(value, str | os.PathLike) or not isinstance(value, Iterable):
         raise ArgumentError.of(name, value, expected)
     rules = tuple(value)
@@ -226,7 +226,7 @@ def _record(name: str, value: object) -> object:
     from trtlint.buildfiles.record import BuildRecord
 
     if not isinstance(value, BuildRecord):
-        raise ArgumentError.of(name, value, "a build as trtlint.read_build returns it")
+        raise ArgumentError.of(name, value, "a build that trtlint.read_build returned")
     return value
 
 
@@ -235,7 +235,7 @@ def _ranges(name: str, value: object) -> object:
 
     if isinstance(value, Measurement):
         return value
-    return _path("a path, or the measurement of what trtlint.measure returns")(name, value)
+    return _path("a path, or the attribute measurement of a result of trtlint.measure")(name, value)
 
 
 def _dry_build(name: str, value: object) -> bool | str:

@@ -50,7 +50,7 @@ class Case:
         command: the command that builds the model; None if unknown.
         evidence: a build, dry builds and measured ranges, or pending experiments.
         weights: whether to read all weights.
-        source: the model, if it is not the file.
+        source: reads a model in memory or a remote model; None for a local file.
         alone: whether there is evidence but no model.
         problems: build files that could not be read.
     """

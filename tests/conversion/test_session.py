@@ -91,7 +91,7 @@ def test_a_body_computes_in_fp16_between_casts(tmp_path: Path) -> None:
 def test_a_converted_model_is_not_converted_again(tmp_path: Path) -> None:
     converted(saved(PRODUCTS, tmp_path / "m.onnx"))
     session = Session(Request(tmp_path / "out.onnx"))
-    assert session.unchanged == "trtlint converted this model already"
+    assert session.unchanged == "trtlint has already converted this model"
 
 
 def test_what_the_author_typed_stays(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_positions_and_sizes_stay_in_fp32(tmp_path: Path) -> None:
     """
     model, draft = converted(saved(text, tmp_path / "m.onnx"))
     reasons = {kept.op: kept.reason for kept in draft.conversion.kept}
-    assert reasons["Mul"] == "it computes with shapes"
+    assert reasons["Mul"] == "the operator computes with shapes"
     assert types(model)["h"] == FLOAT
     assert types(model)["a"] == HALF
 

@@ -42,7 +42,7 @@ NO_KERNEL = """
 kernel (float[2, 4, 128, 64] q, float[2, 4, 128, 64] k, float[2, 4, 128, 64] v) => (float[2, 4, 128, 64] y)
 { [attn] y = Attention(q, k, v) }
 """
-"""Attention in FP32: the parser takes it, and the builder has no kernel for it."""
+"""Attention in FP32: the parser accepts the model, and the builder has no kernel for it."""
 
 
 def write(folder: Path, text: str, name: str = "model.onnx") -> Path:

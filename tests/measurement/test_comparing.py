@@ -72,7 +72,7 @@ def words(found: Sequence[Comparison | InputsError]) -> list[str]:
         ({"sets": 1}, "1 set of inputs in ONNX Runtime, largest difference 1.2e-04", True),
         (
             {"shape": "y"},
-            "2 sets of inputs in ONNX Runtime, output 'y' is missing or has another shape, largest ",
+            "2 sets of inputs in ONNX Runtime, output 'y' is missing or has a different shape, largest ",
             True,
         ),
         ({"lost": 1}, "2 sets of inputs in ONNX Runtime, 1 element no longer finite, largest", True),

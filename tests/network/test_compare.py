@@ -120,7 +120,7 @@ def test_memory_that_is_short_is_the_reason(tmp_path: Path) -> None:
         e = Expand(x, s) y = Exp(e) }"""
     found = compare_network(texts.write(tmp_path, text), CompareRequest(), find(), Limits(60, 3 << 30))
     assert found.outcome == "not-compared"
-    assert found.reason == "it needs more than 3 GB; raise it with --dry-build-memory"
+    assert found.reason == "the comparison needs more than 3 GB; raise the limit with --dry-build-memory"
 
 
 def test_inputs_that_fail_late_leave_nothing(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_inputs_that_fail_late_leave_nothing(tmp_path: Path) -> None:
     assert [each.tensor for each in compared(model, str(tmp_path / "good.npz")).differences] == ["t"]
     found = compared(model, str(tmp_path / "bad.npz"))
     assert (found.compared, found.differences) == (0, ())
-    assert f"ONNX Runtime does not run on {tmp_path / 'bad.npz'}" in found.reason
+    assert f"ONNX Runtime cannot run the model on {tmp_path / 'bad.npz'}" in found.reason
 
 
 def test_a_folder_without_inputs_is_refused(tmp_path: Path) -> None:

@@ -115,7 +115,10 @@ class TestReleasesThatTakeIt:
         return finding["advice"][-1], (refusal["first_taken_by"], refusal["last_taken_by"])
 
     def test_a_later_release(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert self.refusal(capsys, "9.3", "gelu.onnx") == ("first taken by: TensorRT 10.0", ("10.0", None))
+        assert self.refusal(capsys, "9.3", "gelu.onnx") == (
+            "first accepted by: TensorRT 10.0",
+            ("10.0", None),
+        )
 
     def test_no_release(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         model = (
@@ -125,7 +128,7 @@ class TestReleasesThatTakeIt:
         onnx.save(onnx.parser.parse_model(model), folder / "b.onnx")
         words, data = self.refusal(capsys, "10.7", "b.onnx")
         assert words.startswith("no release up to 1")
-        assert words.endswith(" takes it")
+        assert words.endswith(" accepts it")
         assert data == (None, None)
 
     def test_an_earlier_release(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,7 +137,7 @@ class TestReleasesThatTakeIt:
         onnx.save(onnx.parser.parse_model(model), folder / "n.onnx")
         run(["lint", "n.onnx", "--rtx", "1.6", "--select", "BLD", "--isolated", "--format", "json"])
         (finding,) = json.loads(capsys.readouterr().out)["models"][0]["findings"]
-        assert "takes it without the plugin; last taken by: TensorRT-RTX 1.5" in finding["advice"][-1]
+        assert "accepts it without the plugin; last accepted by: TensorRT-RTX 1.5" in finding["advice"][-1]
 
     def test_all_refusals_of_a_node_count(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The release names the first that takes the node, not the first without one of its refusals."""

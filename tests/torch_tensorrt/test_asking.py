@@ -136,7 +136,7 @@ def test_what_takes_a_result_of_another_operator_is_no_finding_of_its_own() -> N
     found = [fact for fact in facts.of("torch_operator") if isinstance(fact, TorchOperatorFact)]
     assert [(fact.name, fact.reason) for fact in found] == [
         ("kthvalue", "no converter"),
-        ("mul", "it computes with complex numbers"),
+        ("mul", "the operator computes with complex numbers"),
     ]
 
 

@@ -112,7 +112,7 @@ def config_beside(model: Path) -> Path | None:
     if not config.is_file():
         return None
     if real_file(config.parent, NAME, model) is None:
-        raise CommandError(f"{config}: links to another folder; pass it as --build to use it")
+        raise CommandError(f"{config}: is a link to a file in another folder; pass it as --build to use it")
     return config
 
 

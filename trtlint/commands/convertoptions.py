@@ -53,7 +53,7 @@ _options = bundle(
     click.option(
         "--network-script",
         metavar="FILE.py:FUNCTION",
-        help="Run this function on the network, and use the layer precisions that it sets.",
+        help="Run this function on the network, and use the layer precisions that the function sets.",
     ),
     target,
 )

@@ -38,13 +38,14 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
         require_here(addresses)
     if files and options.dry.level in ("parse", "build"):
         raise click.UsageError(
-            f"{files[0][0]} comes from a real build; remove it, or the options of the dry build"
+            f"{files[0][0]} comes from a real build; remove this option, or the options of the dry build"
         )
     if files and not found:
         return list(_builds(factory, files))
     if files and len(found) > 1:
         raise click.UsageError(
-            f"{files[0][0]} belongs to one build, but {len(found)} models are given; lint only its model"
+            f"{files[0][0]} belongs to one build, but {len(found)} models are given; "
+            "lint only the model of that build"
         )
     settings, elsewhere = found[: len(found) - len(addresses)], found[len(found) - len(addresses) :]
     readers = Readers(options, [each.file for each in settings], files)

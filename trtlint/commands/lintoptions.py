@@ -25,7 +25,7 @@ lint_options = bundle(
         "--format",
         "format_",
         type=click.Choice(("text", *FORMATS)),
-        help="Format of the report on standard output (default: text; full is the same).",
+        help="Format of the report on standard output (default: text; full is another name for text).",
     ),
     NO_RESULT,
     click.option(
@@ -33,7 +33,7 @@ lint_options = bundle(
         "outputs",
         multiple=True,
         metavar="FORMAT[:FILE]",
-        help="Write another report in this format, to a file or to standard output; repeatable.",
+        help="Also write a report in this format, to a file or to standard output; repeatable.",
     ),
     click.option(
         "--source-root",

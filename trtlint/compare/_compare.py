@@ -122,7 +122,7 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
                 broken = broken or ("" if way.reference and guessed else str(error))
                 continue
             if way.reference and guessed and not figures["equal"]:
-                failure += ", and ONNX's reference, which accepts mismatched shapes, computes other outputs"
+                failure += "; ONNX's reference accepts mismatched shapes and computes different outputs"
                 continue
             if figures["equal"] and not figures["telling"]:
                 failure = failure or "no output is finite on any of the inputs"

@@ -239,7 +239,7 @@ def _figures(answer: dict[str, Any]) -> str:
     where = "ONNX's reference" if answer["reference"] else "ONNX Runtime"
     words = f"{sets} {'set' if sets == 1 else 'sets'} of inputs in {where}"
     if answer["shape"]:
-        words += f", output {answer['shape']!r} is missing or has another shape"
+        words += f", output {answer['shape']!r} is missing or has a different shape"
     if lost := int(answer["lost"]):
         words += f", {_elements(lost)} no longer finite"
     if changed := int(answer["changed"]):

@@ -188,13 +188,13 @@ def _stand_in(trt: Any) -> types.ModuleType:
 def _function(script: str, name: str) -> Callable[..., Any]:
     spec = importlib.util.spec_from_file_location("trtlint_network_script", script)
     if spec is None or spec.loader is None:
-        raise ValueError("no Python file")
+        raise ValueError("not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(Path(script).parent))
     spec.loader.exec_module(module)
     found = getattr(module, name)
     if not callable(found):
-        raise TypeError(f"{name} is no function")
+        raise TypeError(f"{name} is not a function")
     return found  # type: ignore[no-any-return]
 
 

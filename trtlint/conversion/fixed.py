@@ -41,7 +41,7 @@ def fixed_nodes(model: Model, type_: str, opset: int) -> Fixed:
         if reason := _reason(node, type_, opset, sizes):
             found[node] = reason
     for node in _typed_by_author(model):
-        found.setdefault(node, "the author of the model typed this region")
+        found.setdefault(node, "the author of the model chose the types of this region")
     return found
 
 
@@ -61,15 +61,15 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
         return ""
     label = type_.upper()
     if node.domain:
-        return f"{node.domain} defines this operator, not ONNX"
+        return f"{node.domain} defines this operator; ONNX does not define it"
     if node.op in _HOLDING:
-        return "the tensors that enter and leave a body keep their types"
+        return "the inputs and outputs of a subgraph keep their types"
     if node.op in RANDOM:
-        return "it draws random numbers"
+        return "the operator draws random numbers"
     values = [value for value in (*node.inputs, *node.outputs) if value is not None and value.name]
     unknown = next((value.name for value in values if value.dtype is None), None)
     if unknown is not None:
-        return f"{unknown} is no tensor, or its type is unknown"
+        return f"{unknown} is not a tensor, or the type is unknown"
     found = ports_of(node, opset, type_)
     if found is None:
         return f"opset {opset} has no such operator"
@@ -82,7 +82,7 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
     if node.op in _ANGLES:
         return "angles need more than the digits of " + label
     if any(value in sizes for value in node.outputs):
-        return "it computes with shapes"
+        return "the operator computes with shapes"
     return ""
 
 
@@ -92,8 +92,8 @@ def _cast_reason(node: Node) -> str:
     if node.op != "Cast" or first is None:
         return ""
     if first.dtype == "f32" and node.output.dtype in _WHOLE:
-        return "it makes whole numbers"
-    return "it reads positions or sizes" if first.dtype in _WHOLE else ""
+        return "the operator computes whole numbers"
+    return "the operator reads positions or sizes" if first.dtype in _WHOLE else ""
 
 
 def _from_shapes(model: Model) -> set[Value]:

@@ -79,7 +79,7 @@ class Labels:
             found.append(f"{form}; opset {self.opset} cannot be raised, so export the model with a newer one")
         if self.asked.unmatched:
             names = ", ".join(self.asked.unmatched[:_LISTED])
-            found.append(f"no operator has the name of {len(self.asked.unmatched)} layers: {names}")
+            found.append(f"no operator has the name of these {len(self.asked.unmatched)} layers: {names}")
         if self.asked.other:
             found.append(f"types of layers without effect: {', '.join(self.asked.other[:_LISTED])}")
         return tuple(found)
@@ -109,7 +109,7 @@ class Labels:
             first = next((node for node in group if node in found), None)
             if first is not None:
                 for node in group:
-                    found.setdefault(node, f"it is fused with {first.path}")
+                    found.setdefault(node, f"the operator is fused with {first.path}")
         return found
 
 

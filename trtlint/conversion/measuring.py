@@ -90,7 +90,7 @@ def search_in_process(
         found = _ask(request, document, listen)
     except NotRunError as error:
         return Found({node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),))
-    notes = () if found["enough"] else ("no set of operators in FP32 was found that is enough",)
+    notes = () if found["enough"] else ("no set of operators in FP32 keeps the errors within the tolerance",)
     listed = tuple(Magnitude(*each) for each in found["ranges"])
     return Found(found["kept"], found["error"], found["enough"], notes, listed, found["greatest"])
 
@@ -110,13 +110,13 @@ def rehearse(request: Request, converted: Path, listen: Callable[[str], None], a
     if not found["errors"]:
         return Proof("rehearsal", "unproven", "no float output is finite in FP32", figures)
     if worst is None:
-        return Proof("rehearsal", "failed", "an output is not finite or has another shape", figures)
+        return Proof("rehearsal", "failed", "an output is not finite or has a different shape", figures)
     text = f"the largest error of an output is {worst:.2g} (tolerance {request.tolerance:g})"
     if worst > request.tolerance:
         return Proof("rehearsal", "failed", text, figures)
     if found["made_up"]:
         return Proof(
-            "rehearsal", "unproven", f"{text}, on made-up inputs: give real ones with --inputs", figures
+            "rehearsal", "unproven", f"{text}, on generated inputs; give real inputs with --inputs", figures
         )
     return Proof("rehearsal", "proven", text, figures)
 
@@ -136,7 +136,7 @@ def _ask(request: Request, document: Mapping[str, Any], listen: Callable[[str], 
     if request.until is not None:
         seconds = min(seconds, request.until - time.monotonic())
     if seconds <= 0:
-        raise NotRunError("the time for runs of the model is over: give more with --seconds")
+        raise NotRunError("the time limit for runs of the model is reached; raise the limit with --seconds")
     limits = Limits(seconds, request.memory or usual.memory)
     order = {
         "model": str(request.model.absolute()),

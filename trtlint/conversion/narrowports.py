@@ -52,11 +52,11 @@ class Ports:
     free: frozenset[int]
 
     def reads_narrow(self, port: int) -> bool:
-        """Whether an input port follows the operator."""
+        """Return whether an input changes to the narrow type together with the operator."""
         return _at(self.inputs, port)
 
     def writes_narrow(self, port: int) -> bool:
-        """Whether an output port follows the operator."""
+        """Return whether an output changes to the narrow type together with the operator."""
         return _at(self.outputs, port)
 
 

@@ -88,7 +88,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     text = f"TensorRT-RTX {version} builds it: {layers['result']} layers, {fused['result']} fused attention"
     if fused["result"] < best:
         verdict: Verdict = "failed" if narrow is None else "unproven"
-        why = "" if narrow is None else " with every operator in 16 bits; its numbers need FP32"
+        why = "" if narrow is None else " with every operator in 16 bits, but the model needs FP32"
         return Proof("builder", verdict, f"{text}, {best}{why or ' before'}", figures)
     most = max(layers.get("fp32", 0), layers.get("narrow", 0))
     if most and layers["result"] > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:

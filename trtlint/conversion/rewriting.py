@@ -134,14 +134,14 @@ def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
     """Scale the operands of a product."""
     operands = node.inputs[:_OPERANDS]
     if len(operands) < _OPERANDS or node.output.dtype != "f32":
-        raise NotApplicable("it does not have two operands in FP32")
+        raise NotApplicable("the product does not have two operands in FP32")
     powers = [_power(value, greatest) for value in operands]
     lacking = _power(node.output, greatest) - sum(powers)
     if lacking > 0:
         powers[_larger(operands, greatest)] += lacking
     total = sum(powers)
     if not 0 < total <= _MOST_POWER:
-        raise NotApplicable("no power of two brings it into the range")
+        raise NotApplicable("no power of two brings the result into the range")
     draft = Draft(model, node)
     inputs = [value.name if value is not None else "" for value in node.inputs]
     for port, power in enumerate(powers):

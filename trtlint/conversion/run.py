@@ -178,14 +178,14 @@ def _accepted(session: Session, converted: Path) -> tuple[Draft, list[Proof]]:
         proofs = [proving.check(draft.converted.proto, session.source.proto)]
         weights = session.source.raw.tensors.size + session.source.external
         if weights > _MOST_PARSED and not (session.request.measure or session.request.build):
-            text = "nothing was asked: the parser takes the memory of all weights; --verify-build asks it"
+            text = "not parsed: the parser needs memory for all weights; --verify-build runs the parser"
             return draft, [*proofs, Proof("parser", "unproven", text)]
         session.listen("writing")
         draft.write(converted)
         session.listen("parser")
         parsed, refused = proving.parse(converted, session.request.model)
         if parsed is not None and parsed.verdict == "failed":
-            reason = f"TensorRT-RTX refuses it in {FORMATS[session.request.type].label}"
+            reason = f"TensorRT-RTX refuses the operator in {FORMATS[session.request.type].label}"
             if session.pin(refused, reason):
                 continue
         if parsed is not None:

@@ -60,7 +60,7 @@ class Choice:
     enough: bool
 
 
-RANGE = "its numbers leave the range"
+RANGE = "the numbers leave the range"
 PRODUCT = "the outputs need more digits of this product"
 DIGITS = "the outputs need more digits here"
 

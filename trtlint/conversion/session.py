@@ -143,7 +143,7 @@ class Session:
             self.external = is_external(self.source.proto)
             self.unchanged = ""
             if KEY in self.model.metadata:
-                self.unchanged = "trtlint converted this model already"
+                self.unchanged = "trtlint has already converted this model"
                 return
             self.labels = Labels(self.model, request.type, request.keep, request.layers)
             if all(node in self.labels.fixed for node in self.labels.nodes):
@@ -264,7 +264,7 @@ def _described(
         Kept(
             node.path,
             node.op,
-            fixed.get(node, "a Cast would cost more"),
+            fixed.get(node, "a Cast would cost more time than the narrow type saves"),
             is_product(node),
             flops(node) / total if total else 0.0,
         )

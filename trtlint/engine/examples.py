@@ -307,7 +307,7 @@ def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Tar
             try:
                 command = read_commands(text)[0]
             except CommandError:
-                raise TargetError(f"--build {text!r} is no trtexec command") from None
+                raise TargetError(f"--build {text!r} is not a trtexec command") from None
         else:
             on = not word.startswith("--no-")
             name = word[2 if on else 5 :]

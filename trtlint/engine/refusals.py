@@ -74,7 +74,7 @@ def success(facts: Facts, refusal: Refusal) -> str:
     for build in facts.of("build"):
         if isinstance(build, BuildFact):
             if refusal.stage == "parse" and build.parsed is True:
-                return "the parser took the whole network"
+                return "the parser accepted the whole network"
             if "engine_time" in build.counts and build.parsed is not False:
                 return "the engine was built"
     return ""

@@ -91,8 +91,8 @@ def taken_words(refusal: Refusal, product: Product) -> str:
     """Return the line about releases that every report prints for a refusal."""
     name = PRODUCTS[product]
     if refusal.first_taken is not None:
-        words = f"first taken by: {name} {refusal.first_taken}"
+        words = f"first accepted by: {name} {refusal.first_taken}"
     else:
         limit = f" {refusal.limit}" if refusal.limit else ""
-        words = f"no release up to {minors(product)[-1]} takes it{limit}"
-    return words if refusal.last_taken is None else f"{words}; last taken by: {name} {refusal.last_taken}"
+        words = f"no release up to {minors(product)[-1]} accepts it{limit}"
+    return words if refusal.last_taken is None else f"{words}; last accepted by: {name} {refusal.last_taken}"

@@ -193,7 +193,7 @@ class Facts:
         log = self.record.log_name
         return (
             *notes,
-            f"{log}: no node that it names is in this model, so that nothing in it counts for this one",
+            f"{log}: no node that the log names is in this model; trtlint ignores the log for this model",
         )
 
     @cached_property

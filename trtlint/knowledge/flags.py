@@ -68,7 +68,7 @@ def known_flags() -> frozenset[str]:
 
 
 def nearest_flag(name: str) -> str | None:
-    """Return the option that a misspelt name probably means, or None."""
+    """Return the option most similar to a misspelt name; None if no option is similar."""
     if name in known_flags():
         return None
     return next(iter(nearest(name, sorted(known_flags()), cutoff=0.85)), None)

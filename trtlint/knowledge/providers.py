@@ -95,5 +95,5 @@ def provider_options(provider: Provider) -> Mapping[str, ProviderOption]:
 
 
 def nearest_option(name: str, provider: Provider) -> str:
-    """Return the option that a misspelt name probably means; empty if none is similar."""
+    """Return the option most similar to a misspelt name; an empty string if none is similar."""
     return next(iter(nearest(name, sorted(provider_options(provider)), cutoff=0.8)), "")

@@ -155,7 +155,7 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
 
 
 def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
-    """Return the argument of a release that a misspelt name probably means; empty for none."""
+    """Return the release's argument most similar to a misspelt name; an empty string if none is similar."""
     known = {
         each
         for table in _TABLES[route]

@@ -234,7 +234,7 @@ class Compiler:
             elif kinds and all(kind.name == "text" for kind in kinds):
                 if left[1] and not has(left[1], "text"):
                     raise self.error(
-                        f"only a text can be part of a text, but this is {words(left[1])}", left[0]
+                        f"the left side of this 'in' must be a text, but is {words(left[1])}", left[0]
                     )
             elif not has(kinds, "text"):
                 items = tuple(

@@ -8,12 +8,12 @@
 
 - ``A|B(x)`` is either operator; ``com.microsoft::FusedMatMul(x, w)`` is an operator of another domain.
 - ``a, b = Split(x)`` names outputs.  Unnamed outputs must not have readers.
-- ``_`` is any value; ``...`` as the last input or output is any number of further ones.  Otherwise
-  the number of inputs must be equal, not counting missing inputs at the end.
+- ``_`` is any value.  ``...`` as the last input or output matches any number of further inputs or
+  outputs.  Without ``...`` the number of inputs must be equal, not counting missing inputs at the end.
 - ``x?`` is an optional input.
 - ``~x`` is x reached through any number of layout operators, or none: Reshape, Transpose, Cast,
-  Identity, Squeeze, Unsqueeze, Expand.  If x is also written without ``~``, it is that value;
-  otherwise it is the value at the start of the chain.
+  Identity, Squeeze, Unsqueeze, Expand.  If another line has x without ``~``, the name x means the
+  value of that line.  Otherwise x means the value at the start of the chain of layout operators.
 - ``#`` begins a comment.  Lines may be in any order, and names must connect every line to the
   others.
 

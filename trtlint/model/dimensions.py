@@ -14,7 +14,7 @@ import onnx
 from trtlint.model.protos import bodies, text
 
 _MOST_NAMED = 4
-"""Dimensions named in one note; it gives the number of the others."""
+"""Largest number of dimensions that one note names; the note counts the remaining ones."""
 _NEGATIVE = "input dimensions stored as negative numbers have an unknown size, as for TensorRT: {}"
 _ZERO = "input dimensions of 0 mean an empty tensor, as for TensorRT; name a dimension whose size varies: {}"
 _NO_NAME = "input dimensions with an empty name are 0 for TensorRT, unknown for trtlint: {}"
@@ -24,7 +24,8 @@ def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
     """Clear the stored dimensions that are not sizes, in place.
 
     Negative numbers are cleared everywhere.  Zeros are cleared except in the inputs of the main graph:
-    TensorRT reads no other shapes, and shape inference finds a correct zero again.
+    these are the only declared shapes that TensorRT reads.  Elsewhere, shape inference computes every
+    size again, including a size that is really zero.
 
     Args:
         graph: the main graph as stored in the file; its bodies are cleaned too.
@@ -63,7 +64,7 @@ def _notes(graph: onnx.GraphProto) -> list[str]:
 
 
 def _kind(dim: onnx.TensorShapeProto.Dimension) -> str:
-    """Return the note for a stored dimension; empty for none."""
+    """Return the note for a stored dimension; an empty string if it needs no note."""
     if dim.HasField("dim_param"):
         return "" if dim.dim_param else _NO_NAME
     if not dim.HasField("dim_value") or dim.dim_value > 0:

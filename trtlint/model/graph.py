@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import networkx
 
 _MOST_SCOPES = 100
-"""Limit of nested bodies; protobuf has the same limit for messages."""
+"""Depth limit of nested subgraphs; protobuf has the same limit for nested messages."""
 _LONGEST_SCOPE = 500
-"""Characters of a body's path in the paths of its nodes; a longer path is cut at the front."""
+"""Longest subgraph path within a node path, in characters; a longer path is cut at the front."""
 WITH_BODIES = frozenset({"If", "Loop", "Scan"})
 """The operators that contain graphs."""
 _NO_BODIES: Mapping[str, Body] = MappingProxyType({})

@@ -15,7 +15,7 @@ from trtlint.model.walks import search
 _MOST_VISITED = 500
 """Limit of operators visited from a value to its sources."""
 _DEEPEST = 64
-"""Limit of nested bodies searched for an If."""
+"""Depth limit of the nested subgraphs that are searched for an If."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
 _OF_SHAPES = ("Shape", "Size")
 _OF_SIZES = frozenset(

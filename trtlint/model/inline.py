@@ -22,7 +22,7 @@ _MOST_NODES = 500_000
 _DEEPEST = 64
 """Limit of nested function calls."""
 _DEEPEST_BODY = 30
-"""Limit of nested bodies after inlining; protobuf stops at 100 messages, three for each body."""
+"""Depth limit of nested subgraphs after inlining; protobuf allows 100 nested messages, three per subgraph."""
 _MOST_BYTES = 96 << 20
 """Limit of bytes copied or written; an export of 20,000 nodes with stack traces takes about half."""
 _BYTES_PER_NODE = 100

@@ -89,8 +89,8 @@ def load(path: Path, source: ModelSource | None = None) -> Model:
     """Load a model without its weights, within the limits of :mod:`trtlint.files.limits`.
 
     Args:
-        path: the file, or the name of a model that is not a file.
-        source: the model, if it is not the file.
+        path: the file; for a model in memory or a remote model, the name in reports.
+        source: reads a model in memory or a remote model; None for a local file.
 
     Raises:
         ModelError: it is not a model that trtlint can lint, or reading it exceeded the limits.

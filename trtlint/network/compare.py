@@ -52,7 +52,7 @@ def request_of(values: tuple[str, ...], shapes: _SHAPES = ()) -> CompareRequest:
         InputsError: a file or a folder cannot be used.
     """
     if PROBE in values and set(values) - {"", PROBE}:
-        raise InputsError(f"{PROBE} makes inputs, and files are given as well: leave one of the two out")
+        raise InputsError(f"{PROBE} generates inputs, but input files are given as well; omit one of the two")
     files: list[str] = []
     for value in (value for value in values if value not in ("", PROBE)):
         path = Path(value)
@@ -131,9 +131,12 @@ def _agreement(
     if "reason" in last:
         reason = inputs.named(str(last["reason"]))
     elif "memory" in last or ended.cause == "memory":
-        reason = f"it needs more than {limits.memory / (1 << 30):.3g} GB; raise it with --dry-build-memory"
+        size = f"{limits.memory / (1 << 30):.3g} GB"
+        reason = f"the comparison needs more than {size}; raise the limit with --dry-build-memory"
     elif ended.cause == "time":
-        reason = f"it needs more than {limits.seconds:.0f} s; raise it with --dry-build-seconds"
+        reason = (
+            f"the comparison needs more than {limits.seconds:.0f} s; raise the limit with --dry-build-seconds"
+        )
     else:
         reason = f"the process {ended.words}"
     return Agreement(**known, reason=reason, seconds=ended.seconds)

@@ -85,7 +85,7 @@ class Comparing:
         progress: takes the share of the work that is done.
 
     Raises:
-        NotComparableError: ONNX Runtime does not take the model.
+        NotComparableError: ONNX Runtime rejects the model.
     """
 
     def __init__(self, path: Path, network: Network, files: WeightFiles, progress: Progress) -> None:
@@ -197,7 +197,7 @@ class Comparing:
         names = self._names(NATIVE | BY_BITS)
         try:
             if self._packed(proto):
-                raise ValueError("its Python API takes no arrays of four bits")
+                raise ValueError("ONNX Runtime's Python API accepts no 4-bit arrays")
             return Expected(by_runtime(proto, names, self._weights), names), proto
         except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
             reason = reason_of(error)
@@ -211,7 +211,7 @@ class Comparing:
         try:
             found = Expected(by_reference(path, names), names)
         except Exception:  # noqa: BLE001 - whatever the reference raises for what it does not know
-            raise NotComparableError(f"ONNX Runtime does not take the model: {reason}") from None
+            raise NotComparableError(f"ONNX Runtime rejects the model: {reason}") from None
         self.by_reference = True
         return found, proto
 
@@ -243,7 +243,7 @@ class Comparing:
             return value
         expected = self._expected.take(name)
         if expected is None:
-            self._found.missing[name] = "ONNX Runtime does not give the tensor"
+            self._found.missing[name] = "ONNX Runtime does not return the tensor"
             return value
         if isinstance(value, Missing):
             self._found.missing.setdefault(name, value.reason)

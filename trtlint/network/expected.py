@@ -129,7 +129,7 @@ def by_reference(model: Path, names: Sequence[str]) -> Source:
         raise ValueError("the model is too large for ONNX's reference")
     proto = onnx.load(model)
     if has_scan_outputs(proto):
-        raise ValueError("ONNX's reference does not stack what iterations of a loop give as ONNX says")
+        raise ValueError("ONNX's reference stacks the scan outputs of a Loop incorrectly")
     bound_loops(proto)
     has = {output.name for output in proto.graph.output}
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in has)

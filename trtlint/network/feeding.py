@@ -48,9 +48,9 @@ def compare_all(
             name = given.named(file)
             reason = comparing.run(f"{name} ({number})", _typed(feeds, comparing.types))
             if reason:
-                raise NotComparableError(f"ONNX Runtime does not run on {name}: {reason}")
+                raise NotComparableError(f"ONNX Runtime cannot run the model on {name}: {reason}")
         return
-    base, failure = None, "no inputs could be made"
+    base, failure = None, "no inputs could be generated"
     for choice in random_sets([_sized(value, shapes) for value in inputs])[:_MOST_TRIED]:
         sets = choice.first()
         if not sets:
@@ -62,7 +62,7 @@ def compare_all(
             break
         failure = reason
     if base is None:
-        raise NotComparableError(f"no inputs were found that the model accepts; give some: {failure}")
+        raise NotComparableError(f"the model rejects all generated inputs; give your own: {failure}")
     for name, feeds in probes(comparing.proto, inputs, base) if probe else ():
         comparing.run(name, feeds)  # some of them are refused
 

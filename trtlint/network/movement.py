@@ -94,7 +94,7 @@ def _taken(x: Array, axis: int, index: Array, within: Array, mode: str, fill: Ar
         found[tuple(places)] = np.take(x, index[within], axis=axis)
         return found
     if length == 0:
-        raise NotComputedError("a slice of nothing that is to be filled from it")
+        raise NotComputedError("a slice of an empty tensor with a fill that repeats its elements")
     if mode == "CLAMP":
         index = np.clip(index, 0, length - 1)
     elif mode == "WRAP":
@@ -218,7 +218,7 @@ def _unsqueeze(_: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _cache_update(_: Layer, inputs: Inputs) -> list[Array]:
-    """Write an update into the cache of each batch, from the place that is given for it."""
+    """Copy each batch's update into its cache, beginning at that batch's index (third input)."""
     cache, update, places = inputs[0].copy(), inputs[1], _values(inputs[2])
     length = update.shape[2]
     for row, place in enumerate(places):

@@ -208,7 +208,7 @@ class Parts:
         return _Part(model, tuple(dict.fromkeys((*gives, *keeps))), inputs, gives, keeps, end)
 
     def _can_be_cut(self) -> bool:
-        """Return whether only tensors are between nodes, each computed before it is read."""
+        """Check that nodes exchange only tensors (no sequences or optionals), in computation order."""
         if self._proto.graph.sparse_initializer or len(self._nodes) <= _FIRST:
             return False
         if any(word in node.op_type for node in all_nodes(self._proto) for word in _NOT_TENSORS):

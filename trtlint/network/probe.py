@@ -45,15 +45,18 @@ def _all(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tu
     yield "positive numbers", _floats(base, lambda x: np.abs(x))
     yield "negative whole numbers", _whole(base, _below_zero)
     if largest:
-        yield "beyond the quantizers", _floats(base, lambda x: np.sign(x) * (np.abs(x) + _STEPS * largest))
-        yield "at the ends of the quantizers", _floats(base, lambda x: np.rint(x) * (128 * largest))
+        yield (
+            "numbers beyond the quantizers",
+            _floats(base, lambda x: np.sign(x) * (np.abs(x) + _STEPS * largest)),
+        )
+        yield "numbers at the quantizers' limits", _floats(base, lambda x: np.rint(x) * (128 * largest))
     yield "ties", _floats(base, lambda x: np.rint(x))
     yield "zeros", {name: np.zeros_like(array) for name, array in base.items()}
-    yield "masks without an entry", _bools(base, lambda x: np.zeros_like(x))
-    yield "full masks", _bools(base, lambda x: np.ones_like(x))
-    yield "masks of one entry", _bools(base, _first_alone)
+    yield "masks that are false everywhere", _bools(base, lambda x: np.zeros_like(x))
+    yield "masks that are true everywhere", _bools(base, lambda x: np.ones_like(x))
+    yield "masks with one true element", _bools(base, _first_alone)
     for turns in (0, 1, 3, 7):
-        yield f"whole numbers that are {turns}", _whole(base, lambda x, turns=turns: np.full_like(x, turns))
+        yield f"whole numbers equal to {turns}", _whole(base, lambda x, turns=turns: np.full_like(x, turns))
     yield "growing whole numbers", _whole(base, lambda x: np.arange(x.size).reshape(x.shape).astype(x.dtype))
     yield "large numbers", _floats(base, lambda x: x * 30)
     yield "small numbers", _floats(base, lambda x: x * 0.01)

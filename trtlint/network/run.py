@@ -48,7 +48,7 @@ class _Scope:
     def get(self, tensor: int) -> Value:
         if tensor in self.values:
             return self.values[tensor]
-        return Missing("no layer gives it") if self._outer is None else self._outer.get(tensor)
+        return Missing("no layer computes the tensor") if self._outer is None else self._outer.get(tensor)
 
 
 class Runner:
@@ -233,7 +233,7 @@ class _Loop:
         if not parts:
             return Missing("a loop without an iteration")
         if length > MOST:
-            raise NotComputedError("an output of a loop that is too long")
+            raise NotComputedError("a loop output that is too long")
         parts = parts[:length] + [np.zeros_like(parts[0])] * (length - len(parts))
         if layer.get("kind") == "REVERSE":
             parts.reverse()
@@ -262,5 +262,5 @@ def _computed(layer: Layer, scope: _Scope) -> Sequence[Value]:
     if compute is None:
         raise NotComputedError(f"the layer {layer.kind}")
     found: list[Value] = [*compute(layer, inputs)]
-    found += [Missing("its layer gives fewer")] * (len(layer.outputs) - len(found))
+    found += [Missing("its layer has fewer outputs")] * (len(layer.outputs) - len(found))
     return found[: len(layer.outputs)]

@@ -53,7 +53,7 @@ def _resize(layer: Layer, inputs: Inputs) -> list[Array]:
         if length == 0 or size == 0:
             shape = [size if at == axis else dim for at, dim in enumerate(found.shape)]
             if size:
-                raise NotComputedError("a resize of nothing")
+                raise NotComputedError("a resize of an empty tensor")
             found = np.zeros(shape, found.dtype)
             continue
         places = _places(layer, size, length, float(scale))

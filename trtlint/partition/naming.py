@@ -1,4 +1,4 @@
-"""What providers see of a node: its name, and the values that it and its bodies read."""
+"""Names and inputs of nodes as providers see them; subgraph inputs count as well."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import onnx
 from trtlint.partition.regions import Operator
 
 MOST_BODIES = 20
-"""Bodies within each other."""
+"""Largest depth of nested subgraphs."""
 MARK = "trtlint.path:"
-"""Start of the documentation of a node that holds its path in the file."""
+"""Prefix of a node's ``doc_string`` that stores the node's path in the original file."""
 
 
 def operator(node: onnx.NodeProto) -> Operator:
-    """Return what the providers see of a node."""
+    """Return a node as the providers see it: name, operator, inputs and outputs."""
     return Operator(node.name, node.op_type, tuple(reads(node)), tuple(filter(None, node.output)))
 
 
 def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
-    """Return the path that reports use for a node, its mark if it has one."""
+    """Return a node's path in reports: the path in its ``doc_string`` if present, else its name."""
     if node.doc_string.startswith(MARK):
         return node.doc_string[len(MARK) :]
     own = node.name or f"{node.op_type}_{index}"

@@ -51,7 +51,7 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
     """
     found = _copied(wheel, folder)
     if found.split("+")[0].split(".")[:2] != release.split(".")[:2]:
-        raise StandInError(f"torch-tensorrt {found} is there, not {release}")
+        raise StandInError(f"torch-tensorrt {found} is installed, not {release}")
     try:
         importlib.import_module("torch")
     except ImportError as error:

@@ -11,10 +11,10 @@ from trtlint.lean import dataclass
 
 _REASONS = {
     "none": "no converter",
-    "static": "the converter takes static shapes only",
-    "excluded": "torch_executed_ops names it",
-    "complex": "it computes with complex numbers",
-    "data": "fallback_data_dependent_ops leaves it to PyTorch",
+    "static": "the converter accepts static shapes only",
+    "excluded": "torch_executed_ops names the operator",
+    "complex": "the operator computes with complex numbers",
+    "data": "fallback_data_dependent_ops leaves the operator to PyTorch",
 }
 
 
@@ -177,6 +177,6 @@ def _engines(answer_data: Mapping[str, Any]) -> int | None:
 def _fallback(node: Mapping[str, Any]) -> Fallback:
     reason = node.get("reason") or {}
     kind = str(reason.get("kind", ""))
-    words = _REASONS.get(kind, f"{reason.get('by') or 'a validator'} refuses it")
+    words = _REASONS.get(kind, f"{reason.get('by') or 'a validator'} refuses the operator")
     texts = {key: str(node.get(key, "")) for key in ("name", "op", "module", "trace", "type")}
     return Fallback(**texts, reason=words, reason_kind=kind)

@@ -26,7 +26,7 @@ def parsed(text: str, source: str) -> ast.Module:
     if "\0" in text:
         raise ScriptError(f"{place}: not a Python script: it contains a null byte")
     if _deepest(text) > _MOST_DEEP:
-        raise ScriptError(f"{place}: more than {_MOST_DEEP} brackets inside each other")
+        raise ScriptError(f"{place}: more than {_MOST_DEEP} nested brackets")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -34,7 +34,7 @@ def parsed(text: str, source: str) -> ast.Module:
     except SyntaxError as error:
         raise ScriptError(f"{place}:{error.lineno or 1}: not valid Python: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise ScriptError(f"{place}: Python cannot parse it: {type(error).__name__}") from None
+        raise ScriptError(f"{place}: Python cannot parse the script: {type(error).__name__}") from None
     for count, _ in enumerate(ast.walk(tree)):
         if count > _MOST_NODES:
             raise ScriptError(f"{place}: more than {_MOST_NODES} syntax nodes")

@@ -62,7 +62,7 @@ def test_how_much_it_says(version: str, stage: str, target: Target, sure: str) -
 def test_a_parse_that_succeeds_refutes_what_was_to_be_refused() -> None:
     finding = findings(REFUSED, BUILT, RTX)["BLD201"]
     assert (finding.standing, finding.severity) == ("refuted", "note")
-    assert finding.said[0] == "dry build, TensorRT-RTX 1.7.1, SM 8.9: the parser takes it"
+    assert finding.said[0] == "dry build, TensorRT-RTX 1.7.1, SM 8.9: the parser accepts the model"
 
 
 def test_of_another_product_it_refutes_nothing() -> None:
@@ -74,7 +74,7 @@ def test_the_same_parser_makes_a_finding_less_sure() -> None:
     result = DryBuildResult("1.4.0", parsed=True, built=True, stage="build")
     finding = findings(REFUSED, result, Target("tensorrt", "10.16"))["BLD201"]
     assert (finding.standing, finding.confidence) == ("open", "medium")
-    assert finding.said == ("dry build, TensorRT-RTX 1.4.0, SM 8.9: the parser takes it",)
+    assert finding.said == ("dry build, TensorRT-RTX 1.4.0, SM 8.9: the parser accepts the model",)
 
 
 def test_what_a_rule_knows_is_told_once_and_confirmed() -> None:

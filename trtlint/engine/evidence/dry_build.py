@@ -191,9 +191,9 @@ def _cited(question: Question, support: Confidence | None) -> Verdict:
 
 def _passed_words(result: DryBuildResult, stage: Stage) -> str:
     if stage == "parse":
-        return f"{result.label}: the parser takes it"
+        return f"{result.label}: the parser accepts the model"
     shapes = ", ".join(shape.words for shape in result.shapes)
-    return f"{result.label}: it is built{f' ({shapes})' if shapes else ''}"
+    return f"{result.label}: the builder builds the model{f' ({shapes})' if shapes else ''}"
 
 
 def _values(result: DryBuildResult) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Verdict of all evidence about one place, and the lines of one finding."""
+"""Combine all evidence: the verdict about one place, and the lines that a finding quotes."""
 
 from __future__ import annotations
 

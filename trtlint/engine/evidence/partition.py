@@ -127,7 +127,7 @@ def _explained(asked: Partition, expected: Partition) -> Partition:
 
 
 def _known(left: Left) -> Left:
-    return left if left.why else replace(left, why="NVIDIA's parser refuses it")
+    return left if left.why else replace(left, why="NVIDIA's parser refuses the operator")
 
 
 def _of_other_rules(evaluation: Evaluation, rules: RuleSet, target: Target) -> Iterable[Finding]:

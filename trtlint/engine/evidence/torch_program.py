@@ -37,7 +37,7 @@ class TorchProgramEvidence(TorchEvidence):
         """Sentences about the dry run, or why there was none."""
         program, run = self.program, self.program.run
         if run is None:
-            return ("Torch-TensorRT was not asked: operators are compared with a table; --dry-build asks it",)
+            return ("Torch-TensorRT was not asked (use --dry-build); a table of operators is used instead",)
         if run.unasked:
             known = run.unasked.startswith(COULD_NOT)
             return (run.unasked if known else f"{COULD_NOT}: {run.unasked}",)

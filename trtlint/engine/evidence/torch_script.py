@@ -83,4 +83,4 @@ def text_evidence(text: str, name: str, release: str) -> TorchScriptEvidence:
 def _reason(ir: str | None) -> str:
     if ir is None:
         return "the value of ir is not written in this file"
-    return "the TorchScript and FX front ends have other arguments"
+    return "the TorchScript and FX front ends have different arguments"

@@ -55,7 +55,7 @@ class BakedShape(Fact):
     kind: ClassVar[str] = "baked_shape"
     roles: ClassVar[Mapping[str, str]] = {
         "stored": "an Expand or Tile that makes a stored tensor as large as the traced input was",
-        "operator": "where the number meets the dimension",
+        "operator": "the operator that combines the stored number with the dimension",
     }
 
     op: str
@@ -218,7 +218,7 @@ def _built(facts: Facts, places: Mapping[str, _Place]) -> Mapping[str, tuple[int
 
 
 def _chain(node: Node, stored: Value | None, effect: Effect) -> tuple[Step, ...]:
-    label = "has the traced size" if effect == "fixed" else "mixes what the dimension keeps apart"
+    label = "has the traced size" if effect == "fixed" else "mixes elements that the dimension separates"
     maker = None if stored is None else stored.producer
     if maker is None or maker.op not in _REPEATING:
         return (Step(node, "operator", label=label),)

@@ -35,7 +35,7 @@ class DataSized(Fact):
 
     kind: ClassVar[str] = "data_sized"
     roles: ClassVar[Mapping[str, str]] = {
-        "source": "gives as many elements as the data say",
+        "source": "computes as many elements as the values of its input require",
         "computing": "computes with a tensor of that size",
     }
 

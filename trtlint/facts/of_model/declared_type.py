@@ -26,7 +26,7 @@ class DeclaredType(Fact):
     """
 
     kind: ClassVar[str] = "declared_type"
-    roles: ClassVar[Mapping[str, str]] = {"computed": "computes a value whose type is declared wrongly"}
+    roles: ClassVar[Mapping[str, str]] = {"computed": "computes a value with a wrong declared type"}
 
     name: str
     declared: str

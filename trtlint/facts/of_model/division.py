@@ -204,7 +204,7 @@ def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value 
 
 
 def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | None:
-    """Return the norm of ``Where(norm == 0, 1, norm)``."""
+    """Return the norm behind a ``Where`` that replaces zero, such as ``Where(norm == 0, 1, norm)``."""
     for port in (1, 2):
         constant = constants.scalar(node.input(port))
         if constant is not None and constant > 0:

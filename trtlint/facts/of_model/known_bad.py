@@ -36,7 +36,7 @@ class KnownBad(Fact):
     """
 
     kind: ClassVar[str] = "known_bad"
-    roles: ClassVar[Mapping[str, str]] = {"case": "the first operator that it is about"}
+    roles: ClassVar[Mapping[str, str]] = {"case": "the first operator of the case"}
 
     hurts: Hurts
     severity: Grade

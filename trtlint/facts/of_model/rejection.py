@@ -71,7 +71,9 @@ class Rejection(Fact):
     """
 
     kind: ClassVar[str] = "rejection"
-    roles: ClassVar[Mapping[str, str]] = {"refused": "the refused operator, or who reads the refused tensor"}
+    roles: ClassVar[Mapping[str, str]] = {
+        "refused": "the refused operator, or the reader of the refused tensor"
+    }
 
     op: str
     stage: Stage
@@ -282,7 +284,7 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
             stage="parse",
             code="UNSUPPORTED_NODE",
             reason="operator",
-            says=f"the model calls functions of its own ({called}), and the parser knows none",
+            says=f"the parser does not support the functions that the model defines: {called}",
             way="Inline the functions before the build: onnx.inliner.inline_local_functions(model).",
             plugin=first.name,
             typing="",
@@ -359,7 +361,7 @@ def _missing(node: Node, reason: Reason) -> str:
     if reason == "operator":
         return f"the parser has no importer for {node.op}"
     if any(bundled(node.op, product) for product in PRODUCTS):
-        return f"{node.op} is a plugin, and it is not in the plugin library"
+        return f"{node.op} is a plugin that is not in the plugin library"
     return (
         f"{node.op} of domain {node.domain or 'ai.onnx'} is imported by a plugin of that name or not at all"
     )

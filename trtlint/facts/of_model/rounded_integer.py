@@ -43,9 +43,9 @@ class RoundedInteger(Fact):
 
     kind: ClassVar[str] = "rounded_integer"
     roles: ClassVar[Mapping[str, str]] = {
-        "cast": "makes floats of whole numbers",
-        "arithmetic": "computes with them",
-        "back": "makes whole numbers of the results",
+        "cast": "converts whole numbers to floats",
+        "arithmetic": "computes with these floats",
+        "back": "converts the results to whole numbers",
     }
 
     dtype: ElementType

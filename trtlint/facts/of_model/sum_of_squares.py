@@ -38,7 +38,7 @@ class SumOfSquares(Fact):
     kind: ClassVar[str] = "sum_of_squares"
     roles: ClassVar[Mapping[str, str]] = {
         "square": "squares each element",
-        "sum": "adds the squares up",
+        "sum": "adds the squares",
         "root": "takes the root of the sum",
     }
 

@@ -41,8 +41,8 @@ class WidenedProduct(Fact):
 
     kind: ClassVar[str] = "widened_product"
     roles: ClassVar[Mapping[str, str]] = {
-        "cast": "makes FP32 of 16 bits",
-        "between": "computes in FP32 in between",
+        "cast": "converts 16 bits to FP32",
+        "between": "computes in FP32 after the conversion",
         "product": "the convolution or product",
     }
 

@@ -96,11 +96,11 @@ def find(facts: Facts) -> Iterator[TorchUseFact]:
 
 _REASONS: Mapping[Problem, str] = {
     "": "",
-    "module": "it saves no module that is not compiled, nor one of torch.compile",
+    "module": "it saves only compiled modules, and none that torch.compile returned",
     "program": "an exported program cannot be saved as TorchScript",
-    "no inputs": "it traces the compiled module again, and gets no inputs",
-    "specs": "it takes tensors as inputs, and gets torch_tensorrt.Input",
-    "tensor": "it takes a list of inputs, and gets one tensor",
+    "no inputs": "it traces the compiled module again, but the call gives no inputs",
+    "specs": "it needs tensors as inputs, but the call gives torch_tensorrt.Input",
+    "tensor": "it needs a list of inputs, but the call gives one tensor",
     "twice": "inputs and arg_inputs are both given",
     "arguments": "it expects a tuple of example arguments",
 }
@@ -108,7 +108,7 @@ _REASONS: Mapping[Problem, str] = {
 
 def _reason(problem: Problem, use: TorchUse, minor: int) -> str:
     if problem == "format":
-        return f"it does not know the format {use.format}"
+        return f"it does not support the format {use.format}"
     if problem == "torchscript":
         otherwise = "" if minor in _ALWAYS_REFUSED else " unless output_format is torchscript"
         return f"it saves no TorchScript module{otherwise}"

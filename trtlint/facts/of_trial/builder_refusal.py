@@ -63,7 +63,7 @@ def find(facts: Facts) -> Iterator[BuilderRefusal]:
     ]
     first = next((error for error in errors if error.nodes), errors[0] if errors else None)
     nodes = () if first is None else first.nodes
-    says = "it gives no reason" if first is None else " ".join(first.message.split())
+    says = "the builder gives no reason" if first is None else " ".join(first.message.split())
     yield BuilderRefusal(
         node=nodes[0] if nodes else None,
         chain=tuple(Step(node, "refused", label="refused") for node in nodes),
