@@ -24,8 +24,8 @@ RELU = '< ir_version: 8, opset_import: ["" : 17] > g (float[1,8] x) => (float[1,
 FUNCTIONS = (api.lint, api.check, api.fix, api.upgrade, api.measure, trtlint.convert)
 NO_KEYWORDS = {
     "baseline", "cache", "cache_dir", "config", "executor", "exit_zero", "explain_miss", "format_", "jobs",
-    "no_dry_build", "output", "outputs", "quiet", "require_lfs", "show_conditional", "show_settings", "source_root",
-    "statistics", "update_baseline", "write_baseline",
+    "no_dry_build", "output", "outputs", "quiet", "require_lfs", "show_conditional", "show_settings",
+    "source_root", "statistics", "update_baseline", "write_baseline",
 }  # fmt: skip
 """Options of the command line that are about its output, its configuration files or how it runs."""
 
