@@ -17,7 +17,7 @@ from trtlint.commands.measureprogress import progress
 from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.setup import refuse_addresses, rulebook, targets
 from trtlint.engine.evidence.ranges import RangeEvidence
-from trtlint.engine.finding import ModelReport
+from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rulebook import Rulebook, looking_at
 from trtlint.engine.ruleset import RuleSet
 from trtlint.files.limits import LimitError, limit_work
@@ -32,7 +32,7 @@ from trtlint.model.origin import origin
 from trtlint.model.sources import Sources
 from trtlint.policy.options import TargetOptions
 from trtlint.report.escape import clean
-from trtlint.report.measureadvice import Advice, advice
+from trtlint.report.measureadvice import Advice, advice, applies_to
 from trtlint.report.outputs import Output, write_all
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
@@ -103,7 +103,7 @@ def run_measure(options: MeasureOptions) -> int:
     text = json.dumps(to_data(found), indent=1) + "\n"
     for file in results:
         replace_text(file, text, read)
-    advised = advice(found, wanted, _layers(model), options.output)
+    advised = advice(found, wanted, _layers(model), options.output, options.target.arguments)
 
     def render(format: str, file: TextIO) -> None:
         if format == "json":
@@ -160,14 +160,22 @@ def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[
     narrow = [target if found.typed else target.completed({found.type: True}) for target in wanted]
     case = Case(path, tuple(narrow), RuleSet(book.entries), evidence=(RangeEvidence(found),))
     sources = Sources()
-    return [_measured(each, book).located(sources.find) for each in case.evaluated()]
+    return [_measured(each, book, found).located(sources.find) for each in case.evaluated()]
 
 
-def _measured(report: ModelReport, book: Rulebook) -> ModelReport:
-    """Return the report with only the findings that the measurement is about."""
+def _measured(report: ModelReport, book: Rulebook, found: Measurement) -> ModelReport:
+    """Return the report with only the findings that the measurement is about.
+
+    The command that fixes the measured nodes also applies the rewrites of findings about them.
+    """
     own = {entry.id for entry in looking_at(("trial",), book.entries)}
-    findings = (each for each in report.findings if each.rule in own or each.standing != "open")
+    about = (each for each in report.findings if each.rule in own or each.standing != "open")
+    findings = (replace(each, fixes=()) if applies_to(found, _nodes(each)) else each for each in about)
     return replace(report, findings=tuple(findings), conditional=(), errors=(), notes=())
+
+
+def _nodes(finding: Finding) -> set[str]:
+    return {row.node for site in finding.sites for row in site.rows}
 
 
 def _broken(found: Measurement) -> bool:

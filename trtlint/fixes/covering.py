@@ -3,7 +3,7 @@
 A finding about a norm covers more nodes than a measurement of it.  Its rewrite removes the finding, and FP32
 types around a part of the norm do not: before TensorRT 11, ``--fp16`` lets the builder run FP32 layers in
 FP16.
-https://docs.nvidia.com/deeplearning/tensorrt/10.13.0/inference-library/accuracy-considerations.html
+https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
 """
 
 from __future__ import annotations

@@ -27,6 +27,16 @@ class TargetOptions:
     plugins: tuple[str, ...] | None = None
     """Names of the plugins that the build loads."""
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The options of a command line for the same targets."""
+        found = [each for version in self.trt for each in ("--trt", version)]
+        found += [each for version in self.rtx for each in ("--rtx", version)]
+        found += ["--gpu", self.gpu] if self.gpu is not None else []
+        found += [f"--{flag}" if on else f"--no-{flag}" for flag, on in self.flags]
+        found += [] if self.plugins is None else ["--plugins", ",".join(self.plugins)]
+        return tuple(found)
+
 
 MOST_SECONDS = 24 * 3600
 """Longest time limit of an experiment in seconds."""

@@ -7,7 +7,7 @@ https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy (--layer-precision
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trtlint.lean import dataclass
 from trtlint.measurement.formats import FORMATS
@@ -32,8 +32,21 @@ class Advice:
     command: str = ""
 
 
+_STRONGLY_TYPED = Advice(
+    "Casts to FP32 hold in a strongly typed build: with --fp16 or --bf16 the builder may run FP32 nodes in 16"
+    " bits; build with --stronglyTyped (TensorRT 9.0 and newer)"
+)
+"""https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
+https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp (``--stronglyTyped``)
+"""
+
+
 def advice(
-    found: Measurement, targets: Sequence[Target], layers: Mapping[str, str], ranges: str | None = None
+    found: Measurement,
+    targets: Sequence[Target],
+    layers: Mapping[str, str],
+    ranges: str | None = None,
+    options: Sequence[str] = (),
 ) -> list[Advice]:
     """Return the advice on a measurement for these targets.
 
@@ -42,11 +55,13 @@ def advice(
         targets: the targets of the build.
         layers: layer names by node path, for nodes with another layer name.
         ranges: the file of the measurement; None without a file.
+        options: the options of the command line that describe the targets.
     """
     if FORMATS[found.type].operands_only and found.verdict == "broken":
         return [_without_tf32(found)]
+    weak = [_STRONGLY_TYPED] if found.typed and any(map(_lowers_types, targets)) else []
     if found.kept is None or not found.kept.nodes or not found.kept.verified:
-        return []
+        return weak
     if not found.fits:
         return list(_without(found))
     constants = {site.node for site in found.sites if site.constant}
@@ -57,10 +72,18 @@ def advice(
     if before:
         listed += _with_flags(found, [layers.get(node, node) for node in nodes])
     if after:
-        listed.append(_with_casts(found, ranges))
+        listed += [_with_casts(found, ranges, options), *weak]
     if _may_use_brain(found):
         listed.append(_brain(found, "or BF16 in place of FP16"))
     return listed
+
+
+def applies_to(found: Measurement, nodes: Iterable[str]) -> bool:
+    """Check whether the advice on a measurement includes a command that fixes some of these nodes."""
+    kept = found.kept
+    if kept is None or not kept.verified or not found.typed or not found.fits:
+        return False
+    return not frozenset(kept.nodes).isdisjoint(nodes)
 
 
 def misfit(kept: Kept) -> str:
@@ -109,6 +132,11 @@ def _may_be(target: Target, *, weak: bool) -> bool:
     return True if isinstance(older, Unknown) else older is weak
 
 
+def _lowers_types(target: Target) -> bool:
+    """Check whether the builder of a target may run FP32 nodes of the file in 16 bits."""
+    return bool(target.fp16 or target.bf16) and _may_be(target, weak=True)
+
+
 def _with_flags(found: Measurement, nodes: Sequence[str]) -> Iterator[Advice]:
     flag = f"--{found.type}"
     layers = ",".join(f"{node}:fp32" for node in nodes)
@@ -125,12 +153,12 @@ def _with_flags(found: Measurement, nodes: Sequence[str]) -> Iterator[Advice]:
     )
 
 
-def _with_casts(found: Measurement, ranges: str | None) -> Advice:
+def _with_casts(found: Measurement, ranges: str | None, options: Sequence[str]) -> Advice:
     if found.typed:
         file = shlex.quote(ranges or "ranges.json")
         first = "" if ranges else f"{_again(found)} -o {file}; "
         text = "the model already has 16-bit types; to run these nodes in FP32"
-        return Advice(text, f"{first}trtlint fix {shlex.quote(found.path)} --ranges {file}")
+        return Advice(text, f"{first}{shlex.join(['trtlint', 'fix', found.path, *options])} --ranges {file}")
     text = "TensorRT 11 uses the types in the model; convert it, which finds these nodes automatically"
     return Advice(text, conversion(found))
 
