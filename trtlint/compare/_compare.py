@@ -23,6 +23,7 @@ from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
 from trtlint.measurement.feeds import Feeds, given_feeds
 from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.measurement.trivial import zeros
 from trtlint.model.graph import Value
 from trtlint.model.load import load
 from trtlint.model.widening import FP32, FP64
@@ -190,6 +191,7 @@ def _compared(
             before, after, ignore_nan=wanted.ignore_nan, truth=_truth(models, batches, wanted.folder)
         )
     figures = found.document
+    figures["zeros"] = zeros(before)
     if wanted.timed and first is not None and found.equal and not way.reference and way.types is None:
         figures["times"] = timed(partial(first.once, batches[0]), partial(second.once, batches[0]))
     return figures

@@ -51,6 +51,7 @@ class Comparison:
         lost: number of elements that are finite only before.
         gained: number of elements that are finite only after.
         times: run times of both in ONNX Runtime; empty if not measured.
+        zeros: the float outputs of the model that are 0 in all sets, so they prove nothing.
     """
 
     equal: bool | None
@@ -60,6 +61,7 @@ class Comparison:
     lost: int = 0
     gained: int = 0
     times: Times = ((), ())
+    zeros: tuple[str, ...] = ()
 
 
 def available() -> bool:
@@ -230,6 +232,7 @@ def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) 
         int(answer["lost"]),
         int(answer["gained"]),
         (tuple(first), tuple(second)),
+        tuple(answer.get("zeros", ())),
     )
 
 

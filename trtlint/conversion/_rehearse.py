@@ -21,6 +21,7 @@ from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Session
 from trtlint.measurement.skeleton import TrialError, skeleton
 from trtlint.measurement.trial import Trial, ratio
+from trtlint.measurement.trivial import sentence
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.operators import PRODUCTS
@@ -179,6 +180,7 @@ def _proven(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
     return {
         "errors": errors,
         "worst": _worst(errors),
+        "trivial": sentence(trial.trivial) if trial.trivial else "",
         "batches": len(trial.feeds),
         "made_up": not inputs.names,
     }

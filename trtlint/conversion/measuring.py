@@ -114,6 +114,8 @@ def rehearse(request: Request, converted: Path, listen: Callable[[str], None], a
     text = f"the largest error of an output is {worst:.2g} (tolerance {request.tolerance:g})"
     if worst > request.tolerance:
         return Proof("rehearsal", "failed", text, figures)
+    if found["trivial"]:
+        return Proof("rehearsal", "unproven", f"not proven: {found['trivial']}", figures)
     if found["made_up"]:
         return Proof(
             "rehearsal", "unproven", f"{text}, on generated inputs; give real inputs with --inputs", figures

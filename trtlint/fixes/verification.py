@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from trtlint.compare.comparison import Times, compare
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.measurement.trivial import ZERO, sentence
 
 if TYPE_CHECKING:
     from trtlint.dry_build.result import DryBuild
@@ -77,6 +78,9 @@ def outputs(
         "no_longer_finite": found.lost,
         "finite_now": found.gained,
     }
+    if found.equal and found.zeros:
+        words = f"{found.words}; {sentence(dict.fromkeys(found.zeros, ZERO))}"
+        return CheckResult("outputs", None, words, figures, found.times)
     return CheckResult("outputs", found.equal, found.words, figures, found.times)
 
 

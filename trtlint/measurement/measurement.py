@@ -113,6 +113,7 @@ class Output:
         unclamped: the error if constants beyond the range become infinite; None without such constants.
         finite: whether the output is finite in FP32; other outputs have no verdict.
         band: the error in each way; None without a rehearsal in each way.
+        trivial: why a small error proves nothing: the output is 0 or constant; empty if it proves something.
     """
 
     name: str
@@ -120,6 +121,12 @@ class Output:
     unclamped: float | None = None
     finite: bool = True
     band: Band | None = None
+    trivial: str = ""
+
+    def proves(self, bound: float) -> bool:
+        """Whether the errors show anything: a constant output hides small errors before it."""
+        small = all(error is not None and error <= bound for error in self.errors)
+        return self.finite and not (self.trivial and small)
 
     @property
     def errors(self) -> tuple[float | None, ...]:
@@ -181,8 +188,8 @@ class Measurement:
 
     @property
     def judged(self) -> tuple[Output, ...]:
-        """Return the outputs that are finite in FP32; the others have no verdict."""
-        return tuple(output for output in self.outputs if output.finite)
+        """Return the outputs that are finite in FP32 and not trivial; the others have no verdict."""
+        return tuple(output for output in self.outputs if output.proves(self.bound))
 
     @property
     def error(self) -> Band | None:
@@ -205,8 +212,19 @@ class Measurement:
         return verdict_of((output.error for output in self.judged), self.bound)
 
     @property
+    def trivial(self) -> Mapping[str, str]:
+        """The outputs whose errors prove nothing because they are 0 or constant, with the reason."""
+        return {output.name: output.trivial for output in self.outputs if self.is_trivial(output)}
+
+    def is_trivial(self, output: Output) -> bool:
+        """Whether the error of an output proves nothing because the output is 0 or constant."""
+        return bool(self.rehearsed and output.finite and not output.proves(self.bound))
+
+    @property
     def good(self) -> bool:
-        """Whether the outputs pass in every build; true if no output has a verdict."""
+        """Whether the outputs pass in every build; true if no output is of a float type or finite."""
+        if self.trivial and not self.judged:
+            return False
         if self.build is not None:
             return self.verdict == "fine"
         return all(
@@ -245,6 +263,7 @@ def to_data(found: Measurement) -> dict[str, Any]:
                 "error_unclamped": output.unclamped,
                 "finite_fp32": output.finite,
                 "error": None if output.band is None else output.band.document,
+                "trivial": output.trivial,
             }
             for output in found.outputs
         ],
@@ -337,6 +356,7 @@ def from_data(data: Mapping[str, Any]) -> Measurement:
                 number(entry["error_unclamped"]),
                 bool(entry["finite_fp32"]),
                 None if entry.get("error") is None else Band.parse(entry["error"]),
+                str(entry.get("trivial", "")),
             )
             for entry in data["outputs"]
         ),

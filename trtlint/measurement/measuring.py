@@ -224,6 +224,7 @@ def _outputs(trial: Trial, rehearsal: Rehearsal | None) -> list[Output]:
             None if unclamped is None else unclamped.errors.get(name),
             name in trial.judged,
             bands.get(name),
+            trial.trivial.get(name, ""),
         )
         for name in names
     ]

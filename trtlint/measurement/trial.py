@@ -14,6 +14,7 @@ from trtlint.measurement.referencesession import ReferenceSession
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Array, Session
 from trtlint.measurement.skeleton import Skeleton
+from trtlint.measurement.trivial import trivial
 
 _HIGH, _LOW, _SUM = range(3)
 
@@ -84,6 +85,9 @@ class Trial:
         finite = [name for name in self.ranged.outputs[0] if self._finite(name)]
         self.judged = frozenset(finite)
         """The outputs that are finite in FP32; other outputs have no verdict."""
+        constant = trivial(skeleton.graph, self.ranged.outputs, feeds)
+        self.trivial = {name: reason for name, reason in constant.items() if name in self.judged}
+        """The outputs that do not depend on the inputs, with the reason."""
 
     def _finite(self, name: str) -> bool:
         return all(bool(np.isfinite(outputs[name]).all()) for outputs in self.ranged.outputs)

@@ -22,6 +22,7 @@ from trtlint.report.measureband import (
     WORDS,
     band_words,
     bearing,
+    output_words,
     type_lines,
     verdict_words,
     way_lines,
@@ -95,11 +96,12 @@ class MeasureReport:
         if not found.rehearsed:
             return
         label = _format(found).label
-        if found.verdict is not None:
-            summary = Text(verdict_words(found), style=f"bold {STYLES[found.verdict]}")
+        if words := verdict_words(found):
+            colour = "yellow" if found.verdict is None else STYLES[found.verdict]
+            summary = Text(clean(words), style=f"bold {colour}")
             yield from hang(Text(f"{label}: ", style="bold"), summary, self._width)
         for output in worst_outputs(found, _OUTPUTS):
-            verdict, words = _verdict(output, found.bound, label)
+            verdict, words = _verdict(output, found, label)
             line = Text.assemble("output ", (clean(output.name), "bold"), ": ")
             line.append(words, STYLES[verdict])
             yield line
@@ -229,9 +231,10 @@ def _harmless(found: Measurement) -> bool:
     )
 
 
-def _verdict(output: Output, bound: float, label: str) -> tuple[Verdict, str]:
-    if not output.finite:
-        return "fine", "infinite or not a number in FP32 already"
+def _verdict(output: Output, found: Measurement, label: str) -> tuple[Verdict, str]:
+    bound = found.bound
+    if not output.proves(bound):
+        return "fine" if not output.finite else "depends", output_words(output, found)
     verdict, span = verdict_of(output.errors, bound), band_words(output.errors)
     if span == "not finite":
         return verdict, f"not finite in {label}"

@@ -9,6 +9,7 @@ from trtlint.lean import dataclass
 from trtlint.measurement.band import Band, Verdict, verdict_of, worst
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.measurement import Measurement, Output
+from trtlint.measurement.trivial import sentence
 from trtlint.measurement.ways import Way
 
 WORDS: dict[Verdict, str] = {
@@ -100,7 +101,7 @@ def verdict_words(found: Measurement) -> str:
     """Return the verdict and the reason for it."""
     verdict = found.verdict
     if verdict is None:
-        return ""
+        return f"not proven: {sentence(found.trivial)}" if found.trivial else ""
     if verdict != "depends":
         by = f" in {found.build.source}" if found.build is not None else ""
         return WORDS[verdict] + by
@@ -108,6 +109,15 @@ def verdict_words(found: Measurement) -> str:
         return f"{WORDS[verdict]}: {found.build.source} does not show whether products accumulate in FP16"
     band = found.error
     return f"{WORDS[verdict]}: {_reason(band, found.bound)}" if band is not None else WORDS[verdict]
+
+
+def output_words(output: Output, found: Measurement) -> str:
+    """Return the errors of an output, or why they prove nothing."""
+    if not output.finite:
+        return "infinite or not a number in FP32 already"
+    if found.is_trivial(output):
+        return f"{output.trivial}, which proves nothing"
+    return band_words(output.errors)
 
 
 def _reason(band: Band, bound: float) -> str:

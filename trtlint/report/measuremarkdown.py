@@ -13,9 +13,9 @@ from trtlint.report.document import Block, Code, Document, Items, Listing, Part,
 from trtlint.report.measureadvice import Advice, misfit
 from trtlint.report.measureband import (
     WORDS,
-    band_words,
     bearing,
     error_words,
+    output_words,
     type_lines,
     verdict_words,
     way_lines,
@@ -34,7 +34,7 @@ def markdown(found: Measurement, advice: Sequence[Advice] = ()) -> str:
         advice: advice on the measurement.
     """
     label = FORMATS[found.type].label
-    verdict = verdict_words(found) if found.verdict is not None else "outputs were not simulated"
+    verdict = verdict_words(found) or "outputs were not simulated"
     parts = [
         Part("Error", list(_errors(found))),
         Part("Types", list(_types(found))),
@@ -55,13 +55,9 @@ def _errors(found: Measurement) -> Iterator[Block]:
         rows = [[line.name, line.error, WORDS[line.verdict]] for line in lines]
         yield Table(["Rounding", "Error", "Verdict"], rows)
     if found.rehearsed and found.outputs:
-        unusable = "infinite or not a number in FP32 already"
         yield Table(
             ["Output", "Error"],
-            [
-                [Code(output.name), band_words(output.errors) if output.finite else unusable]
-                for output in found.outputs
-            ],
+            [[Code(output.name), output_words(output, found)] for output in found.outputs],
         )
 
 

@@ -17,9 +17,9 @@ from trtlint.report.counts import plural
 from trtlint.report.measureadvice import Advice, misfit
 from trtlint.report.measureband import (
     WORDS,
-    band_words,
     bearing,
     error_words,
+    output_words,
     type_lines,
     verdict_words,
     way_lines,
@@ -70,7 +70,7 @@ def page(found: Measurement, model: Model, advice: Sequence[Advice] = ()) -> Ite
 
 
 def _head(found: Measurement) -> str:
-    return verdict_words(found) if found.verdict is not None else "outputs were not simulated"
+    return verdict_words(found) or "outputs were not simulated"
 
 
 def _main(found: Measurement, model: Model, advice: Sequence[Advice]) -> Iterator[Markup]:
@@ -104,7 +104,7 @@ def _errors(found: Measurement) -> Iterator[Markup]:
         listed: list[list[Content]] = [
             [
                 tag("code", clipped(output.name, _LONGEST)),
-                band_words(output.errors) if output.finite else "infinite or not a number in FP32 already",
+                output_words(output, found),
             ]
             for output in outputs
         ]

@@ -1,0 +1,86 @@
+"""Find outputs that do not depend on the inputs: equal results of two models prove nothing there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trtlint.model.graph import Graph, Node
+
+_MOST_BATCHES = 16
+"""Largest number of batches that are compared with the first."""
+_SHAPES = frozenset({"Shape", "Size"})
+"""Operators whose result depends on no element of their input."""
+ZERO = "0 on these inputs (weights are zero?)"
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Batches = Sequence[Mapping[str, Array]]
+
+
+def zeros(outputs: Batches) -> list[str]:
+    """Return the float outputs that are 0 in all batches."""
+    return [
+        name
+        for name in (outputs[0] if outputs else ())
+        if np.asarray(outputs[0][name]).dtype.kind == "f"
+        and any(np.size(batch[name]) for batch in outputs)
+        and not any(np.any(batch[name]) for batch in outputs)
+    ]
+
+
+def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
+    """Return the float outputs that are 0 or constant although they read inputs, with the reason in words.
+
+    Args:
+        graph: the model.
+        outputs: the outputs of each batch.
+        feeds: the inputs of each batch.
+    """
+    found = {}
+    zero = frozenset(zeros(outputs))
+    for value in graph.outputs:
+        if not outputs or value.name not in outputs[0] or not (read := _inputs(graph, value.producer)):
+            continue
+        if value.name in zero:
+            found[value.name] = ZERO
+        elif _is_constant(value.name, outputs[:_MOST_BATCHES], feeds[:_MOST_BATCHES], read):
+            found[value.name] = "the same for all of these inputs"
+    return found
+
+
+def sentence(found: Mapping[str, str]) -> str:
+    """Return one clause about the first of these outputs, with the number of the others."""
+    name, reason = next(iter(found.items()))
+    more = f", and {len(found) - 1} more outputs like it" if len(found) > 1 else ""
+    return f"output {name} is {reason}{more}"
+
+
+def _inputs(graph: Graph, producer: Node | None) -> frozenset[str]:
+    """Return the inputs of the model whose elements an operator depends on."""
+    names = {value.name for value in graph.inputs}
+    found: set[str] = set()
+    seen, left = set[Node](), [] if producer is None else [producer]
+    while left:
+        node = left.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.op in _SHAPES:
+            continue
+        found |= {value.name for value in node.inputs if value is not None and value.name in names}
+        left += graph.predecessors(node)
+    return frozenset(found)
+
+
+def _is_constant(name: str, outputs: Batches, feeds: Batches, read: frozenset[str]) -> bool:
+    """Return whether all batches have one result, although the inputs that it reads differ."""
+    first, *others = (tuple(batch[each] for each in sorted(read) if each in batch) for batch in feeds)
+    differ = any(
+        not np.array_equal(one, another)
+        for other in others
+        for one, another in zip(first, other, strict=False)
+    )
+    result = outputs[0][name]
+    return differ and bool(result.size) and all(np.array_equal(result, batch[name]) for batch in outputs)
