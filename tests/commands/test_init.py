@@ -18,7 +18,7 @@ def test_from_a_build_command_and_options(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     text = (tmp_path / "trtlint.toml").read_text(encoding="utf-8")
     body = [line for line in text.splitlines() if not line.startswith("#")]
-    assert body == ["[target]", 'trt = "10.8"', 'gpu = "RTX 4090"', "fp16 = true", "tf32 = false"]
+    assert body == ['target = { trt = "10.8", gpu = "RTX 4090", fp16 = true, tf32 = false }']
     assert ".pre-commit-config.yaml" in done.out
     (target,) = load(tmp_path / "trtlint.toml").choices(tmp_path / "m.onnx").__iter__().__next__().targets
     assert (target.trt, target.gpu) == (("10.8",), "RTX 4090")
@@ -51,4 +51,15 @@ def test_three_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     done = printed(tmp_path, "init")
     assert done.code == 0, done.err
     text = (tmp_path / "trtlint.toml").read_text(encoding="utf-8")
-    assert 'trt = "10.7"\ngpu = "L4"\nfp16 = false\n' in text
+    assert 'target = { trt = "10.7", gpu = "L4", fp16 = false }\n' in text
+
+
+def test_the_lines_of_a_baseline_can_be_added_below(tmp_path: Path) -> None:
+    done = printed(tmp_path, "init", "--trt", "10.7", "--gpu", "L4")
+    (tmp_path / "baseline.json").write_text('{"schema": "trtlint.baseline/1", "entries": []}\n')
+    lines = [line for line in done.out.splitlines() if line.startswith(("baseline = ", "fail-on = "))]
+    with (tmp_path / "trtlint.toml").open("a", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    found = load(tmp_path / "trtlint.toml")
+    assert found.baseline == tmp_path / "baseline.json"
+    assert ".gitlab-ci.yml" in done.out

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import REPOSITORY
 from tests.workspace import Workspace
 from trtlint.engine.finding import Finding, ModelReport, Site
 from trtlint.policy.baseline import Baseline, KnownSite
@@ -218,17 +221,17 @@ def test_the_command(work: Workspace, capsys: pytest.CaptureFixture[str]) -> Non
     capsys.readouterr()
     assert (
         run_with_error(work, capsys, *check, "--update-baseline")
-        == "trtlint: base.json: removed 1, 2 places left\n"
+        == "trtlint: base.json: removed 1 place, 2 places left\n"
     )
     assert (
         run_with_error(work, capsys, *check, "--update-baseline")
-        == "trtlint: base.json: removed 0, 2 places left\n"
+        == "trtlint: base.json: removed 0 places, 2 places left\n"
     )
     Path("models/a.onnx").unlink()
     assert any("models/a.onnx no longer exists" in note for note in work.report(*check)["notes"])
     assert (
         run_with_error(work, capsys, *check, "--update-baseline")
-        == "trtlint: base.json: removed 2, 0 places left\n"
+        == "trtlint: base.json: removed 2 places, 0 places left\n"
     )
 
 
@@ -320,3 +323,38 @@ def test_the_work_on_a_baseline_is_limited(
     assert (
         "known.json: not a baseline: work on this file exceeded the limit of 0.3 s of processor time" in said
     )
+
+
+def test_accepted_findings_are_no_new_findings(work: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    text = run_with_error(work, capsys, "models", "--write-baseline", "base.json", "--fail-on", "never")
+    recorded = re.search(r"recorded (\d+ places)", text)
+    assert recorded is not None
+    work.run("models", "--baseline", "base.json")
+    assert f"models/a.onnx: no new findings ({recorded[1]} in the baseline) for " in work.out
+    work.run("models", "--baseline", "base.json", "--format", "summary")
+    assert "no new findings in 2 models" in work.out
+    assert f"{recorded[1]} in the baseline" in work.out
+
+
+def test_an_updated_baseline_has_no_gone_entries(work: Workspace) -> None:
+    assert work.run("models", "--write-baseline", "base.json") == 0
+    work.save("models/a.onnx", [("Relu", "blocks.0"), ("Sin", "head")])
+    work.run("models", "--baseline", "base.json", "--update-baseline")
+    assert "no longer found" not in work.out
+
+
+def test_a_baseline_of_the_configuration_is_not_for_fix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from trtlint.cli import run
+
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(REPOSITORY / "examples" / "vit.onnx", "vit.onnx")
+    Path("trtlint.toml").write_text('target = { trt = "10.7" }\n', encoding="utf-8")
+    assert run(["vit.onnx", "--write-baseline", "base.json"]) == 0
+    with Path("trtlint.toml").open("a", encoding="utf-8") as file:
+        file.write('baseline = "base.json"\n')
+    capsys.readouterr()
+    assert run(["vit.onnx"]) == 0
+    assert run(["fix", "vit.onnx", "--dry-run"]) == 0
+    assert ": 0 places rewritten" not in capsys.readouterr().out

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def run_fix(options: FixOptions) -> int:
     """Fix all models, write the report and return the exit code."""
     with Activity("reading the files of builds"):
-        tasks = _sources(tasks_of(TaskFactory(options.lint), options.lint))
+        tasks = _sources(tasks_of(TaskFactory(options.lint, compare=False), options.lint))
     require_here([task.address for task in tasks if task.address is not None])
     if any(task.case.alone for task in tasks):
         raise click.UsageError("no model to fix: only files of a build are given")

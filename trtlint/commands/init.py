@@ -30,8 +30,22 @@ _CI = """\
 # .github/workflows/models.yml, a step of a job
       - run: trtlint models/ --output github --output sarif:trtlint.sarif
 
-# To fail on new findings only, record the present ones: trtlint models/ --write-baseline baseline.json
-# Then add to the step: --baseline baseline.json
+# .gitlab-ci.yml, a job
+trtlint:
+  script:
+    - trtlint models/ --output full --output gitlab:gl-code-quality-report.json
+  artifacts:
+    when: always
+    reports:
+      codequality: gl-code-quality-report.json
+"""
+_BASELINE = """\
+# To accept the present findings, so that only new errors fail:
+#   trtlint models/ --write-baseline baseline.json
+# Then add this line to {file}; the step, the job and the hook above read it:
+baseline = "baseline.json"
+# To fail on all new findings, add this line too:
+fail-on = "note"
 """
 
 
@@ -57,24 +71,27 @@ def run_init(target: TargetOptions, build: str | None, output: str) -> int:
             written.write(text)
     except OSError as error:
         raise click.UsageError(f"{file}: cannot be written: {error.strerror}") from None
-    click.echo(f"{file}:\n\n{text}\nLint with it: trtlint MODEL...\n\n{_PRE_COMMIT}\n{_CI}", nl=False)
+    accepted = _BASELINE.format(file=file)
+    click.echo(
+        f"{file}:\n\n{text}\nLint with it: trtlint MODEL...\n\n{_PRE_COMMIT}\n{_CI}\n{accepted}", nl=False
+    )
     return 0
 
 
 def configuration(target: TargetOptions) -> str:
     """Return the text of a configuration for one target."""
+    pairs = [(key, _toml(found)) for key, found in (("trt", target.trt), ("rtx", target.rtx)) if found]
+    if target.gpu is not None:
+        pairs.append(("gpu", json.dumps(target.gpu)))
+    pairs += ((flag, json.dumps(value)) for flag, value in target.flags)
+    # An inline table: a line that is added below it stays a key of the file.
+    table = ", ".join(f"{key} = {value}" for key, value in pairs)
     lines = [
         f"# Written by trtlint init {__version__}. See trtlint --show-settings MODEL.",
-        "[target]",
+        f"target = {{ {table} }}",
     ]
-    for key, versions in (("trt", target.trt), ("rtx", target.rtx)):
-        if versions:
-            lines.append(f"{key} = {_toml(versions)}")
-    if target.gpu is not None:
-        lines.append(f"gpu = {json.dumps(target.gpu)}")
-    lines += (f"{flag} = {json.dumps(value)}" for flag, value in target.flags)
     if target.plugins:
-        lines.append(f"\n# top level\n# plugins = {json.dumps(list(target.plugins))}")
+        lines.append(f"# plugins = {json.dumps(list(target.plugins))}")
     return "\n".join(lines) + "\n"
 
 

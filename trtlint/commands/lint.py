@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,7 +117,7 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protect
             recorded = f"recorded {plural(len(baseline), 'place')}"
             click.echo(f"trtlint: {name}: {recorded}; use it with --baseline {name}", err=True)
         elif options.update_baseline:
-            dropped = baseline.shrink(protected)
+            dropped = plural(baseline.shrink(protected), "place")
             left = plural(len(baseline), "place")
             click.echo(f"trtlint: {name}: removed {dropped}, {left} left", err=True)
 
@@ -153,6 +154,8 @@ class _Run:
             self.found = self.found or fails(reports, task.settings.fail_on)
             if unsearched(reports, task.settings.fail_on):
                 self.failure = max(self.failure, Exit.UNREADABLE)
+            if self.options.update_baseline:  # this run removes these entries
+                reports = tuple(replace(report, gone=()) for report in reports)
             yield reports
 
     def notes(self) -> tuple[str, ...]:

@@ -74,7 +74,11 @@ lint_options = bundle(
     click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one."),
     click.option("--isolated", is_flag=True, help="Ignore configuration files and suppressions in models."),
     click.option("--show-settings", is_flag=True, help="Print the settings of each file, then exit."),
-    click.option("--baseline", metavar="FILE", help="Ignore findings recorded in this file."),
+    click.option(
+        "--baseline",
+        metavar="FILE",
+        help="Ignore findings recorded in this file: new errors fail, with --fail-on note all new findings.",
+    ),
     click.option(
         "--write-baseline", metavar="FILE", help="Record all findings in this file and accept them."
     ),

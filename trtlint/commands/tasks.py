@@ -144,13 +144,15 @@ class TaskFactory:
 
     Args:
         options: the command line, which overrides the configuration.
+        compare: whether baselines apply; they are for reports, not for rewrites.
 
     Raises:
         click.UsageError: the file of ``--config`` cannot be used.
     """
 
-    def __init__(self, options: LintOptions) -> None:
+    def __init__(self, options: LintOptions, *, compare: bool = True) -> None:
         self._options = options
+        self._compare = compare
         self._configurations = Configurations()
         self._checked: set[Path | None] = set()
         self._books: dict[tuple[str, ...], Rulebook] = {}
@@ -304,7 +306,7 @@ class TaskFactory:
         options = self._options
         named = options.write_baseline or options.baseline
         file = configuration.baseline if named is None else Path(named)
-        if file is None:
+        if file is None or not self._compare:
             return None
         if file not in self.baselines:
             with _users():

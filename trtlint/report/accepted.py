@@ -21,33 +21,53 @@ class Accepted:
     own: int = 0
     """Findings that the metadata of models suppresses."""
     known: int = 0
+    """Places in the baseline."""
     withheld: int = 0
     gone: int = 0
 
     def add(self, models: Sequence[ModelReport]) -> None:
         """Count the hidden findings of one file, from its reports for all targets."""
-        found = {_key(finding) for model in models for finding in model.suppressed}
-        known = sum(kind == "baseline" for _, _, kind in found)
-        self.known += known
-        self.suppressed += len(found) - known
+        found = {_key(finding) for model in models for finding in model.suppressed if not _is_known(finding)}
+        self.known += places_in_baseline(models)
+        self.suppressed += len(found)
         self.own += len(suppressed_by_model(models))
         self.withheld += max((model.withheld for model in models), default=0)
         self.gone += len({gone for model in models for gone in model.gone})
 
     @property
+    def clean(self) -> str:
+        """The words for a run without findings."""
+        return "no new findings" if self.known else "no findings"
+
+    @property
     def line(self) -> str:
-        """The closing line: ``2 findings suppressed, 3 findings in the baseline``; empty for none."""
+        """The closing line: ``2 findings suppressed, 3 places in the baseline``; empty for none."""
         parts = []
         if self.suppressed:
             own = f" ({self.own:,} by the model itself)" if self.own else ""
             parts.append(f"{plural(self.suppressed, 'finding')} suppressed{own}")
         if self.known:
-            parts.append(f"{plural(self.known, 'finding')} in the baseline")
+            parts.append(f"{plural(self.known, 'place')} in the baseline")
         if self.withheld:
             parts.append(f"{plural(self.withheld, 'finding')} below --min-confidence")
         if self.gone:
             parts.append(f"{plural(self.gone, 'place')} no longer found (see --update-baseline)")
         return ", ".join(parts)
+
+
+def places_in_baseline(models: Sequence[ModelReport]) -> int:
+    """Count the places of one file that its baseline accepts, the unit of the baseline file."""
+    known = (finding for model in models for finding in model.suppressed if _is_known(finding))
+    return len({(finding.rule, site.fingerprint) for finding in known for site in finding.sites})
+
+
+def no_findings(accepted: int) -> str:
+    """Return the words for a clean result: the baseline may accept places.
+
+    >>> no_findings(0), no_findings(2)
+    ('no findings', 'no new findings (2 places in the baseline)')
+    """
+    return f"no new findings ({plural(accepted, 'place')} in the baseline)" if accepted else "no findings"
 
 
 def gone_notes(models: Sequence[ModelReport]) -> Iterator[str]:
@@ -58,6 +78,10 @@ def gone_notes(models: Sequence[ModelReport]) -> Iterator[str]:
         yield f"{entry.rule}{place} is no longer found but still in the baseline"
     if len(gone) > _GONE:
         yield f"{len(gone) - _GONE} more are no longer found but still in the baseline"
+
+
+def _is_known(finding: Finding) -> bool:
+    return finding.suppression is not None and finding.suppression.kind == "baseline"
 
 
 def _key(finding: Finding) -> tuple[str, str, str]:

@@ -94,7 +94,8 @@ class Summary:
         models = plural(self._models, "model")
         affected = f"{self._affected} of {models}" if 0 < self._affected < self._models else models
         target = f" for {clean(span(list(self._targets)))}" if self._targets else ""
-        yield Text(f"{by_severity(self._findings)} in {affected}{target}", style="bold")
+        found = by_severity(self._findings) if self._findings else self._accepted.clean
+        yield Text(f"{found} in {affected}{target}", style="bold")
         yield from self._table(height)
         if self._accepted.line:
             yield Text(self._accepted.line)

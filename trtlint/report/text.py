@@ -20,7 +20,7 @@ from trtlint.engine.finding import Finding, ModelReport, Report
 from trtlint.engine.targets import MergedFinding, changes, labels, merge, seen_for, span
 from trtlint.files.problem import Problem
 from trtlint.model.sources import repository
-from trtlint.report.accepted import Accepted, gone_notes
+from trtlint.report.accepted import Accepted, gone_notes, no_findings, places_in_baseline
 from trtlint.report.counts import by_severity, hidden, plural
 from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
@@ -214,7 +214,7 @@ class TextReport:
         if self._after_line:
             self._print(Text())
         if self._linted and (self._files > 1 or self._rule):
-            found = by_severity(self._severities)
+            found = by_severity(self._severities) if self._severities else self._accepted.clean
             if self._conditional:
                 found += f", {plural(self._conditional, 'conditional finding')}"
             models = plural(self._linted, "model")
@@ -385,4 +385,5 @@ def _console(file: TextIO, width: int | None) -> Console | None:
 
 def _clean_line(models: Sequence[ModelReport]) -> Text:
     target = span([model.target for model in models])
-    return Text.assemble(f"{clean(models[0].path)}: ", ("no findings", "green"), f" for {clean(target)}")
+    words = no_findings(places_in_baseline(models))
+    return Text.assemble(f"{clean(models[0].path)}: ", (words, "green"), f" for {clean(target)}")
