@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import io
 import json
 import re
 from collections.abc import Iterator
+from email.message import Message
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -26,6 +28,7 @@ from trtlint.report.formats import TEXTS, Style
 from trtlint.report.outputs import Output, Outputs
 
 MANUAL = "https://manual.test/trtlint/"
+ADDRESS = manual.address  # before the fixture for all tests replaces it
 EXAMPLE = REPOSITORY / "examples" / "vit.onnx"
 
 
@@ -115,3 +118,23 @@ def test_links_within_a_page_have_a_target(
     check(text)
     check(Path("report.markdown").read_text(encoding="utf-8"))
     check(json.dumps(json.loads(Path("report.json").read_text(encoding="utf-8"))))
+
+
+def test_no_format_links_to_a_placeholder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editable install keeps old metadata; the formats name the command instead."""
+    message = Message()
+    message["Project-URL"] = "Documentation, https://trtlint.example/"
+    message["Project-URL"] = "Source, https://github.com/OWNER/trtlint"
+    monkeypatch.setattr(importlib.metadata, "metadata", lambda _: message)
+    monkeypatch.setattr(manual, "address", ADDRESS)
+    monkeypatch.delenv(manual.SETTING, raising=False)
+    manual._url.cache_clear()
+    try:
+        texts = dict(lint_formats())
+        assert ADDRESS() == ""
+    finally:
+        manual._url.cache_clear()
+    for text in texts.values():
+        check(text)
+    named = {name for name, text in texts.items() if "trtlint rule ACC102" in text}
+    assert named >= {"full", "github"}

@@ -22,9 +22,12 @@ ADDRESS = manual.address  # as it is before the fixture for all tests puts anoth
 @pytest.mark.parametrize(
     ("entries", "address"),
     [
-        (["Source, https://a.example", "Documentation, https://b.example/x"], "https://b.example/x/"),
-        (["documentation, https://b.example/"], "https://b.example/"),
-        (["Source, https://a.example"], ""),
+        (["Source, https://a.test", "Documentation, https://b.test/x"], "https://b.test/x/"),
+        (["documentation, https://b.test/"], "https://b.test/"),
+        (["Source, https://a.test"], ""),
+        (["Documentation, https://trtlint.example/"], ""),
+        (["Documentation, https://docs.invalid/trtlint"], ""),
+        (["Documentation, https://[docs"], ""),
         ([], ""),
     ],
 )

@@ -17,6 +17,11 @@ SETTING = "TRTLINT_MANUAL"
 """The environment variable with the address of the manual, for pages of your own."""
 _NO_OWNER = "/OWNER/"
 """The placeholder for the owner of the repository in ``pyproject.toml``."""
+_NO_HOST = (".example", ".invalid")
+"""Hosts that never exist: https://www.rfc-editor.org/rfc/rfc2606#section-2
+
+An editable install keeps the metadata of the day of its installation, placeholders included.
+"""
 
 
 @cache
@@ -33,7 +38,17 @@ def _url(name: str) -> str:
         return ""
     named = (entry.partition(",") for entry in entries)
     urls = [url.strip() for key, _, url in named if key.strip().lower() == name]
-    return urls[0].rstrip("/") if urls and _NO_OWNER not in f"{urls[0]}/" else ""
+    return "" if not urls or _is_placeholder(urls[0]) else urls[0].rstrip("/")
+
+
+def _is_placeholder(url: str) -> bool:
+    from urllib.parse import urlsplit
+
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:  # no address either
+        return True
+    return host.endswith(_NO_HOST) or _NO_OWNER in f"{url}/"
 
 
 def address() -> str:
