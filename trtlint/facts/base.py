@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A node of the block of a fact, and its role there.
+    """A node in the block that a fact describes, and the role of the node.
 
     ``detail`` is the operation in a few words (``q × 0.3536``); ``label`` is the text below a caret
     (``√scale on Q``).  The rule chooses by role which steps get carets.
@@ -66,7 +66,7 @@ class Fact:
 
     @property
     def scope(self) -> str:
-        """The only releases that showed it, in words; empty if the rule gives the range."""
+        """The only releases for which the fact was observed, in words; empty if the rule gives the range."""
         return ""
 
     @property

@@ -13,7 +13,7 @@ from trtlint.network.types import narrowed, saturated, wide
 
 
 def _attention(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute ``softmax(Q K^T + mask) V``; whole heads share keys where there are fewer of them.
+    """Compute ``softmax(Q K^T + mask) V``; several query heads may share one key head.
 
     The inputs behind query, key and value are those that :mod:`trtlint.network.run` appends: the mask and
     the scale of the quantized softmax, None where there is none.

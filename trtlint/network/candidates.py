@@ -11,9 +11,9 @@ from trtlint.network.layers import Network
 
 
 def candidates(proto: ModelProto, network: Network) -> dict[int, str]:
-    """Return the tensors of the network that have the name of one of the main graph.
+    """Return the tensors of the network that share a name with a tensor of the main graph.
 
-    A name that bodies or functions use too may be theirs in the network, unless it is an output.
+    A name that subgraphs or functions also use is left out, unless it is a model output.
     """
     given = {name for node in proto.graph.node for name in node.output if name}
     inner: set[str] = set()

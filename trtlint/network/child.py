@@ -23,7 +23,7 @@ _LONGEST = 500
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Compare one model.
+    """Compare the network of one model with ONNX, and send the answers.
 
     Args:
         request: ``model``, a path; ``files``, ``lists`` and ``script`` with inputs; ``probe``, whether to
@@ -66,7 +66,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 def _unreadable(model: Model) -> str:
-    """The first file with external data that is not there, or no regular file; empty if all can be read."""
+    """Return the first external data file that is not a readable regular file; empty if there is none."""
     for location in model.tensors.locations:
         found = model.tensors.file_of(location)
         try:

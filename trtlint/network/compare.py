@@ -20,7 +20,7 @@ from trtlint.process.spawn import Limits, ProcessResult, run
 
 _WORK = "trtlint.network.child"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
-"""No GPU is used, so that the parser says the same on every machine."""
+"""Environment that hides GPUs, so that the parser behaves the same on every machine."""
 _MOST_FILES = 1024
 _SHAPES = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -30,9 +30,9 @@ class CompareRequest:
     """The inputs of a comparison.
 
     Attributes:
-        inputs: ``.npz`` files and folders of them; empty for made-up inputs.
-        probe: whether to make inputs that hurt as well.
-        shapes: shapes of inputs that are made up, by name.
+        inputs: ``.npz`` files and folders of them; empty if trtlint generates the inputs.
+        probe: whether to generate edge cases as well.
+        shapes: shapes of generated inputs, by input name.
     """
 
     inputs: tuple[str, ...] = ()
@@ -78,14 +78,14 @@ def compare_network(
     limits: Limits,
     listen: Callable[[float], None] | None = None,
 ) -> Agreement:
-    """Compare the network that the installed parser makes of a model with the model.
+    """Compare a model with the network that the installed parser makes from it.
 
     Args:
         model: the file.
-        request: what to compare on.
-        wheels: the wheels that hold the parser.
+        request: the inputs of the comparison.
+        wheels: the wheels that contain the parser.
         limits: time and memory of the process.
-        listen: takes the share of the work that is done.
+        listen: receives the finished share of the work, 0 to 1.
 
     Raises:
         InputsError: the user's inputs do not fit the model.

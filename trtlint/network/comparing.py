@@ -1,6 +1,6 @@
 """Compare a network with its ONNX model, tensor by tensor by name.
 
-A tensor that agrees is replaced by ONNX's value for the layers behind it.  So each tensor is judged on inputs
+A tensor that agrees is replaced by ONNX's value before later layers read it.  So each tensor is compared on
 that are the same on both sides: rounding does not add up, and one difference does not cause others.
 """
 
@@ -34,13 +34,13 @@ from trtlint.network.twins import Initializers, Twins
 from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_float, is_lossy, narrowed, wide
 
 MOST_DIFFERENCES = 20
-"""Differences that are examined; each takes a run of its own."""
+"""Largest number of examined differences; each needs a separate run."""
 _SINGLE: Types = {TensorProto.DOUBLE: TensorProto.FLOAT}
 """DOUBLE as TensorRT computes it.
 https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"""
 _PACKED = frozenset({TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1})
 _CANCELLED = 1e-4
-"""The share of the largest operand that is left over where FP32 numbers cancel each other."""
+"""Share of the largest operand that remains as rounding error when FP32 numbers cancel each other."""
 _STEPS = 100
 """Number of progress reports in one run of the network."""
 
@@ -49,7 +49,7 @@ Progress = Callable[[float], None]
 
 
 class NotComparableError(ExperimentError):
-    """A model that cannot be compared; the text says why."""
+    """A model that cannot be compared; the text is the reason."""
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +64,7 @@ class _Found:
     sets: int = 0
 
     def copy(self) -> _Found:
-        """Return a copy that changes alone."""
+        """Return an independent copy."""
         return _Found(
             set(self.compared),
             dict(self.missing),
@@ -80,9 +80,9 @@ class Comparing:
 
     Args:
         path: the model.
-        network: the network that the parser made of it.
+        network: the network that the parser made from the model.
         files: the files of weights that are mapped into memory.
-        progress: takes the share of the work that is done.
+        progress: receives the finished share of the work, 0 to 1.
 
     Raises:
         NotComparableError: ONNX Runtime rejects the model.
@@ -125,14 +125,14 @@ class Comparing:
 
     @property
     def proto(self) -> ModelProto:
-        """The model, its large tensors outside of it."""
+        """The model, with its large tensors as external data."""
         return self._proto
 
     def run(self, name: str, feeds: Feeds) -> str:
-        """Compare on a set of inputs; return why ONNX Runtime does not run on it, empty where it does.
+        """Compare on one set of inputs; return why ONNX Runtime rejects them, or an empty string.
 
         Args:
-            name: what the inputs are called in the report.
+            name: the name of the inputs in the report.
             feeds: the inputs, by name.
 
         Raises:
@@ -159,7 +159,7 @@ class Comparing:
         return ""
 
     def agreement(self) -> dict[str, Any]:
-        """Return what was found as JSON data, the fields of ``Agreement`` that are known here."""
+        """Return the results as JSON data: those fields of ``Agreement`` that this process knows."""
         graph = self._proto.graph
         nodes = [node for node in graph.node if node.op_type != "Constant"]
         outputs = (name for node in nodes for name in node.output if name and not name.startswith(OWN))
@@ -189,10 +189,10 @@ class Comparing:
         }
 
     def _oracle(self, path: Path, proto: ModelProto) -> tuple[Expected, ModelProto]:
-        """Return what computes the model: ONNX Runtime, in FP32 where it must, else ONNX's reference.
+        """Return the runtime for the model: ONNX Runtime (in FP32 if necessary), else ONNX's reference.
 
         Raises:
-            NotComparableError: neither takes the model.
+            NotComparableError: both reject the model.
         """
         names = self._names(NATIVE | BY_BITS)
         try:
@@ -217,7 +217,7 @@ class Comparing:
 
     @staticmethod
     def _packed(proto: ModelProto) -> bool:
-        """Return whether an input has a type of which two numbers are in a byte."""
+        """Return whether an input has a 4-bit type, with two numbers in a byte."""
         elements = (info.type.tensor_type.elem_type for info in proto.graph.input)
         return not _PACKED.isdisjoint(elements)
 
@@ -231,7 +231,7 @@ class Comparing:
         ]
 
     def _watch(self, tensor: int, layer: Layer, value: Value) -> Value:
-        """Compare a tensor; return ONNX's value for the layers behind it."""
+        """Compare a tensor; return ONNX's value, which later layers then read."""
         name = self._candidates.get(tensor)
         if name is None:
             return value
@@ -288,7 +288,7 @@ class Comparing:
     def _examine(
         self, name: str, layer: Layer, values: tuple[Array, Array], found: Difference, kind: str
     ) -> None:
-        """Ask what else could explain a difference before it counts."""
+        """Look for another explanation of a difference before counting it."""
         got, expected = values
         region = self._regions.of(name, self._settled)
         node = region.nodes[-1]
@@ -318,7 +318,7 @@ class Comparing:
         self._found.differences[name] = self._difference(name, layer, region, found, got, opinion is not None)
 
     def _as_float(self, region: Region, name: str, known: Mapping[str, Array], got: Array, kind: str) -> bool:
-        """Return whether the network computes what ONNX says with FP32 in place of DOUBLE."""
+        """Return whether ONNX's result in FP32, instead of DOUBLE, equals the network's."""
         single = {
             each: array.astype(np.float32) if array.dtype == np.float64 else array
             for each, array in known.items()
@@ -327,7 +327,7 @@ class Comparing:
         return opinion is not None and compare(got, opinion, kind, tolerance_of(kind, self._kinds)) is None
 
     def _overflows(self, got: Array, expected: Array, opinion: Array, kind: str) -> bool:
-        """Return whether a difference is where 16 bits overflow, which ONNX Runtime's FP32 does not."""
+        """Return whether 16-bit overflow explains a difference: ONNX Runtime computed in FP32."""
         if self._kinds.isdisjoint({"HALF", "BF16"}) or not got.shape == opinion.shape == expected.shape:
             return False
         if not (is_float(got.dtype) and is_float(opinion.dtype)):
@@ -336,10 +336,10 @@ class Comparing:
         return bool(both.any()) and not self._disagree(got, np.where(both, got, expected), kind)
 
     def _rounded(self, found: Difference, known: Mapping[str, Array]) -> bool:
-        """Return whether rounding explains a difference to ONNX Runtime that ONNX's reference has as well.
+        """Return whether rounding explains a difference from ONNX Runtime that ONNX's reference shows, too.
 
-        ONNX Runtime computes in FP32 what a part rounds to 16 bits; and what is left where numbers cancel
-        each other is small beside what was subtracted.
+        ONNX Runtime keeps FP32 where the model rounds to 16 bits.  The remainder after numbers cancel
+        each other is small compared with the subtracted numbers.
         """
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             return True
@@ -370,7 +370,7 @@ class Comparing:
         )
 
     def _known(self, names: tuple[str, ...]) -> dict[str, Array]:
-        """Return ONNX's values of tensors, as far as they can be had."""
+        """Return ONNX's values of those tensors that a runtime can compute."""
         found = {name: array for name, array in self._feeds.items() if name in names}
         found.update(constants(self._proto, names, lambda tensor: self._initializers.array(tensor.name)))
         found.update(self._expected.of([name for name in names if name not in found]))
@@ -384,12 +384,12 @@ def _largest(array: Array) -> float:
 
 
 def _doubled(expected: Array, known: Mapping[str, Array]) -> bool:
-    """Return whether DOUBLE is among the tensors of a part."""
+    """Return whether a tensor of a region is DOUBLE."""
     return any(array.dtype == np.float64 for array in (expected, *known.values()))
 
 
 def _bytes(proto: ModelProto) -> int:
-    """Return the bytes of a model's weights that are outside of it."""
+    """Return the bytes of a model's external weights."""
     return sum(
         int(entry.value)
         for tensor in proto.graph.initializer

@@ -1,4 +1,4 @@
-"""Deviations of TensorRT from ONNX that its documentation states: they are no differences."""
+"""Deviations of TensorRT from ONNX that TensorRT documents; they do not count as differences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Inputs = Sequence[Array | None]
 _UNCLEAR = frozenset({"Resize", "Upsample", "LpPool", "Scan"})
 """Operators whose definition leaves cases open in which implementations differ."""
 _RESIZE_10 = 10
-"""The operator set whose Resize does not say how places between two elements are rounded.
+"""Opset 10, whose Resize does not define how positions between two elements are rounded.
 https://onnx.ai/onnx/operators/text_diff_Resize_10_11.html"""
 
 
@@ -36,7 +36,7 @@ def _rows_in_another_order(_: NodeProto, inputs: Inputs, got: Array, expected: A
 
 
 def _crossed_bounds(node: NodeProto, inputs: Inputs, _: Array, __: Array, ___: int) -> bool:
-    """CLIP with its least bound above its greatest gives the least one.
+    """CLIP with its lower bound above its upper bound returns the lower bound.
 
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Activation.html
     """
@@ -47,7 +47,7 @@ def _crossed_bounds(node: NodeProto, inputs: Inputs, _: Array, __: Array, ___: i
 
 
 def _ties(node: NodeProto, inputs: Inputs, got: Array, expected: Array, _: int) -> bool:
-    """Of equal elements, TOPK may choose any; where they need not be sorted, their order is free."""
+    """TOPK may choose any of several equal elements, and may return unsorted results in any order."""
     source = inputs[0] if inputs else None
     if source is None:
         return False
@@ -76,7 +76,7 @@ def _rounding_unsaid(_: NodeProto, __: Inputs, got: Array, expected: Array, opse
 
 
 def _masked_rows(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int) -> bool:
-    """A row without a key that is allowed is NaN or zero."""
+    """A softmax row in which all keys are masked is NaN or zero."""
     if got.shape != expected.shape or not is_float(got.dtype):
         return False
     one, other = wide(got).astype(np.float64), wide(expected).astype(np.float64)
@@ -86,7 +86,7 @@ def _masked_rows(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int
 
 
 def _out_of_range(_: NodeProto, inputs: Inputs, got: Array, expected: Array, __: int) -> bool:
-    """A number that the type of a cast cannot hold becomes anything.
+    """A cast may return anything for a number that the new type cannot hold.
 
     https://onnx.ai/onnx/operators/onnx__Cast.html
     """
@@ -123,16 +123,16 @@ _KNOWN: Mapping[str, tuple[str, Callable[[NodeProto, Inputs, Array, Array, int],
 def is_unclear(node: NodeProto) -> bool:
     """Return whether the definition of an operator leaves open what a node computes.
 
-    ONNX Runtime and ONNX's reference do not agree whether a Loop without a condition to begin with runs.
+    For example, ONNX Runtime and ONNX's reference disagree on a Loop without an initial condition.
     https://onnx.ai/onnx/operators/onnx__Loop.html
     """
     return node.op_type in _UNCLEAR or (node.op_type == "Loop" and not "".join(node.input[1:2]))
 
 
 def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
-    """Return whether a tensor has ONNX's rows and more behind them, and only slices along the rows read it.
+    """Return whether a tensor has extra rows after ONNX's rows, and only slices along the rows read it.
 
-    So it is with a stacked output of a Loop that ends early.  What the slices give is compared, too.
+    A stacked output of a Loop that ends early has such rows.  The results of the slices are compared, too.
     """
     if got.shape[1:] != expected.shape[1:] or len(got) < len(expected):
         return False
@@ -146,7 +146,7 @@ def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
 def deviation(
     node: NodeProto, inputs: Inputs, values: tuple[Array, Array], found: Difference, opset: int
 ) -> str:
-    """Return the name of the documented deviation that explains a difference, empty for none.
+    """Return the documented deviation that explains a difference; an empty string if there is none.
 
     Args:
         node: the node that computes the tensor.

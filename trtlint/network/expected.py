@@ -1,4 +1,4 @@
-"""ONNX's value of every tensor, from ONNX Runtime, no more of them at once than memory allows."""
+"""ONNX's value of every tensor, from ONNX Runtime, with as many tensors at once as memory allows."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from trtlint.network.parts import Parts
 from trtlint.network.refused import RefusedError, reason_of
 
 _LEAST = 128 << 20
-"""Bytes of tensors that are always held at once."""
+"""Bytes of tensors that may be in memory at once on any machine."""
 _HEAVY = 64 << 20
-"""Bytes of weights from which ONNX Runtime makes no copies of them in another order."""
+"""Bytes of weights above which ONNX Runtime must not prepack (copy) them."""
 _MOST_FOR_REFERENCE = 16 << 20
-"""Bytes of a model that ONNX's reference computes: it is slow."""
+"""Largest model in bytes for ONNX's reference, which is slow."""
 _ROOT = Path("/")
 
 Feeds = Mapping[str, Array]
@@ -41,13 +41,13 @@ class WeightsMissingError(ExperimentError, ValueError):
 
 
 def linked(model: Path, types: Types | None = None) -> ModelProto:
-    """Return a model whose large tensors are external data at their places in the files they are in.
+    """Return a model whose large tensors refer to the existing files as external data.
 
     ONNX Runtime maps such tensors into memory, so that no copy of the weights is made.  Loops get a bound.
 
     Args:
         model: the file.
-        types: wider types to compute in, None for the model's own.
+        types: wider types to compute in; None to keep the model's types.
 
     Raises:
         WeightsMissingError: weights cannot be read.
@@ -86,11 +86,11 @@ def draws(proto: ModelProto) -> bool:
 
 
 def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
-    """Return a session without optimizations that gives more tensors than the model does.
+    """Return an unoptimized session that also returns the named inner tensors.
 
     Args:
         proto: the model.
-        names: tensors that it gives besides its outputs.
+        names: inner tensors to return besides the outputs.
         weights: bytes of its weights.
 
     Raises:
@@ -117,7 +117,7 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
 
 
 def by_reference(model: Path, names: Sequence[str]) -> Source:
-    """Return what computes a model in ONNX's reference.
+    """Return a source that computes a model in ONNX's reference.
 
     Raises:
         ValueError: the reference is too slow for the model, or computes it otherwise than ONNX says.
@@ -140,14 +140,14 @@ class Source(Protocol):
     """Computes tensors of a model."""
 
     def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
-        """Yield all wanted tensors, some at a time."""
+        """Compute the inputs' tensors; yield all wanted ones, a few at a time."""
 
     def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
-        """Return some tensors of inputs that ran before."""
+        """Compute some tensors again, for inputs of an earlier run."""
 
 
 def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> Source:
-    """Return what computes a model in ONNX Runtime.
+    """Return a source that computes a model in ONNX Runtime.
 
     Args:
         proto: the model.
@@ -218,7 +218,7 @@ class Expected:
         self._go_on()
 
     def take(self, name: str) -> Array | None:
-        """Return a tensor and forget it; None where ONNX Runtime gives none.
+        """Return a tensor and remove it from memory; None if ONNX Runtime returns no tensor.
 
         Raises:
             RefusedError: the inputs do not fit.
@@ -229,7 +229,7 @@ class Expected:
         return self._held.pop(name, None)
 
     def of(self, names: Sequence[str]) -> dict[str, Array]:
-        """Return tensors by name, in a run of their own; others than tensors are left out."""
+        """Compute tensors by name in a separate run; sequences and optionals are left out."""
         wanted = [name for name in dict.fromkeys(names) if name in self._names]
         return self._source.of(self._feeds, wanted) if wanted else {}
 

@@ -1,4 +1,4 @@
-"""The inputs that a network is compared on: the user's, or made-up ones that the model accepts."""
+"""Inputs for a comparison: the user's, or generated inputs that the model accepts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trtlint.network.layers import Array
 from trtlint.network.probe import probes
 
 _MOST_TRIED = 40
-"""Choices of shapes that are tried."""
+"""Largest number of shape choices to try."""
 
 
 def compare_all(
@@ -36,11 +36,11 @@ def compare_all(
         given: the user's inputs.
         comparing: runs the model and its network.
         shapes: shapes of inputs by name.
-        probe: whether to make inputs that hurt, beside the first set.
+        probe: whether to add edge cases after the first set.
 
     Raises:
         InputsError: the user's inputs cannot be used.
-        NotComparableError: the model accepts none.
+        NotComparableError: the model rejects all inputs.
         MemoryError: memory is short.
     """
     if given.names:
@@ -72,7 +72,7 @@ def _typed(feeds: Mapping[str, Array], types: Mapping[str, np.dtype[Any]]) -> di
 
 
 def _sized(value: Value, shapes: Mapping[str, Sequence[int]]) -> Value:
-    """Return an input with the shape that the user gives it."""
+    """Return an input with the user's shape for this input."""
     shape = shapes.get(value.name)
     if shape is None or value.shape is None or len(shape) != len(value.shape) or value.dtype is None:
         return value

@@ -1,4 +1,4 @@
-"""Loops of a model with a bound on their iterations: one whose condition stays true never ends."""
+"""Bounds on the iterations of loops, since a loop whose condition stays true never ends."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, 
 from trtlint.model.contents import graphs
 
 MOST = 10_000
-"""Iterations of one loop that are computed, of the model and of its network."""
+"""Largest number of computed iterations of one loop, in the model and in its network."""
 OWN = "trtlint/"
-"""The names of tensors that are added begin with it."""
+"""Prefix of the names of added tensors."""
 _LEAST_OPSET = 9
-"""The operator set from which Less and Where take whole numbers."""
+"""First opset in which Less and Where accept integers."""
 
 
 def bound_loops(proto: ModelProto) -> None:
     """Give each ``Loop`` of a model, in place, a trip count of at most :data:`MOST`.
 
-    A loop that would run longer gives other tensors then.  Its network is not computed past the bound, so
+    A loop that would run longer then has different results.  Its network is not computed past the bound, so
     that these tensors are not compared.
     """
     numbers = count()
@@ -39,7 +39,7 @@ def bound_loops(proto: ModelProto) -> None:
 def _rewritten(
     nodes: Iterable[NodeProto], known: Mapping[str, int], opset: int, numbers: Iterator[int]
 ) -> Iterator[NodeProto]:
-    """Yield nodes, in front of each loop those that bound its trip count."""
+    """Yield the nodes; before each loop, add nodes that bound its trip count."""
     for node in nodes:
         if node.op_type != "Loop" or node.domain not in ("", "ai.onnx"):
             yield node
@@ -64,7 +64,7 @@ def _rewritten(
 
 
 def _known(graph: GraphProto) -> dict[str, int]:
-    """Return the whole numbers that a graph holds as constants."""
+    """Return the integer constants of a graph, by name."""
     found: dict[str, int] = {}
     for tensor in graph.initializer:
         _note(found, tensor.name, tensor)

@@ -18,18 +18,18 @@ TOLERANCES: Mapping[str, float] = {
     "FP8": 0.13,
     "FP4": 0.5,
 }
-"""By element type, the difference that rounding explains, relative to the magnitude of the elements."""
+"""Largest relative difference that rounding explains, by element type."""
 _LEAST = 1e-3
-"""The magnitude that tolerances are relative to at least."""
+"""Smallest magnitude that tolerances are relative to."""
 _SAMPLE = 10_000
-"""Elements that the usual magnitude of a tensor is taken from."""
+"""Number of sampled elements for the usual magnitude of a tensor."""
 _QUANTILE = 95
 _BLOCK = 1 << 15
-"""Elements that are looked at together."""
+"""Number of elements compared in one step."""
 _PAGE = 1 << 18
-"""Bytes that are looked at together."""
+"""Number of bytes compared in one step."""
 _MASKED = 1e6
-"""Magnitudes from which numbers are those of masks, where there are smaller ones as well."""
+"""Magnitude above which a number counts as a mask value, if the tensor also has smaller numbers."""
 _LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
 """Magnitudes from which a narrow type may or may not overflow, depending on the order of a sum."""
 
@@ -39,11 +39,11 @@ class Difference:
     """The difference of two tensors.
 
     Attributes:
-        beyond: by element, whether it differs; None where the shapes do.
+        beyond: for each element, whether it differs; None if the shapes differ.
         place: the position of the worst element.
-        worst: the largest absolute difference, None where none is a number.
-        got: the value of the network there, or its shape.
-        expected: ONNX's value there, or its shape.
+        worst: the largest absolute difference; None if no difference is a number.
+        got: the network's value at that position, or the network's shape if the shapes differ.
+        expected: ONNX's value at that position, or ONNX's shape if the shapes differ.
     """
 
     beyond: Array | None
@@ -54,7 +54,7 @@ class Difference:
 
 
 def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
-    """Return the tolerance of a type in a network; FP32 beside a narrower type gets that one's.
+    """Return the tolerance of a type; FP32 in a network with a narrower type gets the narrower type's.
 
     Args:
         kind: TensorRT's name of the type.
@@ -65,7 +65,7 @@ def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
 
 
 def compare(got: Array, expected: Array, kind: str, tolerance: float) -> Difference | None:
-    """Return how two tensors differ, None where they do not.
+    """Return how two tensors differ; None if they agree.
 
     Args:
         got: the network's tensor.
@@ -98,7 +98,7 @@ def _whole(got: Array, expected: Array) -> tuple[Array, Array]:
 
 
 def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[Array, Array]:
-    """Return the elements that differ, and by how much; what ONNX leaves NaN may be anything."""
+    """Return the differing elements and their differences; where ONNX has NaN, any value is allowed."""
     one, other = (array.astype(np.float64) for array in (got, expected))
     with np.errstate(all="ignore"):
         off = np.abs(one - other)
@@ -112,7 +112,7 @@ def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[A
 
 
 def says_nothing(got: Array, expected: Array) -> bool:
-    """Return whether ONNX's tensor is NaN everywhere, which allows any values, and the network's is not."""
+    """Return whether ONNX's tensor is NaN everywhere (so any value is allowed) but the network's is not."""
     if not (is_float(expected.dtype) and is_float(got.dtype)) or got.shape != expected.shape:
         return False
     if not expected.size or not np.isnan(expected.reshape(-1)[0]) or not np.isnan(expected).all():
@@ -129,7 +129,7 @@ def is_identical(one: Array, other: Array) -> bool:
 
 
 def _near(got: Array, expected: Array, tolerance: float) -> bool:
-    """Return whether no element differs by more than the tolerance of the usual magnitude: a quick look.
+    """Quick check: return whether all differences are within the tolerance of the usual magnitude.
 
     Blocks that fit into the processor's cache take a third of the time of whole tensors.
     """
@@ -151,7 +151,7 @@ def _near(got: Array, expected: Array, tolerance: float) -> bool:
 
 
 def _scale(array: Array) -> float:
-    """Return the usual magnitude of a tensor: a mask of very large numbers does not hide the others."""
+    """Return the usual magnitude of a tensor, ignoring the very large numbers of masks."""
     flat = array.reshape(-1)
     sample = np.abs(flat[:: max(1, flat.size // _SAMPLE)])
     finite = sample[np.isfinite(sample)]
@@ -162,6 +162,6 @@ def _scale(array: Array) -> float:
 
 
 def shown(value: Any) -> str:
-    """Return a number with as many digits as tell it from others."""
+    """Format a number with enough digits to distinguish it from other numbers."""
     array = np.asarray(value)
     return f"{float(array):.6g}" if is_float(array.dtype) else str(array.item())

@@ -14,7 +14,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class NotComputedError(ExperimentError):
-    """A layer whose outputs cannot be computed here; the text says why."""
+    """A layer that trtlint cannot compute; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ class Tensor:
     """A tensor of the network.
 
     Attributes:
-        name: its name; the parser keeps the names of ONNX where it can.
+        name: its name; the parser keeps ONNX's names where possible.
         dtype: TensorRT's name of its element type, such as ``HALF``.
-        rank: the number of its dimensions, -1 where unknown.
+        rank: the number of its dimensions; -1 if unknown.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Layer:
         outputs: positions of its output tensors.
         types: TensorRT's names of the element types of its outputs.
         settings: its attributes under the names of the Python API; enumerations are their names.
-        group: the number of the loop, conditional or attention that it belongs to, -1 for none.
+        group: the number of the loop, conditional or attention that contains the layer; -1 if none does.
     """
 
     index: int
@@ -57,14 +57,14 @@ class Layer:
     group: int = -1
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return an attribute, or the default where the release lacks it or it is not set."""
+        """Return an attribute; the default if the release lacks the attribute, or it is not set."""
         found = self.settings.get(name)
         return default if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network that was read back.
+    """A network as plain data.
 
     Attributes:
         layers: all layers, in the network's order, which is not the order of computation.

@@ -49,7 +49,7 @@ def _values(tensor: Any) -> tuple[int, ...]:
 
 
 def _given(layer: Layer, inputs: Inputs, port: int, name: str) -> tuple[int, ...] | None:
-    """Return numbers from a tensor where one is connected, else from an attribute."""
+    """Return numbers from a connected tensor, else from the layer's attribute."""
     if len(inputs) > port and inputs[port] is not None:
         return _values(inputs[port])
     found = layer.get(name)
@@ -57,7 +57,7 @@ def _given(layer: Layer, inputs: Inputs, port: int, name: str) -> tuple[int, ...
 
 
 def _slice(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Take ``start + i * stride`` on each axis; the mode says what is outside."""
+    """Take ``start + i * stride`` on each axis; the mode defines elements out of bounds."""
     x, mode = inputs[0], layer.get("mode", "STRICT_BOUNDS")
     start, size, stride = (
         _given(layer, inputs, port, name) for port, name in ((1, "start"), (2, "shape"), (3, "stride"))
@@ -108,7 +108,7 @@ def _taken(x: Array, axis: int, index: Array, within: Array, mode: str, fill: Ar
 
 
 def _stepped(x: Array, axis: int, index: Array) -> Array:
-    """Take elements that are evenly spaced, without a copy where that can be."""
+    """Take evenly spaced elements along an axis, without a copy if possible."""
     if len(index) and (len(index) == 1 or index[1] > index[0]):
         step = int(index[1] - index[0]) if len(index) > 1 else 1
         places = [slice(None)] * x.ndim
@@ -153,7 +153,7 @@ def _gather_nd(data: Array, index: Array, batch: int) -> Array:
 
 
 def _along(index: Array, axis: int) -> tuple[Array, ...]:
-    """Return the places that an index names: its own, but along one axis those that it holds."""
+    """Return coordinates: along one axis the index's values, along the others the element's own position."""
     places: list[Array] = list(np.indices(index.shape, sparse=True))
     places[axis] = index
     return tuple(places)
@@ -170,7 +170,7 @@ def _scatter(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _padding(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Pad or crop the last two axes; zeros are what is outside."""
+    """Pad the last two axes with zeros, or crop them."""
     x = inputs[0]
     before, after = layer.get("pre_padding_nd", (0, 0)), layer.get("post_padding_nd", (0, 0))
     for axis, first, last in zip(range(x.ndim - len(before), x.ndim), before, after, strict=True):
@@ -184,7 +184,7 @@ def _padding(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _one_hot(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Write the second of two values where an index names a place; others, negative ones too, name none."""
+    """Write the second of two values at the indexed positions; ignore negative and too large indices."""
     index, values, depth = inputs[0], inputs[1].reshape(-1), int(inputs[2].reshape(-1)[0])
     axis = int(layer.get("axis", -1)) % (index.ndim + 1)
     places = np.arange(depth).reshape([-1 if at == axis else 1 for at in range(index.ndim + 1)])

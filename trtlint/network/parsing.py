@@ -1,7 +1,7 @@
-"""Parse a model with NVIDIA's parser, so that its weights take memory once.
+"""Parse a model with NVIDIA's parser, with only one copy of the weights in memory.
 
-The parser reads a file as a whole and keeps a copy of the weights.  It also takes pointers to weights, which
-then stay where they are: in files that are mapped into memory.
+The parser reads a file as a whole and keeps a copy of the weights.  It also accepts pointers to weights.
+Such weights stay in files that are mapped into memory.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/parsers/Onnx/pyOnnx.html
 """
 
@@ -25,11 +25,11 @@ from trtlint.model.reader import decode, read
 from trtlint.network.layers import Array
 
 _HEAVY = 64 << 20
-"""Bytes of weights from which they are mapped; a smaller model is parsed from its file."""
+"""Bytes of weights above which trtlint maps them; a smaller model is parsed from its file."""
 _LEAST = 1 << 16
-"""Bytes of weights that are given by pointer."""
+"""Smallest initializer, in bytes, that is passed by pointer."""
 _OUTSIDE = "weights"
-"""Location of weights that are given by pointer; the parser does not open it."""
+"""External data location of weights passed by pointer; the parser opens no such file."""
 
 _Weights = tuple[str, Array]
 """The name of an initializer and its bytes."""
@@ -58,7 +58,7 @@ class WeightFiles:
         return whole[offset : offset + length]
 
     def release(self) -> None:
-        """Give the memory of all pages back; the next access reads the file again."""
+        """Release the memory of all pages; the next access reads the file again."""
         if not hasattr(mmap, "MADV_DONTNEED"):
             return
         for mapped, _ in self._maps.values():
@@ -70,7 +70,7 @@ class Parsed:
     """Result of the parser.
 
     Attributes:
-        network: the network of the library, None if the parser refuses the model.
+        network: the library's network; None if the parser refuses the model.
         held: objects that must outlive the network.
         files: the mapped weights.
     """
@@ -112,7 +112,7 @@ def _created(trt: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _loaded(parser: Any, path: Path, proto: ModelProto, weights: Sequence[_Weights]) -> bool:
-    """Give a parser a model and pointers to its weights; return whether it takes them."""
+    """Pass a model and pointers to its weights to a parser; return whether the parser accepts them."""
     return bool(parser.load_model_proto(proto.SerializeToString(), str(path))) and all(
         parser.load_initializer(name, data.ctypes.data, data.nbytes) for name, data in weights
     )

@@ -1,8 +1,8 @@
 """Run a model in ONNX Runtime once, part by part, so that few of its tensors are held at once.
 
-ONNX Runtime computes the whole model however few tensors are wanted.  So a model whose tensors do not fit
-into memory together is cut: each part is a session that gives all its tensors, and the tensors that later
-parts read are its inputs.
+ONNX Runtime computes the whole model even if few tensors are wanted.  So a model whose tensors do not fit
+into memory together is cut into parts: each part is a session that returns all its tensors.  Tensors that
+later parts read are its inputs.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from trtlint.network.types import BY_BITS, NATIVE
 _FIRST = 32
 """Nodes of the first part."""
 _GROWTH = 4
-"""How much larger a part may be than the one before it."""
+"""Largest ratio of a part's size to the size of the part before it."""
 _NOT_TENSORS = ("Sequence", "Optional", "ZipMap")
-"""In the names of operators whose inputs or outputs are no tensors."""
+"""Words in the names of operators with inputs or outputs that are not tensors."""
 
 _HALVES = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
-"""Types of which ONNX Runtime makes copies in FP32 for most operators."""
+"""Types that ONNX Runtime converts to FP32 copies for most operators."""
 _BITS = {helper.np_dtype_to_tensor_dtype(dtype): dtype for dtype in BY_BITS}
-"""By number of an ONNX type, NumPy's type."""
+"""NumPy's type by the number of an ONNX type."""
 
 Feeds = Mapping[str, Array]
 Open = Callable[[ModelProto, Sequence[str]], Any]
-"""Makes a session of a model that gives more tensors than the model does."""
+"""Makes a session that returns named inner tensors besides the model's outputs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Some consecutive nodes.
+    """Consecutive nodes that run as one session.
 
     Attributes:
         model: the nodes as a model.
-        outputs: the tensors that its session gives.
+        outputs: the tensors that its session returns.
         inputs: the tensors that it reads.
         gives: the wanted tensors among its outputs.
         keeps: the outputs that later nodes read.
-        end: the position of the first node behind it.
+        end: the position of the first node after the part.
     """
 
     model: ModelProto
@@ -68,8 +68,8 @@ class Parts:
         names: the tensors that are wanted.
         whole: a session of the whole model.
         make: makes the session of a part.
-        budget: bytes of tensors that one part should give at most, None for a model that must not be cut.
-        keep: whether to keep the sessions of parts, which hold the weights that they have read.
+        budget: target limit for the bytes of a part's tensors; None to run the model whole.
+        keep: whether to keep the sessions of parts in memory, together with their weights.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Parts:
         return self._run(feeds, self._wanted)
 
     def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
-        """Return some tensors of parts that ran before, in a run of their own."""
+        """Compute some tensors of earlier parts again, in a separate run."""
         wanted, found = frozenset(names), {}
         for tensors in self._run(feeds, wanted):
             found.update(tensors)
@@ -161,7 +161,7 @@ class Parts:
             yield arrays
 
     def _suit(self, size: int) -> None:
-        """Cut anew for inputs much larger than those that the parts were made for."""
+        """Cut the model again if the inputs are much larger than those that determined the parts."""
         if size > 2 * self._fed:
             self._parts.clear()
             self._sessions.clear()
@@ -169,12 +169,12 @@ class Parts:
             self._fed = size
 
     def _resize(self, size: int, count: int) -> None:
-        """Choose the size of the next part by what this one gave."""
+        """Choose the size of the next part from the size of this part's tensors."""
         fits = int(self._budget * count / max(1, size))
         self._size = max(1, min(fits, _GROWTH * count))
 
     def _end(self, begin: int) -> int:
-        """Return the end of a part: by the shapes of its tensors, or by what the part before it gave."""
+        """Return the end of a part, from the shapes of its tensors or from the size of the part before it."""
         left = float(self._budget)
         for place in range(begin, len(self._nodes)):
             left -= self._cost(self._nodes[place])
@@ -185,7 +185,7 @@ class Parts:
         return len(self._nodes) if self._sizes else begin + self._size
 
     def _cost(self, node: NodeProto) -> float:
-        """Return the bytes of a node's wanted outputs, and of the weights that are widened for it."""
+        """Return the bytes of a node's wanted outputs plus those of its weights that become FP32."""
         given = sum(self._sizes.get(name, 0.0) for name in node.output)
         return given + sum(self._widened.get(name, 0) for name in node.input)
 
@@ -217,7 +217,7 @@ class Parts:
         return all(giver.get(name, -1) < at for at, node in enumerate(self._nodes) for name in reads(node))
 
     def _known_sizes(self, feeds: Feeds) -> dict[str, float]:
-        """Return the bytes of all wanted tensors by ONNX Runtime's shapes, infinity where one is unknown."""
+        """Return the bytes of each wanted tensor by ONNX Runtime's shapes; infinity for an unknown shape."""
         sizes = {
             str(dim): size
             for each in self._whole.get_inputs()
@@ -233,7 +233,7 @@ class Parts:
 
 
 def _value(array: Array) -> Any:
-    """Return an array as ONNX Runtime takes it, without a copy where that can be."""
+    """Convert an array for ONNX Runtime, without a copy if possible."""
     kind = onnx_runtime().OrtValue
     if array.dtype in NATIVE or array.dtype.kind in "fiub":
         return kind.ortvalue_from_numpy(np.asarray(array, order="C"))
@@ -250,7 +250,7 @@ def _arrays(names: Sequence[str], values: Sequence[Any]) -> dict[str, Array]:
 
 
 def _array(value: Any) -> Array:
-    """Return a tensor as an array that shares its memory; of a type that NumPy lacks, a copy of its bits."""
+    """Return an array that shares a tensor's memory; a copy of the bits for types that NumPy lacks."""
     dtype = _BITS.get(value.element_type())
     if dtype is None:
         return np.asarray(value.numpy())

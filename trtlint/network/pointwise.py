@@ -29,7 +29,7 @@ def _activation(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _like(x: Array, value: float) -> Any:
-    """Return a setting in the type that is computed in; of whole numbers, as one without fraction."""
+    """Convert a layer setting to the element type of x; drop the fraction for integer types."""
     return x.dtype.type(value) if is_float(x.dtype) else x.dtype.type(np.clip(value, *_bounds(x.dtype)))
 
 
@@ -73,7 +73,7 @@ def _gelu(x: Array, _: Any, __: Any) -> Array:
 
 
 def _bounded(x: Any, least: Any) -> Any:
-    """Return an array of its own with a lower bound, in the same memory."""
+    """Apply a lower bound to an array in place."""
     return np.maximum(x, least, out=x) if isinstance(x, np.ndarray) else np.maximum(x, least)
 
 
@@ -141,7 +141,7 @@ def _elementwise(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _divided(x: Array, y: Array) -> Array:
-    """Divide; whole numbers are rounded toward zero."""
+    """Divide; integer results are rounded toward zero."""
     if is_float(x.dtype):
         return np.asarray(x / y)
     safe = np.where(y == 0, np.ones_like(y), y)
@@ -173,7 +173,7 @@ _ELEMENTWISE: Mapping[str, Callable[[Array, Array], Any]] = {
 
 
 def _cast(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Convert to another type; numbers become whole by dropping the fraction."""
+    """Convert to another type; a conversion to integers drops the fraction."""
     x, name = inputs[0], layer.types[0]
     if dtype_of(name).kind == "b":
         return [np.asarray(wide(x) != 0)]
@@ -194,7 +194,7 @@ def _parametric_relu(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _scale(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute ``(x * scale + shift) ** power`` with one, a number a channel, or a number an element."""
+    """Compute ``(x * scale + shift) ** power`` with one number in all, per channel or per element."""
     x, axis = wide(inputs[0]), layer.get("channel_axis", 1)
     for name, function in (("scale", np.multiply), ("shift", np.add), ("power", np.power)):
         weights = layer.settings[name].array()

@@ -1,4 +1,4 @@
-"""Inputs that hurt, made from the graph: they reach cases in which parsers were found to be wrong."""
+"""Edge-case inputs, generated from the graph, which reach cases that parsers are known to get wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trtlint.network.types import is_float
 _MOST_SETS = 24
 _LARGEST_SCALE = 1e4
 _STEPS = 300
-"""Steps of a quantizer that a probe reaches beyond zero: INT8 ends at 127, UINT8 at 255."""
+"""Number of quantization steps that a probe goes beyond zero; INT8 ends at 127, UINT8 at 255."""
 
 Feeds = Mapping[str, Array]
 
@@ -25,8 +25,8 @@ def probes(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[
 
     Args:
         proto: the model.
-        inputs: its inputs, with the dimensions that vary.
-        base: a set that it accepts.
+        inputs: the model's inputs, with their dynamic dimensions.
+        base: a set of inputs that the model accepts.
     """
     seen: list[Feeds] = [base]
     count = 0
@@ -65,7 +65,7 @@ def _all(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tu
 
 
 def _below_zero(array: Array) -> Array:
-    """Return -1 everywhere; of a type without a sign, a number that its signed counterpart lacks."""
+    """Return -1 everywhere; for an unsigned type, a number above the range of the signed type."""
     return np.full_like(array, 200 if array.dtype.kind == "u" else -1)
 
 
@@ -107,7 +107,7 @@ def _first_alone(array: Array) -> Array:
 
 
 def _resized(inputs: Sequence[Value], base: Feeds, size: int) -> dict[str, Array]:
-    """Return a set whose dimensions that vary have one size."""
+    """Return a set of inputs in which all dynamic dimensions have one size."""
     found: dict[str, Array] = {}
     for value in inputs:
         array = base[value.name]
@@ -121,7 +121,7 @@ def _resized(inputs: Sequence[Value], base: Feeds, size: int) -> dict[str, Array
 
 
 def _largest_scale(proto: ModelProto) -> float:
-    """Return the largest scale of a quantizer, 0 where there is none that is known."""
+    """Return the largest known scale of a quantizer; 0 if no scale is known."""
     largest = 0.0
     for graph in graphs(proto):
         known = {tensor.name: tensor for tensor in graph.initializer if not tensor.external_data}

@@ -14,7 +14,7 @@ from trtlint.network.pointwise import Compute, Inputs
 from trtlint.network.types import is_float, narrowed, wide
 
 _MOST_PLACES = 1 << 16
-"""Places of a pooling window that are visited one after the other."""
+"""Largest number of positions inside a pooling window that are processed one by one."""
 
 
 def _matrix_multiply(layer: Layer, inputs: Inputs) -> list[Array]:
@@ -41,7 +41,7 @@ def _multiplied(layer: Layer, left: Array, right: Array) -> Array:
 
 
 def _product(layer: Layer, left: Array, right: Array) -> Array:
-    """Multiply matrices in ONNX Runtime, which takes batches in a fraction of NumPy's time."""
+    """Multiply matrices in ONNX Runtime, which is much faster than NumPy for batches."""
     turned = [layer.get(name) == "TRANSPOSE" for name in ("op0", "op1")]
     if "VECTOR" in (layer.get("op0"), layer.get("op1")):
         return _multiplied(layer, left, right)
@@ -64,7 +64,7 @@ def _einsum(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _weights(layer: Layer, name: str, inputs: Inputs, port: int) -> Array | None:
-    """Return weights from an input where one is connected, else from the layer."""
+    """Return weights from a connected input, else from the layer."""
     if len(inputs) > port and inputs[port] is not None:
         return np.asarray(inputs[port])
     found: Array | None = layer.settings[name].array()
@@ -162,7 +162,7 @@ def _framed(
     sizes: Sequence[int],
     value: float,
 ) -> Array:
-    """Return an array with its padding, and as much more as the last windows need."""
+    """Return an array with its padding, extended so that the last windows fit."""
     widths = [(0, 0)] * (x.ndim - len(pads))
     for axis, (first, last) in enumerate(pads):
         length = x.shape[x.ndim - len(pads) + axis] + first
@@ -172,7 +172,7 @@ def _framed(
 
 
 def _visited(x: Array, window: Sequence[int], stride: Sequence[int], sizes: Sequence[int]) -> Iterator[Array]:
-    """Yield, for each place of the window, the elements that it has in all windows."""
+    """Yield, for each position inside the window, the elements at that position in all windows."""
     for place in product(*map(range, window)):
         cut: list[Any] = [...]
         cut += [

@@ -12,7 +12,7 @@ from trtlint.network.types import narrowed, saturated, wide
 
 
 def _spread(given: Array, x: Array, axis: int) -> Array:
-    """Return scales or zero points in a shape that broadcasts: one, one a channel, or one a block."""
+    """Reshape scales or zero points (one in all, per channel or per block) to broadcast with x."""
     if given.size == 1:
         return given.reshape(())
     if given.ndim == x.ndim and x.ndim > 1:  # blocks

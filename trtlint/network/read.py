@@ -14,7 +14,7 @@ _CLASSES = {
     "CONDITIONAL_INPUT": "IIfConditionalInputLayer",
     "CONDITIONAL_OUTPUT": "IIfConditionalOutputLayer",
 }
-"""Classes that are not named as their kind is."""
+"""Layer classes whose name differs from the name of their kind."""
 _SETTINGS: Mapping[str, tuple[str, ...]] = {
     "ACTIVATION": ("type", "alpha", "beta"),
     "CAST": ("to_type",),
@@ -64,7 +64,7 @@ _SETTINGS: Mapping[str, tuple[str, ...]] = {
         *("average_count_excludes_padding", "blend_factor"),
     ),
 }
-"""By kind, the attributes that its semantics need."""
+"""The attributes that define a layer's computation, by layer kind."""
 _WEIGHTS: Mapping[str, tuple[str, ...]] = {
     "CONSTANT": ("weights",),
     "CONVOLUTION": ("kernel", "bias"),
@@ -81,7 +81,7 @@ _ATTENTION_TENSORS = ("mask", "normalization_quantize_scale", "query_lengths", "
 
 
 class Reader:
-    """Reads one network; holds the library's objects, because its names for them last only so long.
+    """Reads one network; keeps the library's objects alive, since their ids are unique only that long.
 
     Args:
         trt: the module of the bindings.
@@ -166,7 +166,7 @@ def _read(source: Any, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return an attribute without the library: names of enumerations, tuples of dimensions."""
+    """Convert an attribute to plain data: enumerations to names, dimensions to tuples."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     name = getattr(value, "name", None)

@@ -71,7 +71,7 @@ def softmax(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _topk(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Return the largest or smallest elements of one axis, and their places; of ties the first."""
+    """Return the largest or smallest elements of one axis, with positions; equal elements by position."""
     x = wide(inputs[0])
     k = int(inputs[1].reshape(-1)[0]) if len(inputs) > 1 else int(layer.get("k"))
     axes = axes_of(layer.get("axes", 0))
@@ -118,8 +118,8 @@ def _normed(x: Array, axes: tuple[int, ...], epsilon: Any) -> Array:
 def _lrn(layer: Layer, inputs: Inputs) -> list[Array]:
     """Normalize by the squares of neighbouring channels.
 
-    The operator's page gives the formula without dividing ``alpha`` by the window; what the parser writes
-    for ONNX's LRN, which divides, fits the implementation that divides.
+    The operator's page does not divide ``alpha`` by the window size.  ONNX's LRN divides, and the layer that
+    the parser makes for LRN agrees with an implementation that divides.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/LRN.html
     """
     x, window = wide(inputs[0]), int(layer.get("window_size"))

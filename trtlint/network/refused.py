@@ -1,16 +1,16 @@
-"""Why ONNX Runtime or ONNX's reference does not run: its exceptions have no common class."""
+"""Reasons why ONNX Runtime or ONNX's reference fails; their exceptions have no common class."""
 
 from __future__ import annotations
 
 from trtlint.errors import ExperimentError
 
 _NO_MEMORY = ("bad_alloc", "bad allocation", "failed to allocate memory", "cannot allocate memory")
-"""In ONNX Runtime's messages where memory is short.
+"""Texts in ONNX Runtime's messages about too little memory.
 https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/bfc_arena.cc"""
 
 
 class RefusedError(ExperimentError):
-    """Inputs or a model that ONNX Runtime does not run; the text is its own."""
+    """Inputs or a model that ONNX Runtime rejects; the text is ONNX Runtime's message."""
 
 
 def reason_of(error: Exception) -> str:

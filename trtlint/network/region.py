@@ -1,4 +1,4 @@
-"""The part of a model that computes one tensor from tensors that agree, and a second opinion on it."""
+"""Nodes that compute one tensor from tensors that agree, and their result in ONNX's reference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trtlint.network.layers import Array
 
 _MOST_NODES = 64
 _MOST_BYTES = 256 << 20
-"""Bytes of inputs of a part that ONNX's reference computes."""
+"""Largest size of a region's inputs, in bytes, for ONNX's reference."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,8 +23,8 @@ class Region:
     """Nodes that compute a tensor.
 
     Attributes:
-        nodes: the nodes in the model's order, the last one computes the tensor.
-        inputs: the names of what they read and do not compute.
+        nodes: the nodes in the model's order; the last node computes the tensor.
+        inputs: the names of tensors that the nodes read and do not compute.
     """
 
     nodes: tuple[NodeProto, ...]
@@ -32,12 +32,12 @@ class Region:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The operators in front of the last node, constants apart."""
+        """The operators before the last node, without constants."""
         return tuple(node.op_type for node in self.nodes[:-1] if node.op_type != "Constant")
 
 
 class Regions:
-    """Finds the nodes in front of a tensor.
+    """Finds the nodes that compute a tensor.
 
     Args:
         proto: the model.
@@ -53,7 +53,7 @@ class Regions:
         return self._nodes[self._giver[tensor]]
 
     def of(self, tensor: str, settled: frozenset[str] | set[str]) -> Region:
-        """Return the nodes in front of a tensor, as far as those whose values both sides share."""
+        """Return the nodes that compute a tensor, back to tensors that agree on both sides."""
         places = {self._giver[tensor]}
         waiting = [self._giver[tensor]]
         while waiting and len(places) < _MOST_NODES:
@@ -72,7 +72,7 @@ class Regions:
     def second_opinion(
         self, region: Region, tensor: str, values: Mapping[str, Array], types: Types | None = None
     ) -> Array | None:
-        """Compute a tensor with ONNX's reference, None where the reference cannot.
+        """Compute a tensor with ONNX's reference; None if the reference cannot compute the tensor.
 
         Args:
             region: the nodes that compute it.
@@ -118,7 +118,7 @@ def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, A
     Args:
         proto: the model.
         names: the names that are wanted.
-        read: reads a tensor whose elements are in a file, None where it cannot.
+        read: reads a tensor whose elements are in a file; returns None if the file cannot be read.
     """
     wanted = set(names)
     found: dict[str, Array] = {}
@@ -137,7 +137,7 @@ def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, A
 
 
 def reads(node: NodeProto) -> list[str]:
-    """Return what a node reads, in its bodies too."""
+    """Return the names that a node and its subgraphs read."""
     found = [name for name in node.input if name]
     for attribute in node.attribute:
         for body in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):

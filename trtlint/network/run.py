@@ -1,4 +1,4 @@
-"""Compute a network step by step; each tensor is dropped behind the last layer that reads it."""
+"""Compute a network step by step; drop each tensor after the last layer that reads it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from trtlint.network.table import LAYERS
 from trtlint.network.types import narrowed
 
 _LONGEST = 200
-"""Characters of a reason."""
+"""Longest reason in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """The place of a tensor that was not computed.
+    """Placeholder for a tensor that was not computed.
 
     Attributes:
         reason: why.
-        source: whether its own layer is the reason, and not one before it.
+        source: whether the tensor's own layer is the reason, and not an earlier layer.
     """
 
     reason: str
@@ -33,13 +33,13 @@ class Missing:
 
 Value = Array | Missing
 Watch = Callable[[int, Layer, Value], Value]
-"""Takes the position of a tensor, its layer and its value; returns the value that other layers get."""
+"""Receives a tensor's position, layer and value; returns the value that later layers read."""
 Foresee = Callable[[Layer, Sequence[Any]], Array | None]
-"""Takes a layer of one output and its inputs; returns its value if that is known already."""
+"""Receives a layer with one output, and its inputs; returns the output if it is already known."""
 
 
 class _Scope:
-    """The tensors of a block, and behind them those of the blocks around it."""
+    """The tensors of a block and of the blocks that contain it."""
 
     def __init__(self, outer: _Scope | None = None) -> None:
         self.values: dict[int, Value] = {}
@@ -79,7 +79,7 @@ class Runner:
         """Compute all tensors.
 
         Args:
-            feeds: by name, the network's inputs.
+            feeds: the network's inputs by name.
         """
         scope = _Scope()
         for tensor in self._network.inputs:
@@ -183,7 +183,7 @@ class _Loop:
         return (layer for layer in self._bounds if layer.kind == kind)
 
     def begin(self, inner: _Scope, turn: int) -> None:
-        """Give an iteration what earlier ones left, and its part of what is iterated over."""
+        """Set the inputs of an iteration: the carried tensors, and its slice of each iterated tensor."""
         inner.values.update(self._state)
         for layer in self._of_kind("ITERATOR"):
             source, axis = _of(self._scope, layer.inputs[0]), int(layer.get("axis", 0))
@@ -194,11 +194,11 @@ class _Loop:
                 inner.values[layer.outputs[0]] = np.take(source, at, axis=axis)
 
     def counted_out(self, turn: int) -> bool:
-        """Return whether there were as many iterations as there may be."""
+        """Return whether the trip count is reached."""
         return self._count is not None and turn >= self._count
 
     def stops(self, inner: _Scope) -> bool:
-        """Return whether a condition ends the loop; it is that of the beginning of the iteration."""
+        """Return whether the condition ends the loop; the value counts from the iteration's start."""
         for layer in self._while:
             value = _of(inner, layer.inputs[0])
             if isinstance(value, Missing):
@@ -208,7 +208,7 @@ class _Loop:
         return False
 
     def end(self, inner: _Scope) -> None:
-        """Take what an iteration gives."""
+        """Store the results of an iteration."""
         for layer in self._of_kind("LOOP_OUTPUT"):
             if layer.get("kind") == "LAST_VALUE":
                 self._collected[layer.index] = [_of(inner, layer.inputs[0])]
@@ -217,7 +217,7 @@ class _Loop:
         self._state = {layer.outputs[0]: _of(inner, layer.inputs[1]) for layer in self._of_kind("RECURRENCE")}
 
     def output(self, layer: Layer) -> Value:
-        """Return what an output of the loop gives."""
+        """Return the value of one loop output."""
         source, found = layer.inputs[0], self._collected[layer.index]
         missing = next((each for each in found if isinstance(each, Missing)), None)
         if layer.get("kind") == "LAST_VALUE":

@@ -1,4 +1,4 @@
-"""Layers that sample images: resizing and sampling at given places."""
+"""Layers that sample images: Resize and GridSample."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _resize(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _places(layer: Layer, size: int, length: int, scale: float) -> Array:
-    """Return where in the input each element of the output lies."""
+    """Return the position in the input for each element of the output."""
     places: Array = np.arange(size, dtype=np.float32)
     if size == 1 and layer.get("selector_for_single_pixel") == "UPPER":
         return np.zeros(1, np.float32)
@@ -95,7 +95,7 @@ def _rounded(layer: Layer, places: Array, length: int) -> Array:
 
 
 def _linear(places: Array, length: int) -> tuple[Array, Array]:
-    """Return, for each element of the output, two places of the input and their weights."""
+    """Return two input positions and their weights for each element of the output."""
     clipped = np.clip(places, 0, length - 1)
     first = np.floor(clipped).astype(np.int64)
     share = clipped - first

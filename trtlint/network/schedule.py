@@ -1,4 +1,4 @@
-"""The order of computation: blocks of layers, with the loops in them as blocks of their own."""
+"""The order of computation: blocks of layers, in which each loop is a separate block."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from trtlint.lean import dataclass
 from trtlint.network.layers import Layer, Network, NotComputedError
 
 _TENSORS = ("mask", "normalization_quantize_scale")
-"""Settings of an attention that are tensors."""
+"""Settings of an attention layer that are tensors."""
 _LOOP = frozenset({"RECURRENCE", "ITERATOR", "TRIP_LIMIT", "LOOP_OUTPUT"})
 _STARTS = frozenset({"RECURRENCE", "ITERATOR"})
 _ENDS = _LOOP - _STARTS
-"""Layers that :class:`trtlint.network.run.Runner` looks at behind an iteration."""
+"""Layers that :class:`trtlint.network.run.Runner` evaluates after an iteration."""
 
 Guard = frozenset[tuple[int, bool]]
-"""Conditionals, by number, and the branches in which alone a layer is needed."""
+"""The only branches in which a layer is needed, by number of the conditional."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,10 +26,10 @@ class Step:
     """One step of a block: a layer, or a loop as a whole.
 
     Attributes:
-        layer: the layer; of a loop its first one.
-        needs: the tensors that must be there before.
+        layer: the layer; for a loop, its first layer.
+        needs: the tensors that the step reads.
         gives: the tensors that it computes.
-        loop: the block of one iteration, None for a layer.
+        loop: the block of one iteration of a loop; None for a layer.
     """
 
     layer: Layer
@@ -44,8 +44,8 @@ class Block:
 
     Attributes:
         steps: the steps.
-        guards: by position of a step, the branches in which alone it is needed.
-        last: by position of a step, the tensors that no later step of this block reads.
+        guards: the only branches in which a step is needed, by position of the step.
+        last: the tensors that no later step of this block reads, by position of the step.
         bounds: the layers of the loop whose iteration this is.
     """
 
@@ -92,7 +92,7 @@ class _Scheduler:
         }
 
     def _body(self, group: int) -> set[int]:
-        """Return the layers that one iteration of a loop computes, inner loops with all that is theirs."""
+        """Return the layers that one iteration of a loop computes, including all layers of inner loops."""
         found: set[int] = set()
         waiting = list(self._bounds[group])
         while waiting:
@@ -117,7 +117,7 @@ class _Scheduler:
         return None
 
     def block(self, group: int | None) -> Block:
-        """Return the block of a loop's iteration, or of what is in no loop."""
+        """Return the block of one loop iteration, or the block of all layers outside loops."""
         steps = [
             Step(layer, self._needs(layer), layer.outputs)
             for layer in self._network.layers
@@ -171,11 +171,11 @@ class _Scheduler:
         return (*tensors_of(layer), *self._needs(layer))
 
     def _guards(self, steps: Sequence[Step], ends: set[int]) -> list[Guard]:
-        """Return, for each step, the branches in which alone its tensors are read.
+        """Return the only branches in which a step's tensors are read, for each step.
 
         Args:
             steps: the steps of a block.
-            ends: tensors that are read behind all of them.
+            ends: tensors that are read after all steps.
         """
         readers: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for place, step in enumerate(steps):
@@ -201,7 +201,7 @@ class _Scheduler:
 
 
 def _ordered(steps: Sequence[Step], extra: Mapping[int, Iterable[int]]) -> list[Step]:
-    """Return steps so that each comes behind what it needs, and else as the network has them."""
+    """Sort steps so that each comes after the steps it depends on; otherwise keep the network's order."""
     giver = {tensor: place for place, step in enumerate(steps) for tensor in step.gives}
     waits = [0] * len(steps)
     followers: dict[int, list[int]] = defaultdict(list)
@@ -227,7 +227,7 @@ def _ordered(steps: Sequence[Step], extra: Mapping[int, Iterable[int]]) -> list[
 
 
 def _last(steps: Sequence[Step], reads: Sequence[Iterable[int]], kept: set[int]) -> list[tuple[int, ...]]:
-    """Return, for each step, the tensors of this block that nothing reads behind it."""
+    """Return, for each step, the tensors of this block that no later step reads."""
     own = {tensor for step in steps for tensor in step.gives}
     seen = set(kept)
     found: list[tuple[int, ...]] = []

@@ -1,4 +1,4 @@
-"""By kind of layer, what computes it."""
+"""Functions that compute layers, by layer kind."""
 
 from __future__ import annotations
 

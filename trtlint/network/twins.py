@@ -1,7 +1,7 @@
-"""Layers that compute what one ONNX node computes, by the same operator of ONNX Runtime on the same arrays.
+"""Layers that need the same ONNX Runtime computation, on the same arrays, as one ONNX node.
 
 Convolutions and matrix products are computed in ONNX Runtime on both sides.  If the layer has the node's
-inputs, weights and settings, both computations are the same one, and it is done once.
+inputs, weights and settings, both computations are equal, and trtlint does only one.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _FLOAT = np.dtype(np.float32)
 
 
 class Initializers:
-    """Reads initializers of the main graph; those in files are not copied.
+    """Reads initializers of the main graph; initializers in files are not copied.
 
     Args:
-        proto: the model, its large tensors linked to their places below the root folder.
+        proto: the model; its large tensors are external data in files below the root folder.
         files: maps files into memory.
     """
 
@@ -50,12 +50,12 @@ class Initializers:
 
 
 class Twins:
-    """The layers of a network that may be the twin of a node.
+    """Layers of a network that may compute the same as one node.
 
     Args:
         proto: the model.
         network: its network.
-        names: by position of a tensor, the name of the ONNX tensor that it is compared with.
+        names: the name of the compared ONNX tensor, by position of a network tensor.
         stored: reads initializers.
     """
 
@@ -74,12 +74,12 @@ class Twins:
                 self._nodes[layer.index] = node
 
     def is_twin(self, layer: Layer, inputs: Sequence[Any], shared: Mapping[int, str]) -> bool:
-        """Return whether a layer computes what its node computes.
+        """Return whether a layer computes the same as its node.
 
         Args:
             layer: the layer.
             inputs: its inputs.
-            shared: by position of a tensor, the name of the ONNX tensor whose values it has now.
+            shared: the name of the ONNX tensor whose values a network tensor has now, by position.
         """
         node = self._nodes.get(layer.index)
         if node is None or any(getattr(array, "dtype", None) != _FLOAT for array in inputs):
@@ -102,7 +102,7 @@ class Twins:
         ) and any(name is not None for name in names)
 
     def _is_stored(self, array: Array, name: str, rank: int) -> bool:
-        """Return whether an array is an initializer, with ones in front of its shape."""
+        """Return whether an array equals an initializer, possibly with leading dimensions of 1."""
         values = self._stored.array(name)
         if values is None or values.ndim > rank or values.ndim < 2:
             return False

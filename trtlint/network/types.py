@@ -1,4 +1,4 @@
-"""TensorRT's element types as NumPy has them, and conversions between them."""
+"""NumPy types for TensorRT's element types, and conversions between them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _RANGES = {
 }
 _NARROW = frozenset(DTYPES[name] for name in ("HALF", "BF16", "FP8", "FP4", "E8M0"))
 NATIVE = frozenset(DTYPES[name] for name in ("FLOAT", "HALF", "INT8", "UINT8", "INT32", "INT64", "BOOL"))
-"""Types that ONNX Runtime's Python API takes as NumPy arrays."""
+"""Types that ONNX Runtime's Python API accepts as NumPy arrays."""
 BY_BITS = frozenset(DTYPES[name] for name in ("BF16", "FP8"))
-"""Types whose bits that API takes and gives."""
+"""Types that ONNX Runtime's Python API accepts and returns as raw bits."""
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
@@ -52,23 +52,23 @@ def dtype_of(name: str) -> np.dtype[Any]:
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """Return whether a type holds floating-point numbers, those of ``ml_dtypes`` included."""
+    """Return whether a type, including those of ``ml_dtypes``, is a floating-point type."""
     return dtype.kind == "f" or dtype in _NARROW
 
 
 def wide(array: Array) -> Array:
-    """Return floating-point numbers narrower than 32 bits as FP32, and other arrays as they are."""
+    """Convert floating-point arrays narrower than 32 bits to FP32; return other arrays unchanged."""
     return array.astype(np.float32) if array.dtype in _NARROW else array
 
 
 def narrowed(array: Array, name: str) -> Array:
-    """Return an array in the type of a layer's output; numbers are rounded, not saturated."""
+    """Convert an array to the type of a layer's output; numbers are rounded, not saturated."""
     dtype = dtype_of(name)
     return array if array.dtype == dtype else array.astype(dtype)
 
 
 def saturated(array: Array, name: str) -> Array:
-    """Return FP32 numbers in a quantized type: clamp to its range, then round half to even."""
+    """Convert FP32 numbers to a quantized type: clamp to the type's range, then round half to even."""
     low, high = _RANGES.get(name, (-np.inf, np.inf))
     clipped = np.clip(array, low, high)
     if name.startswith(("INT", "UINT")):

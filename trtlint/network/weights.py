@@ -12,13 +12,13 @@ from trtlint.network.layers import Array, NotComputedError
 from trtlint.network.types import dtype_of
 
 _OBJECT = 16
-"""Bytes of the head of a Python object, behind which pybind11 keeps the pointer to what it wraps.
+"""Size of a Python object's header in bytes; pybind11 stores the pointer to the wrapped object after it.
 https://github.com/pybind/pybind11/blob/master/include/pybind11/detail/common.h"""
 _VALUES, _COUNT = 8, 16
-"""Where ``nvinfer1::Weights`` has its values and their count, behind its type.
+"""Offsets of the values and their count in ``nvinfer1::Weights``, after the type.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_weights.html"""
 _HALVES = frozenset({"INT4", "FP4"})
-"""Types of which a byte holds two, the first one in the low half."""
+"""4-bit types: two numbers in a byte, the first in the low half."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,10 +39,10 @@ class Weights:
         return cls(layer, name)
 
     def array(self) -> Array | None:
-        """Return the values as a flat array, None where there are none.
+        """Return the values as a flat array; None if there are none.
 
         Raises:
-            NotComputedError: they cannot be read.
+            NotComputedError: the values cannot be read.
         """
         found = getattr(self.layer, self.name)
         if isinstance(found, np.ndarray):
@@ -51,9 +51,9 @@ class Weights:
 
 
 def _raw(weights: Any) -> Array | None:
-    """Return weights of a type that NumPy lacks: the bindings give no access to these bytes.
+    """Return weights of a type that NumPy lacks, by reading memory: the bindings give no access to the bytes.
 
-    The memory is read only where it says of itself what the bindings say of it.
+    The memory is read only if the type and count in it agree with the bindings.
     """
     kind, count, size = str(weights.dtype.name), int(weights.size), int(weights.nbytes)
     if not count:
@@ -72,11 +72,11 @@ def _raw(weights: Any) -> Array | None:
 
 
 def _unpacked(data: Array) -> Array:
-    """Return two numbers of four bits for each byte."""
+    """Split each byte into two 4-bit numbers."""
     return np.stack([data & 15, data >> 4], axis=1).reshape(-1)
 
 
 def _signed(data: Array, count: int) -> Array:
-    """Return numbers of four bits as INT4."""
+    """Convert unsigned 4-bit numbers to INT4."""
     numbers = _unpacked(data)[:count].astype(np.int8)
     return np.where(numbers > 7, numbers - 16, numbers).astype(dtype_of("INT4"))

@@ -49,7 +49,8 @@ class Activation:
 
     Attributes:
         op: the operator type; several operators that form one clip are joined, ``Max → Min``.
-        low: lower bound of the results; None if there is none or it is known only at run time.
+        low: lower bound of the results; None without a lower bound, or if the bound is known only at run
+            time.
         high: upper bound of the results; None as for ``low``.
         clip_like: whether it cuts off values on both sides, or above: ``Clip``, ``Min`` after
             ``Max`` or ``Relu``, ...; False for a plain ``Relu`` and for smooth functions.
@@ -67,7 +68,7 @@ class Activation:
 
 
 def activation_of(value: Value, constants: Constants, distances: Mapping[Node, int]) -> Activation | None:
-    """Return the nearest activation that a value reaches within a few nodes; None for none."""
+    """Return the nearest activation within a few nodes after a value; None if there is none."""
 
     def through(node: Node, port: int) -> bool:
         return node.op in _BETWEEN and port in _data_ports(node)

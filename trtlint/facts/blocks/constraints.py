@@ -14,7 +14,7 @@ _SPEC = re.compile(r"(?P<name>.+):(?P<type>fp32|fp16|bf16|int8|int32)$")
 _SHORT: Mapping[str, AskedType] = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "int8": "i8", "int32": "i32"}
 
 Asked = Callable[[Iterable[str]], AskedType | None]
-"""Returns the type constraint of the first constrained name; None for no constraint."""
+"""Returns the type constraint of the first constrained name; None if no name is constrained."""
 
 
 def layer_types(command: str | None) -> Asked:

@@ -130,7 +130,7 @@ def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
 
 
 def _is_one(record: Record, other: Record, named: Mapping[int, str]) -> bool:
-    """Return whether two errors about files are of one file; the one that is no library follows."""
+    """Return whether two errors are about the same file; only the second may be a non-library error."""
     if record.line == other.line:
         return record.pattern == _FILE and other.pattern != _FILE
     if record.pattern != other.pattern:

@@ -88,7 +88,7 @@ def _within(record: Record, other: Record, far: int) -> bool:
 
 
 def cause_of(record: Record, log: Log) -> Record | None:
-    """Return the builder's message that explains its failure; None for none."""
+    """Return the builder's message that explains a failure; None if there is no such message."""
     entry = table().named(record.pattern)
     if entry is None or not entry.caused:
         return None

@@ -25,7 +25,7 @@ _VERBOSE = "V"
 
 @dataclass(frozen=True, slots=True)
 class BuildFact(Fact):
-    """One build.  Whatever its files do not say is None.
+    """One build.  A field is None if the files of the build do not contain the value.
 
     Attributes:
         has_log: whether there is a log.
@@ -33,38 +33,38 @@ class BuildFact(Fact):
         has_profile: whether layer times are known.
         product: the product that built it.
         version: the release, such as ``10.16.1``.
-        release: the first two numbers of it, to compare with ``target.release``.
+        release: the first two numbers of that version, to compare with ``target.release``.
         plan_product: the product in the engine file's header.
         plan_version: the release in the engine file's header.
-        plan_release: the first two numbers of it, to compare with ``target.release``.
+        plan_release: the first two numbers of that version, to compare with ``target.release``.
         tool: the program behind the log: ``trtexec``, ``polygraphy``, ``torch-tensorrt``, ``onnxruntime`` ...
         verbose: whether the log has messages of TensorRT's verbose level.
-        louder: how to enable verbose messages in that program.
-        plugin_option: how to load a plugin library in that program.
-        memory_option: how to limit the builder's workspace in that program.
-        profile_option: how to set the range of an example input in that program.
-        rebuild: how to build the engine again with that program.
-        tool_version: release of that tool, where it has one of its own.
+        louder: how to enable verbose messages in the tool.
+        plugin_option: how to load a plugin library in the tool.
+        memory_option: how to limit the builder's workspace in the tool.
+        profile_option: how to set the range of an example input in the tool.
+        rebuild: how to build the engine again with the tool.
+        tool_version: release of the tool, if the tool has its own version number.
         gpu: name of the GPU as printed.
         sm: compute capability times ten.
         flags: precision options that were given: ``fp16``, ``best``, ``no-tf32`` ...
         precision: the types that layers may use: ``fp32``, ``fp16`` ...
         strongly_typed: whether the network is strongly typed.
         tf32: whether TF32 is on.
-        constraints: ``obey`` or ``prefer``, where precision constraints were set.
+        constraints: ``obey`` or ``prefer``, if precision constraints were set.
         opset: opset of the model that was parsed.
-        producer: the tool that had written that model.
+        producer: the tool that wrote the model.
         optimization_level: the builder's optimisation level.
         command: the command line.
-        status: ``passed`` or ``failed``; failed also where the log shows it and the tool does not say so.
+        status: ``passed`` or ``failed``; also ``failed`` if only error messages in the log show the failure.
         parsed: whether the parser accepted the whole network, so that the builder started.
         torch: settings of Torch-TensorRT as printed, by name.
         options: the option lines of trtexec, by name.
         counts: number of lines in the log by message name (see ``log_message``).
         seconds: durations: ``parse``, ``graph``, ``engine``, ``build``.
         memory: bytes by purpose in the log, such as ``Total Weights Memory``.
-        workspace_wanted: bytes of the largest tactic that was skipped for lack of memory.
-        errors: how many errors the log has, internal and fatal ones included.
+        workspace_wanted: bytes that the largest tactic needed, of all tactics skipped for lack of memory.
+        errors: number of errors in the log, including internal and fatal errors.
     """
 
     kind: ClassVar[str] = "build"

@@ -20,26 +20,26 @@ microseconds, see https://docs.nvidia.com/deeplearning/tensorrt/latest/performan
 
 @dataclass(frozen=True, slots=True)
 class EngineFact(Fact):
-    """An engine, or what its profile says of it.  Times are averages of one run in milliseconds.
+    """An engine, with its layers or its profile.  Times are averages of one run in milliseconds.
 
     Attributes:
-        file: the file that the layers, else the times, come from.
-        layers: how many layers it has.
-        timed_layers: how many layers of the profile take any time.
-        detailed: whether more than the layers' names is known.
-        joined: number of nodes of the model in a layer.
-        reformat_layers: how many layers only copy a tensor into another layout or type.
-        precisions: the types that layers work in, reformat_layers and those of unknown type apart.
-        profiles: how many optimisation profiles it has.
+        file: the file with the layers; without layers, the file with the times.
+        layers: number of layers.
+        timed_layers: number of layers in the profile with a time above zero.
+        detailed: whether the file has more than the names of layers.
+        joined: number of model nodes that some layer computes.
+        reformat_layers: number of layers that only copy a tensor into another layout or type.
+        precisions: the types that layers compute in; reformat layers and unknown types do not count.
+        profiles: number of optimization profiles.
         ms: time of all layers; None without a profile.
-        reformat_ms: time of the reformat_layers.
-        reformat_share: their share of the time, 0 to 1.
-        tiny_layers: how many layers take less than 10 microseconds, but some time.
-        tiny_share: their share of the time.
-        top_layer: the name of the layer that takes longest.
-        top_share: its share of the time.
-        inputs: names of the engine's inputs, where its file tells inputs from outputs.
-        outputs: names of its outputs.
+        reformat_ms: time of the reformat layers.
+        reformat_share: share of the reformat layers in the time, 0 to 1.
+        tiny_layers: number of layers that take less than 10 microseconds, but more than zero.
+        tiny_share: share of the tiny layers in the time.
+        top_layer: the name of the slowest layer.
+        top_share: share of the slowest layer in the time.
+        inputs: names of the engine's inputs, if the file distinguishes inputs from outputs.
+        outputs: names of the engine's outputs.
     """
 
     kind: ClassVar[str] = "engine"
@@ -71,7 +71,7 @@ class EngineFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class _Timed:
-    """A layer with its time, whether the engine's file or only its profile names it."""
+    """A layer and its time; the layer comes from the engine's layer file or only from the profile."""
 
     name: str
     type: str | None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _CORE = frozenset({"scores", "softmax", "product", "operator"})
-"""Parts that a fused kernel computes; scales and masks may stay outside of it."""
+"""Parts that a fused kernel always computes; scales and masks may stay outside the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class EngineAttention(Fact):
 
     Attributes:
         attention: the block, with the fields of the fact ``attention``.
-        fused: whether one fused attention kernel computes it; False where its products and its softmax
+        fused: whether one fused attention kernel computes the block; False if its products and its softmax
             are in different layers.  Blocks inside an island whose kernels the file does not list are
             left out, because their kernels are unknown.
         layers: the names of the layers that compute its products and its softmax.
-        ms: average milliseconds that these take in one run.
-        share: their share of the time of all layers, 0 to 1.
+        ms: average milliseconds of these layers in one run.
+        share: share of these layers in the time of all layers, 0 to 1.
     """
 
     kind: ClassVar[str] = "engine_attention"

@@ -52,10 +52,10 @@ _SHORT = 300
 _LONG = 700
 _ALIKE = 40
 _IN_FP16 = ("norm_fp16", "norm_overflow")
-"""Messages about norms in FP16.  The norms that the builder lists before them are those of every type; where
-types are those of the file, the file tells them apart."""
+"""Messages about norms in FP16.  Before them, the builder lists the norms of every type; if
+the network is strongly typed, the types in the file show which norms are FP16."""
 _EXACT = ("layer", "output")
-"""Groups with which a message about an island names one node of it."""
+"""Pattern groups in which a message about an island names one node of the island."""
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
 
 
@@ -64,50 +64,50 @@ class LogMessage(Fact):
     """One message of the log.
 
     Attributes:
-        name: what it says, an entry of trtlint/buildfiles/patterns.yaml such as ``norm_fp16``; ``other`` for
-            warnings and errors of which none is known.
-        severity: as printed, None for a line without prefix.
-        text: the first line of it, cut at 300 characters.
-        message: the whole of it, with its continuation lines.
+        name: the entry of trtlint/buildfiles/patterns.yaml that matches, such as ``norm_fp16``; ``other`` for
+            warnings and errors that match no entry.
+        severity: as printed; None for a line without prefix.
+        text: the first line of the message, cut at 300 characters.
+        message: the whole message, with its continuation lines.
         groups: the values of the pattern's groups, by name.
-        numbers: those of ``groups`` that are numbers.
-        line: number of its line, from 1.
+        numbers: the values in ``groups`` that are numbers.
+        line: line number in the log, from 1.
         at: file and line, such as ``record.log:1842``.
-        named: the nodes, layers or tensors that it names, as printed; where it names none, those that
-            messages before it announced it for.
+        named: the nodes, layers or tensors that the message names, as printed; if it names none, the names
+            that earlier messages announced for this message.
         alike: ``named`` of all messages with this name, without repeats, at most 40.
         modules: ``named`` without the last part of each path, without repeats: the modules that the
-            nodes are in, where exporters name nodes by path.
-        nodes: those of them that the model has.
-        inputs: the inputs of the model with a dimension that it names.
-        available: where a name is given that the network does not have, the names of the model's inputs, at
+            nodes are in, if the exporter names nodes by path.
+        nodes: the named nodes that exist in the model.
+        inputs: the model inputs that have a dimension named in the message.
+        available: if the message is about an unknown input name, the names of the model's inputs, at
             most 40.
-        unprofiled: where an optimization profile is missing, the dynamic inputs of the model with their
+        unprofiled: if an optimization profile is missing, the dynamic inputs of the model with their
             shapes, such as ``x[b,3,8,8]``.
         profile: the options of the program behind the log for a profile of these inputs with likely shapes,
             such as ``--minShapes=x:1x3x8x8 ...``; empty for none.
         ops: the operator types of ``nodes``, without repeats.
-        op: the operator type that it names, or at which the parser stopped.
-        names_nodes: whether it names anything itself.
-        context: the node or layer that the build had last said it was working on, for warnings and
+        op: the operator type that the message names, or at which the parser stopped.
+        names_nodes: whether the message itself contains a name.
+        context: the node or layer that the build announced last before this message, for warnings and
             errors; the message need not be about it.
-        reason: the sentence in it, without error code, place in the library's source and call; cut at 700
+        reason: the sentence in the message, without error code, source location and failed call; cut at 700
             characters.
         cause: for an error of the builder, the exception of a tactic or of Myelin above it.
         cause_at: file and line of the cause.
-        stops: whether it is what says best why the build, load or run failed, where no message does whose
-            name says it.
-        leads: whether it is the first message whose name says why.
-        alone: whether the line says nothing else that is known: an error of the library often has a
-            second name, such as ``no_profile``.
+        stops: whether the message explains best why the build, load or run failed, if no message with a
+            known reason does.
+        leads: whether it is the first message with a known reason of the failure.
+        alone: whether no other entry matches the line: an error of the library often matches a
+            second entry, such as ``no_profile``.
         first: whether it is the first message of this name.
-        count: how many messages of this name the log has.
+        count: number of messages of this name in the log.
         overcome: whether the same run has an engine later in the log: the build continued or restarted.
-        refuses: whether a failed dry build ended with it.
-        echo: whether it repeats a failure whose reason is in a message shortly above.
+        refuses: whether a failed dry build ended with this message.
+        echo: whether the message repeats a failure that a message shortly above explains.
         echoes: file, line and text of the messages that repeat this one.
-        part: the model or the part of it that these messages name, as the framework calls it.
-        libraries: the known libraries with the plugin that the message misses, with their projects.
+        part: the model, or the part of the model, that these messages name, in the framework's words.
+        libraries: the known libraries with the missing plugin, each with its project.
         library_get: how to get the library, if there is exactly one.
         requested: for a message about memory, the requested size in it or beside it, such as ``1024 MiB``.
         free: the memory that was available for this request, likewise.
@@ -160,12 +160,12 @@ class LogMessage(Fact):
 
     @property
     def place(self) -> str:
-        """The node that it names, otherwise the line."""
+        """The node that the message names, otherwise the line."""
         return self.node.path if self.node else self.at
 
     @property
     def is_reason(self) -> bool:
-        """Return whether it is an error that can be the reason of a failed build."""
+        """Return whether the message is an error that can be the reason of a failed build."""
         entry = table().named(self.name)
         says = "" if entry is None else entry.says
         if self.severity in ("error", "fatal"):
@@ -174,7 +174,7 @@ class LogMessage(Fact):
 
     @property
     def of_island(self) -> bool:
-        """Return whether it is about an island of the builder and names no single node."""
+        """Return whether the message is about an island of the builder and names no single node."""
         named = any("ForeignNode[" in text for text in self.groups.values())
         return len(self.nodes) > 1 and (named or not self.names_nodes)
 
@@ -265,7 +265,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
 
 
 def _inputs(facts: Facts, symbol: str | None) -> tuple[str, ...]:
-    """Return the inputs of the model with a symbol as a dimension."""
+    """Return the model inputs that have a named dimension."""
     if symbol is None or not facts.has_model:
         return ()
     return tuple(value.name for value in facts.model.graph.inputs if symbol in (value.shape or ()))

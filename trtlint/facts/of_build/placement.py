@@ -24,15 +24,15 @@ class Placement(Fact):
     Nodes that depend on stored tensors only never reach an engine and have no placement.
 
     Attributes:
-        layers: names of the layers, in engine order; none where the engine does not tell.
-        shape: whether it computes sizes of tensors from sizes alone: TensorRT does that on the host, in no
-            layer of the engine.
-        absorbed: whether the node has no layer of its own: these have taken over its change of layout.
-        precision: the type that the layers work in, None where it is unknown or they differ.
-        format: the layout of what the last of them writes, as printed.
+        layers: names of the layers, in engine order; empty if the engine's file does not show them.
+        shape: whether the node computes sizes of tensors from sizes alone: TensorRT does this on the host, in
+            no layer of the engine.
+        absorbed: whether the node has no own layer, because other layers include its change of layout.
+        precision: the type that the layers compute in; None if it is unknown or the layers differ.
+        format: the layout of the last layer's output, as printed.
         others: number of other nodes that the layers also compute.
-        ms: milliseconds that the layers take in one run, the other nodes included.
-        share: their share of the time of all layers, 0 to 1.
+        ms: milliseconds of the layers in one run, including their other nodes.
+        share: share of the layers in the time of all layers, 0 to 1.
     """
 
     kind: ClassVar[str] = "placement"
@@ -49,7 +49,7 @@ class Placement(Fact):
 
 
 def find(facts: Facts) -> Iterator[Placement]:
-    """The placements of all nodes that can reach the engine, in graph order."""
+    """Yield the placements of all nodes that can be in the engine, in graph order."""
     joined = facts.joined
     if joined is None:
         return

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BuildCommandFact(Fact):
-    """A command line that builds or runs the engine; there is none unless one was given.
+    """A command line that builds or runs the engine; the fact exists only if a command was given.
 
     Attributes:
         tool: the program.
-        source: the file and line where it is, ``build.sh:12``; empty for a command given as text.
-        text: the command in one line; a value with a variable that is not expanded reads ``...``.
-        flags: the names of its options, with their dashes; for Triton the keys of its accelerator.
+        source: the file and line of the command, ``build.sh:12``; empty for a command given as text.
+        text: the command in one line; a value with an unexpanded variable is shown as ``...``.
+        flags: the names of its options, with their dashes; for Triton, the keys of the accelerator.
         values: the values of options after ``=``, without computed ones.
         words: the arguments without dashes.
-        complete: whether all options are written out; where not, one that is missing may be there.
-        shapes: whether it gives a shape to any input.
+        complete: whether all options are known; if not, a variable may contain further options.
+        shapes: whether the command gives a shape for any input.
         unreadable: invalid shapes, as written.
-        profiles: how many optimization profiles it asks for; one where it gives no shapes.
-        varying: the inputs, as written, whose least and greatest shape differ.
-        dla_core: the DLA core that it builds for; None where it builds for the GPU, or does not say.
+        profiles: number of optimization profiles; 1 without shapes.
+        varying: the inputs, as written, whose smallest and largest shapes differ.
+        dla_core: the DLA core; None if the command builds for the GPU or names no DLA core.
         fixed_shapes: whether neither an input nor an output of the model has a dimension that is not
             in the file; None if unknown.
     """
@@ -58,7 +58,7 @@ class BuildCommandFact(Fact):
 
 
 def find(facts: Facts) -> Iterator[BuildCommandFact]:
-    """The one command, if there is one."""
+    """Yield the command, if one was given."""
     from trtlint.buildcommand.shapes import shapes_of
 
     command = facts.command
@@ -93,8 +93,8 @@ def _dla_core(command: BuildCommand) -> int | None:
 def _fixed(graph: Graph) -> bool | None:
     """Return whether the model has one shape only.
 
-    An input of integers with at most one dimension may be a shape tensor, which makes a network
-    dynamic although its own shape is fixed; a size that the file does not give may turn out fixed.
+    An integer input with at most one dimension may be a shape tensor.  A shape tensor makes a network
+    dynamic although the input's own shape is fixed.  A size that is not in the file may still be fixed.
     """
     if any(_is_dynamic(value) for value in graph.inputs):
         return False

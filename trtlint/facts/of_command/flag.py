@@ -19,25 +19,25 @@ State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed"
 
 @dataclass(frozen=True, slots=True)
 class Flag(Fact):
-    """An option of the build command; there is none unless a command was given.
+    """An option of the build command; the fact exists only if a command was given.
 
-    There is one fact that it is ``given``, true for every version, and one for each state that it
-    has in some versions of trtexec.
+    Each option has one fact with the state ``given``, true for every version, and one for each state that the
+    option has only in some versions of trtexec.
 
     Attributes:
         name: the option with its dashes, ``--fp16``.
         text: as written, ``--workspace=4096``.
-        state: ``given``; ``misspelt`` where it is no option but near one; ``future`` in versions
-            before it came; ``absent`` in versions that dropped it for a while; ``deprecated``;
-            ``removed``; ``idle`` where it is accepted and does nothing.
-        since: the release line where the state began, ``11.0``; that where it ends for ``future``;
-            empty where there is none.
-        group: what it is about: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
+        state: ``given``; ``misspelt`` if it is unknown but similar to an option; ``future`` in versions
+            before its introduction; ``absent`` in versions that lack it between others; ``deprecated``;
+            ``removed``; ``idle`` in versions that accept and ignore it.
+        since: the first release line with the state, ``11.0``; for ``future``, the first line with the
+            option; empty where there is none.
+        group: the subject: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
             ``benchmark``, or empty.
-        instead: what to write instead, empty where there is nothing to say; the option that was
-            probably meant for one that is misspelt.
-        source: the file and line of the command, empty for a command given as text.
-        versions: the versions of TensorRT that the state is true for, empty for all.
+        instead: the replacement, empty if none is known; for a misspelt option, the option that was
+            probably meant.
+        source: the file and line of the command; empty for a command given as text.
+        versions: the versions of TensorRT with the state; empty for all versions.
     """
 
     kind: ClassVar[str] = "flag"
@@ -58,12 +58,12 @@ class Flag(Fact):
 
     @property
     def applies(self) -> Mapping[Product, str] | None:
-        """The versions with this state; releases of TensorRT-RTX have a program of their own."""
+        """The versions of TensorRT with this state; TensorRT-RTX has a different program."""
         return {"tensorrt": self.versions} if self.versions else None
 
 
 def find(facts: Facts) -> Iterator[Flag]:
-    """The options of the command, each once, with its states."""
+    """Yield one fact for each option of the command and each of its states."""
     command = facts.command
     if command is None:
         return
@@ -125,5 +125,5 @@ def _text(line: Line) -> str:
 
 
 def _after(line: Line) -> str:
-    """The next release line, as the end of a range that includes this one."""
+    """Return the next release line, the exclusive end of a range that includes this line."""
     return f"{line[0]}.{line[1] + 1}"

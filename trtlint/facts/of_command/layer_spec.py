@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _MADE = ("ONNXTRT_", "(Unnamed Layer", "__")
-"""How layers begin that the parser makes by itself: no node has their names
+"""Prefixes of the names of layers that the parser adds, which no node has
 (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ImporterContext.hpp)."""
 _MOST_PATTERNS = 100
-"""Names with a ``*`` that are compared with the nodes."""
+"""Largest number of names with a ``*`` to compare with the nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerSpecFact(Fact):
-    """Layers that the command asks a type or a device of; there is none unless a command was given.
+    """A type or device that the command sets for some layers; the fact exists only if a command was given.
 
     Attributes:
         option: ``--layerPrecisions``, ``--layerOutputTypes`` or ``--layerDeviceTypes``.
         name: the layers, as written, perhaps with a ``*``.
         value: the required type or device, ``fp32``.
-        made: whether the name is one that the parser gives to layers of its own making.
-        nodes: how many nodes of the model have such a name; the layer of a node without a name is
-            called by its operator and a number, and may be meant. None if unknown.
+        made: whether the name belongs to a layer that the parser adds.
+        nodes: number of model nodes with such a name.  The layer of an unnamed node is
+            named after its operator and a number, so the name may mean it; then this is None.
     """
 
     kind: ClassVar[str] = "layer_spec"
@@ -50,7 +50,7 @@ class LayerSpecFact(Fact):
 
 
 def find(facts: Facts) -> Iterator[LayerSpecFact]:
-    """One for each name in each option, in the order of the command."""
+    """Yield a fact for each name in each option, in the order of the command."""
     from trtlint.buildcommand.layerspecs import layer_specs
 
     if facts.command is None or not facts.command.builds:
@@ -69,7 +69,7 @@ def find(facts: Facts) -> Iterator[LayerSpecFact]:
 
 
 class _Names:
-    """Counts the nodes that names mean; those with a ``*`` are compared with all nodes, but not too often."""
+    """Counts the nodes that names match; only a limited number of names with ``*`` is compared."""
 
     def __init__(self, facts: Facts) -> None:
         nodes = facts.model.graph.nodes

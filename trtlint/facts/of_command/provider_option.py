@@ -37,19 +37,21 @@ https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/READ
 
 @dataclass(frozen=True, slots=True)
 class ProviderOptionFact(Fact):
-    """An option of a TensorRT provider; there is none unless provider options were given.
+    """An option of a TensorRT provider; the fact exists only if provider options were given.
 
     Attributes:
         provider: ``tensorrt`` or ``nv-tensorrt-rtx``.
-        name: as ONNX Runtime has it, ``trt_fp16_enable``.
-        value: as written; empty where it is computed.
-        state: ``known``, ``unknown``, or ``other-provider`` where the other provider alone has it.
-        instead: the option that an unknown one probably means, empty where none is near.
-        fits: whether the value is of the right form; None where it is computed or the option unknown.
-        takes: the values that the option takes, in words.
-        on: whether a boolean option is on; None for another option and a computed value.
-        since: the release that brought it, empty where it is older than those known here.
-        only: the form of the RTX provider that alone has it, ``in-tree`` or ``plug-in``; empty for both.
+        name: the name in ONNX Runtime, ``trt_fp16_enable``.
+        value: the value as written; empty if a script computes it.
+        state: ``known``, ``unknown``, or ``other-provider`` if only the other TensorRT provider has the
+            option.
+        instead: the known option most similar to an unknown one; empty if none is similar.
+        fits: whether the value has the right form; None if the value is computed or the option unknown.
+        takes: the allowed values, in words.
+        on: whether a boolean option is on; None for a non-boolean option or a computed value.
+        since: the first release with the option; empty if all known releases have it.
+        only: the only form of the RTX provider with the option, ``in-tree`` or ``plug-in``; empty if both
+            have it.
         group: ``precision`` or empty.
         source: file and line; empty for options given as text.
     """
@@ -76,7 +78,7 @@ class ProviderOptionFact(Fact):
 
 
 def find(facts: Facts) -> Iterator[ProviderOptionFact]:
-    """The options of the provider, each once."""
+    """Yield a fact for each option of the provider."""
     command = facts.command
     provider = None if command is None else command.provider
     if command is None or provider is None:

@@ -18,18 +18,18 @@ _BOUNDS = ("min", "opt", "max")
 
 @dataclass(frozen=True, slots=True)
 class ProviderSession(Fact):
-    """A session of ONNX Runtime with a TensorRT provider; there is none unless its options were given.
+    """A session of ONNX Runtime with a TensorRT provider; the fact exists only if its options were given.
 
     Attributes:
         provider: ``tensorrt`` or ``nv-tensorrt-rtx``.
         names: the options that are given.
-        values: the values of those that are written out.
+        values: the values that are written as constants, by option.
         on: the boolean options that are on.
-        complete: whether all values are written out.
+        complete: whether all values are written as constants.
         dynamic: the inputs with a dynamic dimension.
         bounds: which of ``min``, ``opt`` and ``max`` shapes are given.
-        without_profile: the dynamic inputs that a given profile leaves out; empty where no profile is given.
-        min_nodes: the smallest part in nodes; 1 where it is not given.
+        without_profile: the dynamic inputs that a given profile omits; empty without a profile.
+        min_nodes: the minimum number of nodes of a part; 1 if not given.
         context: whether a context file is written.
         absolute_cache: whether the path of the engine cache is absolute.
         source: file and line; empty for options given as text.

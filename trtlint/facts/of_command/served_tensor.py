@@ -21,14 +21,14 @@ _DTYPES: Mapping[str, str] = {
 }  # fmt: skip
 _TYPES = {dtype: name for name, dtype in _DTYPES.items()}
 _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
-"""Types that an engine's inputs have where the model's have them, whatever the release."""
+"""Types that an engine keeps for inputs of the model, in every release."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedTensorFact(Fact):
     """An input or output that a Triton configuration names, and one for each input that it should name.
 
-    What the backend of ONNX Runtime compares when it loads a model is compared here:
+    This fact compares the same properties as Triton's ONNX Runtime backend when it loads a model:
     https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/src/onnxruntime_utils.cc
 
     Attributes:
@@ -39,15 +39,16 @@ class ServedTensorFact(Fact):
         named: whether the configuration names it.
         is_there: whether the model has this tensor.
         there: the names of the model's inputs or outputs.
-        data_type: the type that is served, ``TYPE_FP32``; empty where it is not named.
-        expected_type: the type in the model, written likewise; empty where it is not known.
-        type_fits: whether they agree; None where not known.
-        dims: the shape that the model gets, ``-1x3x224x224``, the batch of the server included.
+        data_type: the type in the configuration, ``TYPE_FP32``; empty if the configuration does not name the
+            tensor.
+        expected_type: the type in the model, in the same notation; empty if unknown.
+        type_fits: whether both types agree; None if unknown.
+        dims: the shape that the model gets, ``-1x3x224x224``, including the server's batch dimension.
         declared: the shape in the model, ``Nx3x224x224``, ``?`` for a nameless dynamic dimension; empty
             where it is not known.
-        max_batch_size: the largest batch that the server makes, 0 where it makes none.
-        rank_fits: whether both have as many dimensions; None where not known.
-        sizes_fit: whether the sizes agree; None where not known.
+        max_batch_size: the largest batch that the server forms; 0 if it does not batch.
+        rank_fits: whether both shapes have the same number of dimensions; None if unknown.
+        sizes_fit: whether the sizes agree; None if unknown.
         batch_fits: whether the first dimension of the model is dynamic, as the server's batch needs; None
             where not known or not needed.
     """
@@ -78,7 +79,7 @@ class ServedTensorFact(Fact):
 
 
 def find(facts: Facts) -> Iterator[ServedTensorFact]:
-    """The tensors in the order of the configuration, then the inputs that it does not name."""
+    """Yield the tensors in the order of the configuration, then the inputs that the configuration omits."""
     if facts.command is None or facts.command.served is None:
         return
     served, source = facts.command.served, facts.command.place

@@ -1,4 +1,4 @@
-"""Convolutions, with where their weights come from and what bounds their results."""
+"""Convolutions, with the origin of their weights and the bounds of their results."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _WEIGHT_PORT: Mapping[str, int] = {"Conv": 1, "ConvTranspose": 1, "ConvInteger":
 
 @dataclass(frozen=True, slots=True)
 class Convolution(Fact):
-    """A convolution or transposed convolution; a deformable one (``DeformConv``) is none.
+    """A convolution or transposed convolution, but not a deformable one (``DeformConv``).
 
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``ConvInteger`` or ``QLinearConv``.
-        dtype: element type of the data it reads, None where unknown.
-        spatial: number of spatial axes (1, 2 or 3), None where unknown.
-        groups: the ``group`` attribute, 1 where absent.
-        channels: channels that it reads, None if unknown.
-        filters: channels that it computes, None if unknown.
-        taps: elements of the kernel for one pair of channels, None if unknown.
+        dtype: element type of its input data; None if unknown.
+        spatial: number of spatial axes (1, 2 or 3); None if unknown.
+        groups: the ``group`` attribute; 1 if absent.
+        channels: number of input channels; None if unknown.
+        filters: number of output channels; None if unknown.
+        taps: elements of the kernel for one pair of channels; None if unknown.
         fed: whether it reads an input of the model, through casts, views and quantizers.
-        weight: its weight and where that comes from.
+        weight: its weight and the weight's origin.
         activation: the first activation after it, a few element-wise and layout operators away;
             None where there is none.
         to_output: number of nodes between it and the nearest output of the model, None where it
@@ -64,7 +64,7 @@ class Convolution(Fact):
 
 
 def find(facts: Facts) -> Iterator[Convolution]:
-    """The convolutions of a model, in graph order."""
+    """Yield the convolutions of a model, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     nodes = graph.of_onnx(*_WEIGHT_PORT)
     distances = nodes_to_output(graph) if nodes else {}

@@ -23,21 +23,21 @@ _OPERATORS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 
 @dataclass(frozen=True, slots=True)
 class Cost(Fact):
-    """A convolution or matrix product, with what it computes and moves.
+    """A convolution or matrix product, with its operations and memory traffic.
 
-    Sizes are those of the file and, for dynamic dimensions, the largest of the build command's profiles;
-    without such a command they are unknown there.
+    Sizes come from the file; for dynamic dimensions, from the largest shapes in the build command.  Without
+    a build command, figures that depend on dynamic dimensions are unknown.
 
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
         dtype: element type of the result.
-        flops: floating-point operations, a multiplication and an addition counted as two; None where a
+        flops: floating-point operations, where a multiplication and an addition count as two; None if a
             size is not known.
-        elements: elements of the result, None likewise.
-        read: bytes of the data that it reads, weights left out; None likewise.
-        written: bytes of its result, None likewise.
-        weights: bytes of the stored or folded operands, None likewise.
-        intensity: operations for each byte that is moved, None likewise.
+        elements: elements of the result; None if a size is not known.
+        read: bytes of the input data without weights; None if a size is not known.
+        written: bytes of the result; None if a size is not known.
+        weights: bytes of the stored or folded operands; None if a size is not known.
+        intensity: operations per byte of memory traffic; None if one of the figures is None.
     """
 
     kind: ClassVar[str] = "cost"
@@ -54,7 +54,7 @@ class Cost(Fact):
 
 
 def find(facts: Facts) -> Iterator[Cost]:
-    """The convolutions and matrix products, in graph order."""
+    """Yield the convolutions and matrix products, in graph order."""
     for node in facts.model.graph.of_onnx(*_OPERATORS):
         yield _fact(node, facts.sizes, facts.model.constants)
 

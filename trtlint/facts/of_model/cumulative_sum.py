@@ -1,4 +1,4 @@
-"""Cumulative sums, and those that a release confuses."""
+"""Cumulative sums, and similar sums in the same model that a TensorRT release confuses with them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class CumulativeSum(Fact):
     """A ``CumSum``.
 
     Attributes:
-        axis: the axis along which it sums, counted from the front where the rank is known; None where it is
+        axis: the axis of the sum, counted from the front if the rank is known; None if the axis is
             known at run time only.
         reverse: whether it sums from the end.
-        exclusive: whether it leaves the element itself out.
-        dtype: element type, None where unknown.
-        unlike: how many others of the same type and shape have another axis, direction or start.
+        exclusive: whether each sum excludes the element at its own position.
+        dtype: element type; None if unknown.
+        unlike: number of other CumSum operators with the same type and shape, but another axis or attributes.
     """
 
     kind: ClassVar[str] = "cumulative_sum"
@@ -39,7 +39,7 @@ class CumulativeSum(Fact):
 
 
 def find(facts: Facts) -> Iterator[CumulativeSum]:
-    """The cumulative sums of a model, in graph order."""
+    """Yield the cumulative sums of a model, in graph order."""
     nodes = facts.model.graph.of_onnx("CumSum")
     manners = {node: (_axis(facts, node), *_flags(node)) for node in nodes}
     alike: dict[str, list[Node]] = defaultdict(list)

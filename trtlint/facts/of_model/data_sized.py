@@ -19,18 +19,18 @@ _COMPUTING = frozenset(
         *("LSTM", "GRU", "RNN", "InstanceNormalization"),
     }
 )
-"""What TensorRT compiles in islands rather than layer by layer, or runs on a fixed layout."""
+"""Operators that TensorRT compiles in islands (not layer by layer), or runs in a fixed layout."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataSized(Fact):
-    """An operator whose result is as long as the data make it.
+    """An operator whose output size depends on the values of its input.
 
     Attributes:
         op: ``NonMaxSuppression``, ``NonZero`` or ``Unique``.
         outputs: names of outputs of the model whose size depends on it.
-        computing: operator types that compute with tensors of such a size, such as ``MatMul``, each once, in
-            graph order.
+        computing: distinct types of operators that compute with tensors of such a size, such as ``MatMul``,
+            in graph order.
     """
 
     kind: ClassVar[str] = "data_sized"
@@ -45,7 +45,7 @@ class DataSized(Fact):
 
 
 def find(facts: Facts) -> Iterator[DataSized]:
-    """The operators in graph order; what several of them reach counts for the first of them."""
+    """Yield the operators in graph order; an output or reader of several of them counts for the first."""
     graph = facts.model.graph
     sources = graph.of_onnx(*_SOURCES)
     if not sources:
@@ -63,7 +63,7 @@ def find(facts: Facts) -> Iterator[DataSized]:
 
 
 def _reached(graph: Graph, sources: list[Node]) -> tuple[Mapping[Value, Node], Mapping[Node, list[Node]]]:
-    """The values whose size depends on a source, with it, and the operators that compute with them."""
+    """Return the values whose size depends on each source, and the operators that compute with them."""
     names = {dim for value in graph.inputs for dim in value.shape or () if isinstance(dim, str)}
     sized: dict[Value, Node] = {}
     computing: dict[Node, list[Node]] = {source: [] for source in sources}

@@ -20,9 +20,9 @@ class DeclaredType(Fact):
     Attributes:
         name: the first such value, in the file's order.
         declared: its declared element type (``f16``).
-        computed: the type that its operator gives (``f32``).
-        op: that operator.
-        count: how many values of the main graph are declared wrongly.
+        computed: the type that its operator computes (``f32``).
+        op: the operator that computes the value.
+        count: number of values in the main graph with a wrong declared type.
     """
 
     kind: ClassVar[str] = "declared_type"
@@ -36,7 +36,7 @@ class DeclaredType(Fact):
 
 
 def find(facts: Facts) -> Iterator[DeclaredType]:
-    """One fact, where there is a contradiction."""
+    """Yield one fact if declared types contradict the operators."""
     found = [(value, declared) for value, declared in contradictions(facts.model.graph) if value.producer]
     if not found:
         return

@@ -1,4 +1,4 @@
-"""Computations from stored tensors alone, in every inference or once."""
+"""Computations that depend only on stored tensors, so that they could be done once."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _GIVEN = frozenset({"Constant", "Identity", "Shape", "Size"})
-"""Compute nothing: a tensor of the file or of the graph as it is."""
+"""Operators that compute nothing: their output is a stored tensor or their input."""
 _MOST_VALUES = 1000
-"""Values of one computation that are looked at; the largest of nearly 600 real exports has 449."""
+"""Largest number of searched values of one computation; the largest in nearly 600 real exports has 449."""
 _MOST_TOGETHER = 100_000
-"""Values of all computations of a model that are looked at, before each gets :data:`_LEAST_VALUES` only."""
+"""Largest number of searched values in a model; above it, each computation gets :data:`_LEAST_VALUES`."""
 _LEAST_VALUES = 64
 _SHOWN = 6
-"""Nodes of one computation that a report shows."""
+"""Largest number of nodes of one computation in a report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Foldable(Fact):
-    """A computation of stored tensors and static shapes alone, up to where its result meets data.
+    """A computation from stored tensors and static shapes, up to the first reader that also uses data.
 
     Attributes:
         op: the operator that computes the result.
         operators: all operators of the computation, sorted.  Of a computation of more than 1,000 values the
-            last 1,000 are looked at, and the report says that the search was not complete.
-        nodes: how many nodes there are.
+            last 1,000 are searched, and the report says that the search was not complete.
+        nodes: number of nodes in the computation.
         readers: operators that read the result, sorted.
-        dtype: element type of the result, None where unknown.
-        size: elements of the result, None if unknown.
-        bytes: bytes of the result, likewise.
-        stored: bytes of the stored tensors that it comes from; None where one is not known.
-        growth: bytes of the result through those of the stored tensors, None where one is not known, and
-            where nothing is stored.
+        dtype: element type of the result; None if unknown.
+        size: elements of the result; None if unknown.
+        bytes: bytes of the result; None if unknown.
+        stored: bytes of the stored tensors that it is computed from; None if one of them is unknown.
+        growth: ratio of the result's bytes to the bytes of the stored tensors; None if one is unknown, or
+            if no stored tensor takes part.
         weight: whether a convolution or matrix product reads it as a weight.
     """
 
@@ -65,7 +65,7 @@ class Foldable(Fact):
 
 
 def find(facts: Facts) -> Iterator[Foldable]:
-    """The computations of constants whose results are read by others or leave the model, in graph order."""
+    """Yield the computations whose results other operators read or the model returns, in graph order."""
     constants, left = facts.model.constants, _MOST_TOGETHER
     for node in facts.model.graph.nodes:
         if node.op in _GIVEN or not constants.foldable(node.output):
@@ -78,7 +78,7 @@ def find(facts: Facts) -> Iterator[Foldable]:
 
 
 def _values(result: Value, most: int) -> tuple[list[Value], bool]:
-    """Return what a result is computed from, and whether that is all of it."""
+    """Return the values that a result is computed from, and whether the list is complete."""
     with watching() as watch:
         values = [value for value, _ in search(result, lambda step: step.inputs, most)]
     return values, not watch.cut

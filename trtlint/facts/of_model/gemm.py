@@ -1,4 +1,4 @@
-"""Matrix products with a weight: where the weight comes from and what bounds the results."""
+"""Matrix products with a weight: the origin of the weight and the bounds of the results."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _OPERANDS: Mapping[str, tuple[int, int]] = {
     "MatMulInteger": (0, 1),
     "QLinearMatMul": (0, 3),
 }
-"""The ports of the two operands."""
+"""The input indexes of the two operands, by operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gemm(Fact):
-    """A product of data and a weight; a product of two activations, as in attention, is none.
+    """A product of data and a weight; a product of two activations, as in attention, does not count.
 
     Attributes:
         op: ``MatMul``, ``Gemm``, ``MatMulInteger`` or ``QLinearMatMul``.
-        dtype: element type of the data it reads, None where unknown.
-        weight: its weight and where that comes from.
+        dtype: element type of its input data; None if unknown.
+        weight: its weight and the weight's origin.
         activation: the first activation after it, a few element-wise and layout operators away;
             None where there is none.
         to_output: number of nodes between it and the nearest output of the model, None where it
@@ -56,7 +56,7 @@ class Gemm(Fact):
 
 
 def find(facts: Facts) -> Iterator[Gemm]:
-    """The matrix products with a weight, in graph order."""
+    """Yield the matrix products with a weight, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     nodes = graph.of_onnx(*_OPERANDS)
     distances = nodes_to_output(graph) if nodes else {}
@@ -79,7 +79,7 @@ def find(facts: Facts) -> Iterator[Gemm]:
 
 
 def _split(node: Node, constants: Constants) -> tuple[int, Weight] | None:
-    """The port of the data and the weight; None for two activations, or for constant arithmetic."""
+    """Return the input index of the data, and the weight; None for two activations or two constants."""
     left, right = _OPERANDS[node.op]
     weights = {port: weight_of(node, port, constants) for port in (left, right)}
     known = [port for port, weight in weights.items() if weight and weight.source != "runtime"]

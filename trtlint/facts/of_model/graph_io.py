@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 class GraphIO(Fact):
     """An input that the caller feeds, or an output.
 
-    ``node`` is what computes an output, and the first reader of an input, None where there is none.
+    ``node`` computes the output; for an input, ``node`` is its first reader, or None without readers.
 
     Attributes:
-        name: name of the tensor, as a binding of the engine has it.
+        name: name of the tensor, which is also its name in the engine.
         direction: ``input`` or ``output``.
-        dtype: element type, None where unknown.
+        dtype: element type; None if unknown.
         shape: dimensions: a size, the name of a dynamic one, None for a nameless one; None where
             not even the rank is known.
         dynamic: positions of the dimensions whose size is not in the file.
-        readers: how many nodes read it.
+        readers: number of nodes that read it.
     """
 
     kind: ClassVar[str] = "graph_io"
@@ -42,7 +42,7 @@ class GraphIO(Fact):
 
 
 def find(facts: Facts) -> Iterator[GraphIO]:
-    """The inputs, then the outputs, in the file's order."""
+    """Yield the inputs, then the outputs, in the file's order."""
     for value in facts.model.graph.inputs:
         yield _fact(value, "input")
     for value in facts.model.graph.outputs:

@@ -21,15 +21,15 @@ _LATEST_OPSET = 1000
 
 @dataclass(frozen=True, slots=True)
 class KnownBad(Fact):
-    """A cause for which some releases are bad at this model, reported once for any number of places.
+    """A known defect of some releases that affects this model; one fact for any number of places.
 
     Attributes:
         hurts: the consequence: ``accuracy``, ``performance`` or ``build``.
         severity: the severity of the finding.
-        sure: whether the maker says so or it was measured; otherwise users have reported it.
-        sms: the compute capabilities times ten that it is about, none for all.
-        types: the element types that it is about, ``f16`` and ``bf16``, none for all.
-        dtype: the float type that is read at the place, None where there is none.
+        sure: whether NVIDIA documents the defect or it was measured; otherwise only users reported it.
+        sms: the affected compute capabilities times ten; empty for all.
+        types: the affected element types, such as ``f16`` and ``bf16``; empty for all.
+        dtype: the float type that the node reads; None if it reads no float.
         says: the defect, a sentence without its full stop.
         way: the remedy, a sentence.
         source: public URL.
@@ -51,12 +51,12 @@ class KnownBad(Fact):
 
     @property
     def applies(self) -> Mapping[Product, str]:
-        """The releases that it is about, by product."""
+        """The affected releases, by product."""
         return self.versions
 
 
 def find(facts: Facts) -> Iterator[KnownBad]:
-    """A fact for each cause of which the model is a case, in the order of the table."""
+    """Yield a fact for each known defect that affects the model, in the order of the table."""
     for cause in causes(facts.model.graph.count):
         found = _first_fact(facts, cause) if cause.kind else _first_node(facts, cause)
         if found is not None:
@@ -92,7 +92,7 @@ def _first_fact(facts: Facts, cause: BadRelease) -> KnownBad | None:
 
 
 def _float_type(node: Node) -> ElementType | None:
-    """The first float type among what a node reads, else what it computes."""
+    """Return the first float type among a node's inputs, else among its outputs."""
     types = (value.dtype for value in (*node.inputs, *node.outputs) if value is not None)
     return next((dtype for dtype in types if dtype in FLOAT_DTYPES), None)
 

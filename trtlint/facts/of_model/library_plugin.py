@@ -21,7 +21,7 @@ class LibraryPlugin(Fact):
     """An operator that TensorRT imports as a plugin of libnvinfer_plugin.
 
     trtexec registers the plugins of that library; an application has to call ``initLibNvInferPlugins``.
-    :attr:`applies` says which versions import it so.
+    :attr:`applies` has the versions that import the operator as a plugin.
 
     Attributes:
         op: the operator type.
@@ -42,7 +42,7 @@ class LibraryPlugin(Fact):
 
     @property
     def refusal(self) -> Refusal:
-        """The error of a parser that finds no plugin of the name.
+        """The parser's error if no plugin of this name is registered.
 
         https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/onnxOpImporters.cpp
         """
@@ -50,7 +50,7 @@ class LibraryPlugin(Fact):
 
 
 def find(facts: Facts) -> Iterator[LibraryPlugin]:
-    """The operators, in graph order."""
+    """Yield the operators, in graph order."""
     for node in facts.imported:
         plugin, lines = library_plugin(node.op)
         versions = range_of("tensorrt", lines) if plugin else None

@@ -24,14 +24,15 @@ class MisreadCall(Fact):
     ``node`` is the first operator of the function in that call.
 
     Attributes:
-        reason: ``operator``: the parser imports an operator of that name instead, in the releases that have
-            one; ``domain``: it takes another function of that name; ``crossed``: an argument has the name of
-            an earlier formal input; ``shadowed``: a formal input has the name of another tensor of the
-            model; ``attribute``: an attribute of an operator in the function is read as 0.
+        reason: ``operator``: the parser imports an operator of that name instead, in the releases that
+            support one; ``domain``: the parser uses a function of that name from another domain; ``crossed``:
+            an argument has the name of an earlier formal input; ``shadowed``: a formal input has the name of
+            another tensor of the model; ``attribute``: an attribute of an operator in the function is read as
+            0.
         function: name of the function.
         domain: its domain.
         detail: the name in question, or the operator and its attribute.
-        value: what ONNX has for the attribute, empty for other reasons.
+        value: the attribute's value according to ONNX; empty for other reasons.
     """
 
     kind: ClassVar[str] = "misread_call"
@@ -46,12 +47,12 @@ class MisreadCall(Fact):
 
     @property
     def applies(self) -> Mapping[Product, str]:
-        """The releases that read the call otherwise, as far as the reason decides it."""
+        """The releases that misread the call, as far as the reason determines them."""
         return self.versions
 
 
 def find(facts: Facts) -> Iterator[MisreadCall]:
-    """The misread calls of a model, in the order in which the parser imports them."""
+    """Yield the misread calls of a model, in the order in which the parser imports them."""
     misread = facts.model.misread
     if not misread:
         return
@@ -73,7 +74,7 @@ def find(facts: Facts) -> Iterator[MisreadCall]:
 
 
 def _first_nodes(facts: Facts) -> dict[str, Node]:
-    """The first operator of each call, by the name of the call."""
+    """Return the first operator of each call, by the name of the call."""
     wanted = {each.path for each in facts.model.misread}
     found: dict[str, Node] = {}
     for node in facts.imported:
