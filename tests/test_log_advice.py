@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import onnx
@@ -266,6 +267,63 @@ def test_cause(tmp_path: Path, line: str, rule: str) -> None:
     (tmp_path / "build.log").write_text(f"[I] [TRT] Loaded engine size: 1 MiB\n{line}\n", "utf-8")
     out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
     assert [each["rule"] for each in json.loads(out)["models"][0]["findings"]] == ([rule] if rule else [])
+
+
+REASON_BELOW = (
+    "[05/27/2024-07:46:47] [E] [TRT] ModelImporter.cpp:953: ERROR: ModelImporter.cpp:195 In function parseNode:",
+    "[6] Invalid Node - /Reshape_240",
+    "\x1b[31m/Reshape_240: reshape changes volume. Reshaping [1,3,4] to [1,5].\x1b[0m",
+)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        lambda line: {"log": line + "\n", "stream": "stderr", "time": "2024-01-01T00:00:00.1Z"},
+        lambda line: {"time": "2024-01-01T00:00:00Z", "level": "error", "msg": line},
+        lambda line: {"kubernetes": {"labels": {"app": "a"}}, "log": line + "\n"},
+        lambda line: {"__REALTIME_TIMESTAMP": "1", "MESSAGE": line},
+    ],
+    ids=["docker", "logger", "kubernetes", "journal"],
+)
+def test_reason_on_the_next_line_of_json(tmp_path: Path, record: Callable[[str], dict[str, object]]) -> None:
+    plain = "\n".join(line.replace("\x1b[31m", "").replace("\x1b[0m", "") for line in REASON_BELOW)
+    (tmp_path / "plain.log").write_text(f"{plain}\n", "utf-8")
+    (tmp_path / "json.log").write_text("".join(json.dumps(record(line)) + "\n" for line in REASON_BELOW))
+    messages = []
+    for name in ("plain.log", "json.log"):
+        out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", name).out
+        (finding,) = json.loads(out)["models"][0]["findings"]
+        messages.append((finding["rule"], finding["message"]))
+    assert messages[0] == messages[1]
+    assert "reshape changes volume" in messages[1][1]
+
+
+def test_message_of_several_lines_in_json_keeps_its_number(tmp_path: Path) -> None:
+    lines = [json.dumps({"msg": "TensorRT"}), json.dumps({"msg": "\n".join(REASON_BELOW)})]
+    (tmp_path / "build.log").write_text("\n".join([*lines, ""]), "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    (finding,) = json.loads(out)["models"][0]["findings"]
+    assert any(line.startswith("build.log:2:") for line in finding["evidence"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # https://github.com/TNTwise/REAL-Video-Enhancer/issues/165: glued to a progress bar
+        "[Torch-TensorRT] ready\nFPS: 94 ETA: 0:00:36ERROR: [Torch-TensorRT] - IExecutionContext::enqueueV3: Error Code 1: Myelin ([exec_instr",
+        # https://github.com/pytorch/TensorRT/issues/4610
+        'import torch_tensorrt\nTraceback (most recent call last):\n  File "a.py", line 1, in run\n    assert engine\nAsserti',
+        "[NVINFER LOG]: 6: The engine plan file is generated on an incompat",
+        '{"log":"[05/27/2024-07:46:47] [E] [TRT] ModelImporter.cpp:953: ERROR: Model',
+        "[05/27/2024-07:46:47] [E] [TRT] 10: Could not find any imp",
+    ],
+)
+def test_log_that_ends_inside_the_reason_is_loud(tmp_path: Path, text: str) -> None:
+    (tmp_path / "build.log").write_text(text, "utf-8")
+    found = printed(tmp_path, "--isolated", "--no-cache", "build.log")
+    assert found.code == 1
+    assert "error[LOG" in found.out
 
 
 @pytest.mark.parametrize("name", ["build.log", "build.jsonl"])

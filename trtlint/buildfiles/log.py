@@ -118,7 +118,7 @@ class LogReader:
         self._close()
         self._end_dump()
         self._tool.end_table()
-        if self._traceback.open and (self._named or self._scanner.shapes):
+        if self._traceback.is_cut(self._scanner.last_line()[0]) and (self._named or self._scanner.shapes):
             self._ended(self._traceback.cut())
         self._ending()
         yield from self._kept.ready

@@ -7,6 +7,7 @@ import re
 import zlib
 from pathlib import Path
 
+from trtlint.buildfiles.jsonlines import JSON_LINE
 from trtlint.buildfiles.plan import MAGIC
 from trtlint.buildfiles.stream import GZIP
 from trtlint.files.regular import is_pipe, open_regular
@@ -22,11 +23,10 @@ _STARTS = (
     b"CompilationSettings(",
     b"Input filename:",
 )
-_JSON_LINE = rb'\{[^{}\[\]\n]{0,400}?"(?:log|msg|message)": ?"'
-_JSON_LOG = re.compile(_JSON_LINE)
+_JSON_LOG = re.compile(JSON_LINE)
 # A log can also begin with a bracket ("[V] ..."), or consist of JSON lines (Docker's, for one).  In JSON,
 # the next character begins an object, a list or a string, or ends the list.
-JSON_START = re.compile(rb"\s*(?!" + _JSON_LINE + rb")(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
+JSON_START = re.compile(rb"\s*(?!" + JSON_LINE + rb")(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
 _NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c\x7f]")
 
 

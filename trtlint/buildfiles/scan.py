@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from trtlint.buildfiles.jsonlines import json_message
 from trtlint.buildfiles.stream import ByteStream
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Scanner:
         """Return number and text of the last non-empty line, after the scan; a long line is cut."""
         ending = self._tail.rstrip()
         line = _ANSI.sub(b"", ending.rpartition(b"\n")[2])
+        line = (json_message(line) or [line])[-1]
         return self.lines - self._tail[len(ending) :].strip(b"\n").count(b"\n"), line
 
     def enough(self, literal: bytes, *, context: bool) -> None:
@@ -134,6 +136,9 @@ class Scanner:
             if returns:
                 yield from self._overwritten(data[:-1])
                 return
+        if data.startswith(b"{", begin) or data.find(b"\n{", begin, end) >= 0:
+            yield from self._objects(data[begin : end - 1])
+            return
         wanted = self._vectorised if self._vectorised is not None else self.size > _SMALL
         if wanted and end - begin > _DENSE:
             if self._filter is None:
@@ -152,6 +157,17 @@ class Scanner:
             batch = found[lower : lower + _BATCH]
             yield range(self.lines + 1, self.lines + 1 + len(batch)), batch, repeat(0)
             self.lines += len(batch)
+
+    def _objects(self, data: bytes) -> Iterator[Batch]:
+        """Process lines with JSON objects: each line of a message has the number of its object."""
+        numbers: list[int] = []
+        parts: list[bytes] = []
+        for line in data.split(b"\n"):
+            self.lines += 1
+            message = json_message(line) or [line]
+            numbers += [self.lines] * len(message)
+            parts += message
+        yield numbers, parts, repeat(0)
 
     def _overwritten(self, data: bytes) -> Iterator[Batch]:
         """Process lines with progress bars: each overwritten part is a line with the same number."""

@@ -15,6 +15,7 @@ _FRAME = re.compile(
     rb'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})(?:, in (?P<function>[^\n]{1,120}))?'
 )
 _BARE = re.compile(rb"(?P<type>[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt))\s*$")
+_NAME = re.compile(rb"[A-Za-z_][\w.]{0,120}")
 
 _LEFT_OUT = (b"[...]", b"...", b"[\xe2\x80\xa6]", b"\xe2\x80\xa6")
 """Text that people write in place of omitted frames."""
@@ -41,6 +42,7 @@ class Traceback:
         self._number = 0
         self._frame: re.Match[bytes] | None = None
         self._code_next = False
+        self._last = 0  # the line after the traceback, if it can be the start of an exception's name
 
     def begin(self, number: int, line: bytes) -> None:
         """Begin with the heading."""
@@ -70,7 +72,12 @@ class Traceback:
         """Close at the first line after it; return an :class:`Ending` for an exception without message."""
         self.open = False
         found = _BARE.match(line[len(self._before) :]) if line.startswith(self._before) else None
+        self._last = number if found is None and _NAME.fullmatch(line[len(self._before) :].strip()) else 0
         return None if found is None else Ending(number, found["type"].decode() + self._at())
+
+    def is_cut(self, line: int) -> bool:
+        """Return whether a log that ends with this line ends in a traceback."""
+        return self.open or (self._last == line and line > 0)
 
     def cut(self) -> Ending:
         """Close at the end of the log."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from trtlint.buildfiles.jsonlines import json_message
 from trtlint.buildfiles.prefix import Prefix, letter, parse_prefix
 
 _HEAD = 200
@@ -41,13 +42,14 @@ _WRAPPER = re.compile(
     rb"|(?:> ?|\*\*\* |[*-] |\$ |[`]{1,3}|\*\*)"  # quoted in a thread
     rb"|[ \t]{1,40}"
 )
-_KEPT = re.compile(rb'\{[^{}\[\]\n]{0,400}?"(?:log|msg|message)": ?"(?P<line>(?:[^"\\]|\\.)*)')
-"""A line in a log of JSON objects; Docker's have the line end inside the string."""
 _WORD = rb"(?:INTERNAL[_ ]ERROR|CRITICAL|FATAL|ERROR|ERR|WARNING|WARN|INFO|VERBOSE|DEBUG|TRACE)"
-_NAME = rb"(?:\[?(?:NVINFER LOG|nvinfer1?|TRT(?:Net|Logger|Engine)?|TensorRT|trt_infer|trt|tensorrt)\]?)"
+_NAME = (
+    rb"(?:\[?(?:NVINFER LOG|nvinfer1?|Torch-TensorRT(?: - [\w ]{1,40})?|TRT(?:Net|Logger|Engine)?"
+    rb"|TensorRT|trt_infer|trt|tensorrt)\]?)"
+)
 _GAP = rb"[\]\[)(>< \t:|,=-]{0,24}"
 _SEVERITY_FIRST = re.compile(
-    rb"(?:^|[\s\[(<:|])(?P<word>" + _WORD + rb"|(?<=\[)[EWIVF](?=\]))" + _GAP
+    rb"(?:^|[\s\[(<:|]|(?<=\d)(?=[EW]))(?P<word>" + _WORD + rb"|(?<=\[)[EWIVF](?=\]))" + _GAP
     + rb"(?:\[[\w./:@ -]{1,80}\] ?)?" + _NAME + rb"(?:\]|:|(?=\s))[\]: \t-]{0,4}",
     re.IGNORECASE,
 )  # fmt: skip
@@ -71,6 +73,8 @@ _CODE = re.compile(
     rb"(?:\d{1,2}: )?\[[\w.]+\.\w{1,3}::[^\]]{1,200}::\d+\] Error Code"
     rb"|\w[\w:]{0,80}: Error Code \d|Error Code:? \d"
 )
+_NUMBERED = re.compile(rb"\d{1,2}: [A-Z\[]")
+"""Start of an error of TensorRT 8: its code."""
 _HOLDS = (
     b"TRT",
     b"rt",
@@ -135,8 +139,8 @@ class MarkSearch:
 
 def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
     """Return a line without its wrappers, and its prefix or None."""
-    kept = _KEPT.match(line) if line[:2] == b'{"' else None
-    rest = kept["line"].removesuffix(b"\\n").replace(b'\\"', b'"') if kept else line
+    kept = json_message(line)
+    rest = kept[-1] if kept else line
     if kept and (prefix := parse_prefix(rest)) is not None:
         return rest, prefix
     for _ in range(_LAYERS):
@@ -170,6 +174,11 @@ def unquoted(line: bytes, prefix: Prefix | None) -> tuple[bytes, Prefix | None]:
     return line, prefix
 
 
+def _is_error(line: bytes, start: int) -> bool:
+    """Return whether a message of the library without severity is an error."""
+    return _CODE.match(line, start) is not None or _NUMBERED.match(line, start) is not None
+
+
 def _own(line: bytes) -> Prefix | None:
     """Return the prefix of a program's own logger."""
     head = line[:_HEAD]
@@ -181,7 +190,7 @@ def _own(line: bytes) -> Prefix | None:
             return Prefix(letter(found["word"]), "logger", found.end(), True)
     named = _NAME_ONLY.match(head)
     if named:
-        return Prefix("E" if _CODE.match(line, named.end()) else "", "logger", named.end(), True)
+        return Prefix("E" if _is_error(line, named.end()) else "", "logger", named.end(), True)
     if _CODE.match(head):
         return Prefix("E", "logger", 0, True)
     plain = _SEVERITY_ONLY.match(head)
