@@ -36,6 +36,18 @@ def test_every_misspelt_option_is_reported(provider: str) -> None:
     assert places == {f"{name}_x" for name in names}
 
 
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_every_wrong_value_is_reported(provider: str) -> None:
+    """A text is wrong for every option but those that take a text or a path."""
+    options = provider_options(provider)
+    text = ", ".join(f'"{name}": "perhaps"' for name in options)
+    model = onnx.parser.parse_model(MODEL)
+    (report,) = trtlint.lint(model, command=f'{{"{CLASS[provider]}": {{{text}}}}}').models
+    found = [each for each in report.findings if each.rule == "ORT102"]
+    places = {site.node for each in found for site in each.sites}
+    assert places == {name for name, option in options.items() if option.kind not in {"text", "path"}}
+
+
 def test_a_complete_session_is_silent() -> None:
     options = (
         '"trt_engine_cache_enable": "1", "trt_timing_cache_enable": "1", "trt_profile_min_shapes": "x:1x3", '
