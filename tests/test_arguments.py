@@ -70,15 +70,15 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         (keyword(trt=["10.7", 10.8]), "trt[1]=10.8: expected a version such as '10.7', or several"),
         (keyword(gpu=89), "gpu=89: expected a text such as 'L4', 'sm89' or 'sm75,sm89'"),
         (keyword(plugins=5), "plugins=5: expected names of plugins"),
-        (keyword(rules="house"), "rules='house': expected rules as trtlint.load_rules returns them"),
-        (keyword(rules=["house"]), "rules[0]='house': expected rules as trtlint.load_rules returns them"),
+        (keyword(rules="house"), "rules='house': expected rules that trtlint.load_rules returned"),
+        (keyword(rules=["house"]), "rules[0]='house': expected rules that trtlint.load_rules returned"),
         (keyword(select=5), "select=5: expected ids, id prefixes, names or groups of rules"),
         (keyword(command=5), "command=5: expected a trtexec command, or a path"),
         (keyword(log=5), "log=5: expected a path"),
         (keyword(log=""), "log='': expected a path, and no file can have this name"),
         (
             keyword(record="build.log"),
-            "record='build.log': expected a build as trtlint.read_build returns it",
+            "record='build.log': expected a build that trtlint.read_build returned",
         ),
         (
             keyword(ranges=5),

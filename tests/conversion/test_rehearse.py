@@ -43,7 +43,7 @@ def test_no_run_starts_after_the_time_is_over(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("trtlint.conversion.run._SECONDS", -1.0)
     found, _ = run(Request(saved(SHAPED, tmp_path / "m.onnx")), None)
     assert found.verdict == "unproven"
-    assert any("give more with --seconds" in proof.text for proof in found.proofs)
+    assert any("raise the limit with --seconds" in proof.text for proof in found.proofs)
 
 
 def test_a_search_without_time_leaves_the_last_verdict(

@@ -92,7 +92,7 @@ def test_a_wheel_of_another_release(tmp_path: Path) -> None:
     package.mkdir()
     (package / "_version.py").write_text('__version__ = "2.9.0"\n')
     run = ask(tmp_path / "m.pt2", TorchRequest("2.13.0", 89, wheel=str(tmp_path), trusted=True))
-    assert run.unasked == "torch-tensorrt 2.9.0 is there, not 2.13.0"
+    assert run.unasked == "torch-tensorrt 2.9.0 is installed, not 2.13.0"
 
 
 def test_a_python_that_is_not_there(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Choose the operators to keep, and prove a converted model: the part that runs in a process of its own."""
+"""Choose the operators to keep in FP32, and check a converted model; runs in a separate process."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from trtlint.model.operators import PRODUCTS
 MOST_RUNS = 400
 MOST_SECONDS = 90.0
 _AIM = {"fp16": 0.5, "bf16": 0.9}
-"""The share of the tolerance that the search aims at, as other inputs differ; BF16 has no digits to spare."""
+"""Share of the tolerance that the search aims at, because other inputs give other errors; 1 for BF16."""
 _LISTED = 40
-"""Operators whose ranges are reported."""
+"""Largest number of operators with reported ranges."""
 _NEAR = 2.0**13
-"""The magnitude from which that of a tensor is reported."""
+"""Smallest reported magnitude of a tensor."""
 _MOST_NEAR = 10_000
 _LEAST_MAGNITUDE = 1e-4
-"""A batch whose output has a smaller share of the largest magnitude is judged as if it had that."""
+"""Least magnitude that errors in a batch are relative to, as a share of the output's largest magnitude."""
 _MARGIN = 2.0
-"""Numbers within this factor of the end of the range count as beyond it."""
+"""Numbers within this factor of the end of the range count as beyond the range."""
 
 Say = Callable[[Any], None]
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Do what is asked; the last answer is the result, or what went wrong."""
+    """Process a request; the last answer is the result or the error."""
     given = request["inputs"]
     inputs = Inputs(tuple(given["files"]), tuple(given["lists"]), given["script"])
     try:
@@ -109,7 +109,7 @@ def _ranges(trial: Trial) -> list[list[Any]]:
 
 
 def _greatest(trial: Trial) -> dict[str, float]:
-    """Return the largest magnitudes of the tensors near the end of the range of FP16, or beyond it."""
+    """Return the largest magnitude of each tensor near or beyond the end of the FP16 range."""
     found: dict[str, float] = {}
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -119,7 +119,7 @@ def _greatest(trial: Trial) -> dict[str, float]:
 
 
 def _beyond(trial: Trial, format_: Format, found: Findings) -> Findings:
-    """Return what leaves the range, or comes close to its end."""
+    """Return the operators whose numbers leave the range or come close to its end."""
     beyond, inside = set(found.beyond), set(found.inside)
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -187,11 +187,11 @@ def _proven(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
 
 
 def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float | None]:
-    """Return the error of each output of a converted model, None where it is not finite.
+    """Return the error of each output of a converted model; None for an output that is not finite.
 
     Args:
         trial: the source, run in FP32.
-        converted: the file, which is computed in its own types.
+        converted: the converted file, which runs in its own types.
         format_: the narrow type.
 
     Raises:
@@ -228,5 +228,5 @@ def _error(differences: Sequence[float], magnitudes: Sequence[float]) -> float:
 
 
 def _worst(errors: Mapping[str, float | None]) -> float | None:
-    """Return the largest error, None where an output is not finite."""
+    """Return the largest error; None if an output is not finite."""
     return None if None in errors.values() else max((each or 0.0 for each in errors.values()), default=0.0)

@@ -1,6 +1,6 @@
-"""Run a user's function on a recording stand-in of the parsed network: in a process of its own.
+"""Run a user's function on a recording wrapper of the parsed network, in a separate process.
 
-The stand-in gives the names, types and tensors of NVIDIA's network, and takes the precisions that a weakly
+The wrapper returns the names, types and tensors of NVIDIA's network.  It records the precisions that a weakly
 typed build would set: ``layer.precision = trt.float32``, ``layer.set_output_type(0, trt.float32)``
 (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html).
 """
@@ -23,7 +23,7 @@ Say = Callable[[Any], None]
 
 
 class Anything:
-    """An object with every attribute and method, for builders and configurations that are not there."""
+    """An object with every attribute and method, in place of a missing builder or configuration."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -44,7 +44,7 @@ class Anything:
 
 
 class Names:
-    """An enumeration, whose missing names have no effect: TensorRT-RTX has no ``BuilderFlag.FP16``.
+    """An enumeration in which missing names have no effect, such as ``BuilderFlag.FP16`` in TensorRT-RTX.
 
     Args:
         names: the enumeration.
@@ -61,7 +61,7 @@ class Names:
 
 
 class RecordingLayer:
-    """A layer that takes precisions.
+    """A layer that records the precisions that a script sets.
 
     Args:
         layer: the layer of the parsed network.
@@ -84,15 +84,15 @@ class RecordingLayer:
 
     @property
     def precision_is_set(self) -> bool:
-        """Whether a precision was set."""
+        """Return whether a precision was set."""
         return "precision" in self._said
 
     def reset_precision(self) -> None:
-        """Take the precision back."""
+        """Remove the recorded precision."""
         self._said.pop("precision", None)
 
     def set_output_type(self, index: int, dtype: Any) -> None:
-        """Take the type of an output."""
+        """Record the type of an output."""
         self._said[f"output {int(index)}"] = dtype
 
     def get_output_type(self, index: int) -> Any:
@@ -100,16 +100,16 @@ class RecordingLayer:
         return self._said.get(f"output {int(index)}", self._layer.get_output(index).dtype)
 
     def output_type_is_set(self, index: int) -> bool:
-        """Whether the type of an output was set."""
+        """Return whether the type of an output was set."""
         return f"output {int(index)}" in self._said
 
     def reset_output_type(self, index: int) -> None:
-        """Take the type of an output back."""
+        """Remove the recorded type of an output."""
         self._said.pop(f"output {int(index)}", None)
 
 
 class RecordingNetwork:
-    """A network whose layers take precisions.
+    """A network whose layers record the precisions that a script sets.
 
     Args:
         network: the parsed network.
@@ -138,7 +138,7 @@ class RecordingNetwork:
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Parse a model, run the function, and say which types it set."""
+    """Parse a model, run the function, and send the types that the function set."""
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
     logger = trt.Logger(trt.Logger.ERROR)
     builder = trt.Builder(logger)
@@ -159,7 +159,7 @@ def work(request: Mapping[str, Any], say: Say) -> None:
 
 
 def _entry(layer: RecordingLayer) -> list[str] | None:
-    """Return the names of a layer and the type that was set; None where none was."""
+    """Return the names of a layer and the type that was set; None if no type was set."""
     said = layer._said
     if not said:
         return None
@@ -170,7 +170,7 @@ def _entry(layer: RecordingLayer) -> list[str] | None:
 
 
 def _stand_in(trt: Any) -> types.ModuleType:
-    """Return a module ``tensorrt`` with what TensorRT-RTX lacks left without effect."""
+    """Return a module ``tensorrt`` in which attributes that TensorRT-RTX lacks have no effect."""
     module = types.ModuleType("tensorrt")
 
     def find(name: str) -> Any:
@@ -199,7 +199,7 @@ def _function(script: str, name: str) -> Callable[..., Any]:
 
 
 def _call(function: Callable[..., Any], network: RecordingNetwork) -> None:
-    """Call the function with the network where it takes it, by name or first."""
+    """Call the function with the network as the argument ``network``, or else as the first argument."""
     names = list(inspect.signature(function).parameters)
     at = names.index("network") if "network" in names else 0
     function(*[network if index == at else Anything() for index in range(len(names))])

@@ -1,4 +1,4 @@
-"""Split the user's inputs into those that are measured and those that are held back for the proof."""
+"""Split the user's inputs into batches to measure and batches to check the result with."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from trtlint.measurement.skeleton import RefusedError, Skeleton, TrialError
 from trtlint.measurement.trial import Trial
 
 _SPLIT_FROM = 4
-"""The number of batches from which a quarter is held back."""
+"""Smallest number of batches of which a quarter is held back for the check."""
 _NOISE = 0.5
-"""Share of the deviation of an input that is added to it as noise."""
+"""Standard deviation of added noise, as a share of the input's standard deviation."""
 _MOST_COPIES = 4
-"""Copies with noise of each batch, where there are few batches."""
+"""Largest number of noisy copies of each batch, if there are few batches."""
 _COPIED_BYTES = 2 << 20
-"""Bytes of all copies; there is one of each batch at least."""
+"""Largest size of all copies in bytes; each batch has at least one copy."""
 
 
 def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) -> Trial:
@@ -26,9 +26,9 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
 
     Args:
         model: the model.
-        inputs: the files; made-up inputs where there are none.
-        attempt: how many searches went before; what was held back then is measured now.
-        held_back: whether to use the batches that are not measured.
+        inputs: the files; without files, generated inputs.
+        attempt: number of earlier searches; batches that were held back in these are measured now.
+        held_back: whether to use the held-back batches instead of the measured ones.
 
     Raises:
         TrialError: the model cannot be run.
@@ -52,7 +52,7 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
 def _part(batches: Sequence[Feeds], attempt: int, *, held_back: bool) -> list[Feeds]:
     """Return the batches to measure, or those that are held back.
 
-    Of fewer than four batches all are measured, with copies that have noise added.  The proof uses other
+    If there are fewer than four batches, all are measured, together with noisy copies.  The check uses other
     copies.
     """
     if len(batches) >= _SPLIT_FROM:

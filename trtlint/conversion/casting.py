@@ -24,7 +24,7 @@ _LEAST_IR = 4
 """The IR version from which an initializer need not be an input."""
 
 Why = Callable[[Value, bool], str]
-"""Says why a value is cast, given the value and whether the Cast narrows it."""
+"""Returns the reason for a Cast, given the value and whether the Cast narrows the value."""
 
 
 class Casting:
@@ -35,8 +35,9 @@ class Casting:
         plan: the types.
         format_: the narrow type.
         store: reads stored tensors.
-        clamped: whether stored numbers beyond the range become the largest, by the name of the tensor.
-        why: says why a value is cast.
+        clamped: whether stored numbers beyond the range become the largest number of the type, by tensor
+            name.
+        why: returns the reason for the Cast of a value.
 
     Attributes:
         casts: the Casts that were inserted.
@@ -101,7 +102,7 @@ class Casting:
                 self._wanted[value].add(plan.narrow_io and (value.producer is not None or value.is_input))
 
     def _own(self, value: Value) -> bool:
-        """Whether a value is in 16 bits where it is computed or stored."""
+        """Return whether a value is computed or stored in 16 bits."""
         if is_constant(value):
             return self._wanted[value] == {True} and not value.is_output
         return self.plan.computed_narrow(value)
@@ -165,7 +166,7 @@ class Casting:
         self._declare(graph, scope)
 
     def _declare(self, graph: onnx.GraphProto, scope: str) -> None:
-        """Correct the declared types of values that are in 16 bits now."""
+        """Correct the declared types of values that became 16-bit."""
         infos = {text(info.name): info for info in graph.value_info}
         for name, info in infos.items():
             value = self.plan.graph.resolve(name, scope)
@@ -178,7 +179,7 @@ class Casting:
             tensor.elem_type = self.format.element if narrow else TensorProto.FLOAT
 
     def _node(self, proto: onnx.NodeProto, node: Node) -> list[onnx.NodeProto]:
-        """Change an operator; return what comes behind it."""
+        """Change an operator; return the Casts that follow the operator."""
         for port, value in enumerate(node.inputs[: len(proto.input)]):
             if value is not None and value.dtype == "f32":
                 wanted = self.plan.wanted_narrow(node, port)
@@ -200,7 +201,7 @@ class Casting:
         return behind
 
     def _retype(self, proto: onnx.NodeProto) -> None:
-        """Let the attribute that says an operator's output type say the narrow one."""
+        """Set the attribute for an operator's output type to the narrow type."""
         names = {text(attribute.name): attribute for attribute in proto.attribute}
         for name, attribute in names.items():
             if name in _TYPE_ATTRIBUTES and attribute.i == TensorProto.FLOAT:
@@ -213,7 +214,7 @@ class Casting:
         names["value"].t.CopyFrom(self._small(fill.astype(np.float32), "", clamp=True))
 
     def _casts(self, value: Value) -> list[onnx.NodeProto]:
-        """Return the Cast of a computed value to its other type, where an operator reads that."""
+        """Return the Cast of a computed value, if an operator reads the value in the other type."""
         own = self.plan.computed_narrow(value)
         wanted = set(self._wanted.get(value, ()))
         if wanted <= {own}:
@@ -236,7 +237,7 @@ class Casting:
     # Stored tensors.
 
     def _stored(self, tensor: TensorProto, value: Value) -> list[TensorProto]:
-        """Change an initializer; return a copy in 16 bits where both types are read."""
+        """Change an initializer; if operators read it in both types, return a copy in 16 bits."""
         wanted = self._wanted.get(value, set())
         if True not in wanted:
             return []

@@ -1,9 +1,10 @@
 """Choose the type of every operator by a minimum cut.
 
-A Cast costs, and a product in FP32 costs more.  Operators are nodes of a flow network: those that stay in
-FP32 are on the side of the source, those in 16 bits on the side of the sink
-(https://networkx.org/documentation/stable/reference/algorithms/flow.html).  Products are so dear that they
-are on the side of the sink unless they are fixed, so that the network falls apart between them.
+A Cast costs, and a product in FP32 costs more.  Operators are nodes of a flow network: operators that stay in
+FP32 are on the side of the source, operators in 16 bits on the side of the sink
+(https://networkx.org/documentation/stable/reference/algorithms/flow.html).  Products cost so much that they
+are on the side of the sink unless they are fixed, so the network splits into independent parts between
+products.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 
 _CAST = 1000
-"""The cost of a Cast beside its elements."""
+"""Fixed cost of a Cast, in addition to the cost of its elements."""
 _ELEMENTS_PER_UNIT = 256
 _MOST_PER_CAST = 100_000
 _BEHIND_PRODUCT = 4
-"""Times the cost of a Cast behind a product, which separates it from its bias and activation."""
+"""Cost factor for a Cast after a product: such a Cast separates the product from its bias and activation."""
 _FP32_OPERATOR = 10
 _FP32_PER_ELEMENTS = 16_384
 _PRODUCT = 2_000_000
 """The cost of all products in FP32."""
 _SMALL_SHARE = 1e-3
-"""Products with a smaller share of the FLOPs may go to FP32 for the sake of a Cast."""
+"""Products with a smaller share of the FLOPs may stay in FP32 to avoid a Cast."""
 
 _PREFERENCE = 20 * _CAST
-"""The cost of another type than the one that a build would prefer for a layer."""
+"""Cost of a type that differs from the type that the user's build prefers for a layer."""
 
 _FP32, _NARROW = "fp32", "narrow"
 _Key = object
@@ -39,17 +40,17 @@ _Key = object
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What the choice depends on.
+    """Input of the choice of types.
 
     Attributes:
         nodes: the operators with FP32 tensors.
-        ports: the ports of each that follow its type.
+        ports: by operator, the inputs and outputs that change type with the operator.
         fixed: the operators that stay in FP32.
-        groups: operators that get one type.
+        groups: groups of operators; all operators of a group get the same type.
         narrow_io: whether the inputs and outputs of the model are in 16 bits.
-        boundary: values that leave a body, which keep FP32.
-        forced: operators in 16 bits by order of the user.
-        preferred: operators for which the user would like a type: whether that is the narrow one.
+        boundary: outputs of subgraphs, which keep FP32.
+        forced: operators that the user wants in 16 bits.
+        preferred: operators with a preferred type, each with whether the preferred type is the narrow one.
     """
 
     nodes: tuple[Node, ...]
@@ -79,7 +80,7 @@ class _Cut:
         self.infinite = 1 << 60
 
     def key(self, node: Node) -> _Key:
-        """Return the vertex of an operator: a terminal for those whose type is settled."""
+        """Return the vertex of an operator; for an operator with a decided type, the source or the sink."""
         leader = self.leader.get(node, node)
         return self.settled.get(leader, leader)
 
@@ -114,7 +115,7 @@ class _Cut:
         return {node for node in problem.nodes if self.key(node) not in fp32}
 
     def edge(self, source: _Key, target: _Key, cost: int) -> None:
-        """Add an edge, or its cost to the one that is there."""
+        """Add an edge, or increase the cost of an existing edge."""
         if source is not target:
             self.edges[source][target] = min(self.infinite, self.edges[source].get(target, 0) + cost)
 
@@ -127,7 +128,7 @@ class _Cut:
         return seen
 
     def connect(self, value: Value) -> None:
-        """Let a Cast cost where the writer and a reader of a value have different types."""
+        """Add the cost of a Cast if the writer and a reader of a value have different types."""
         ports, producer = self.problem.ports, value.producer
         if producer is not None and producer.op == "Constant" and not producer.domain:
             return

@@ -1,4 +1,4 @@
-"""Find the operators that stay in FP32 whatever the numbers are."""
+"""Find the operators that stay in FP32 regardless of measured values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_PATTERNS = 1000
 
 
 class KeepError(SettingError):
-    """A pattern of operators that matches nothing."""
+    """A ``--keep`` pattern that matches no operator."""
 
 
 def fixed_nodes(model: Model, type_: str, opset: int) -> Fixed:
@@ -46,17 +46,17 @@ def fixed_nodes(model: Model, type_: str, opset: int) -> Fixed:
 
 
 def uses_floats(node: Node) -> bool:
-    """Whether an operator reads or writes an FP32 tensor."""
+    """Return whether an operator reads or writes an FP32 tensor."""
     return any(value is not None and value.dtype == "f32" for value in (*node.inputs, *node.outputs))
 
 
 def is_stored(node: Node) -> bool:
-    """Whether an operator is a stored tensor."""
+    """Return whether an operator is a Constant."""
     return node.op == "Constant" and not node.domain
 
 
 def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
-    """Return why an operator stays in FP32, empty where it may change."""
+    """Return why an operator stays in FP32; an empty string if it may change."""
     if is_stored(node) or not uses_floats(node):
         return ""
     label = type_.upper()
@@ -87,7 +87,7 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
 
 
 def _cast_reason(node: Node) -> str:
-    """Return why a Cast stays as it is: whole numbers are indices, sizes or positions."""
+    """Return why a Cast from or to integers stays unchanged: the integers are indices, sizes or positions."""
     first = node.input(0)
     if node.op != "Cast" or first is None:
         return ""

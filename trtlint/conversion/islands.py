@@ -13,12 +13,12 @@ from trtlint.model.load import Model
 
 _ENDS = ("scores", "softmax", "product")
 _MOST_BETWEEN = 200
-"""Operators between the two products of an attention block."""
+"""Largest number of operators between the two products of an attention block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Island:
-    """Operators that get one type.
+    """Operators that must get the same type.
 
     Attributes:
         kind: ``attention``, ``norm`` or ``quantizers``.
@@ -30,7 +30,7 @@ class Island:
 
     @property
     def divisible(self) -> bool:
-        """Whether its operators may get several types: attention, which fuses in 16 bits only."""
+        """Return whether its operators may get different types: only attention, which fuses only in 16 bits."""
         return self.kind == "attention"
 
 
@@ -52,7 +52,7 @@ def islands(model: Model) -> list[Island]:
 
 
 def _attention(fact: object, graph: Graph) -> frozenset[Node]:
-    """Return what lies from the product of Q and K to the product with V."""
+    """Return the operators from the product of Q and K to the product with V."""
     if not isinstance(fact, Attention):
         return frozenset()
     parts = {step.role: step.node for step in fact.chain if step.role in _ENDS}
@@ -87,7 +87,7 @@ def _quantizers(nodes: Iterable[Node]) -> Iterator[frozenset[Node]]:
 
 
 def joined(groups: Iterable[Iterable[Node]]) -> list[set[Node]]:
-    """Join groups of nodes that have a node in common."""
+    """Merge groups that have a node in common."""
     leader: dict[Node, Node] = {}
 
     def root(node: Node) -> Node:

@@ -1,4 +1,4 @@
-"""The operators of a model, with what settles their types before any number is known."""
+"""The operators of a model, and the constraints on their types before any measurement."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 _LISTED = 5
-"""Layers that a note lists."""
+"""Largest number of layers in one note."""
 
 
 class Labels:
-    """The operators of a model with what settles their types.
+    """The operators of a model with the constraints on their types.
 
     Args:
         model: the source.
         type_: ``fp16`` or ``bf16``.
-        keep: what the user keeps in FP32.
-        layers: the types that a build asks of layers, None for none.
+        keep: the operators that the user keeps in FP32.
+        layers: the layer types that the user's build sets; None if it sets none.
     """
 
     def __init__(self, model: Model, type_: str, keep: Sequence[str], layers: LayerTypes | None) -> None:
@@ -64,14 +64,14 @@ class Labels:
 
     @property
     def preferred(self) -> dict[Node, bool]:
-        """The operators for which the build would like a type: whether that is the narrow one."""
+        """Operators with a type preferred by the build, each with whether that type is the narrow one."""
         if self.asked.binding:
             return {}
         return {**dict.fromkeys(self.asked.fp32, False), **dict.fromkeys(self.asked.narrow, True)}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What of the types that a build asks of layers has no effect."""
+        """Notes about layer types of the build that have no effect."""
         found = []
         if self.lacking:
             names = ", ".join(self.lacking[:_LISTED])
@@ -85,9 +85,9 @@ class Labels:
         return tuple(found)
 
     def together(self, fixed: Mapping[Node, str]) -> tuple[frozenset[Node], ...]:
-        """Return the groups of operators that get one type.
+        """Return the groups of operators that must get the same type.
 
-        No builder fuses attention in FP32, so that a block with an operator in FP32 falls apart.
+        No builder fuses attention in FP32, so an attention block with a fixed FP32 operator is no group.
 
         Args:
             fixed: the operators in FP32.
@@ -96,10 +96,10 @@ class Labels:
         return tuple(map(frozenset, joined([*self.groups, *whole])))
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
-        """Return the operators in FP32 with those of their islands.
+        """Return the operators in FP32, and the other operators of their islands.
 
         Args:
-            kept: by path of an operator that stays in FP32 for its numbers, the reason.
+            kept: the reason by path, for operators that stay in FP32 because of their numbers.
         """
         found = dict(self.fixed)
         for node in self.nodes:
@@ -114,5 +114,5 @@ class Labels:
 
 
 def _tied(groups: Iterable[Iterable[Node]], free: Collection[Node]) -> list[frozenset[Node]]:
-    """Join groups that overlap, without the operators that are free."""
+    """Merge groups that overlap, without the unconstrained operators."""
     return [group for found in joined(groups) if len(group := frozenset(found - set(free))) > 1]

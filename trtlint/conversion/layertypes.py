@@ -1,4 +1,4 @@
-"""The types that a weakly typed build asks of single layers, as types of operators.
+"""The types that a weakly typed build sets for single layers, as types of operators.
 
 trtexec before TensorRT 11 has ``--layerPrecisions``, ``--layerOutputTypes`` and ``--precisionConstraints``
 (https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp), Polygraphy has
@@ -34,12 +34,13 @@ _LATER_OPTION = "-"
 
 @dataclass(frozen=True, slots=True)
 class LayerTypes:
-    """The types that a build asks of layers.
+    """The types that a build sets for layers.
 
     Attributes:
         specs: the layers, each with the type.
-        constraints: how binding they are: ``none`` ignores them, ``prefer`` weighs them, ``obey`` binds.
-        source: the option that they come from, for reasons.
+        constraints: how strict they are: ``none`` ignores them, ``prefer`` makes them preferences, ``obey``
+            requirements.
+        source: the option with the types, for the reasons in reports.
     """
 
     specs: tuple[LayerSpec, ...] = ()
@@ -49,14 +50,14 @@ class LayerTypes:
 
 @dataclass(frozen=True, slots=True)
 class AskedTypes:
-    """The operators that a build asks types of.
+    """The operators with a type from the build.
 
     Attributes:
         fp32: operators in FP32, each with the reason.
-        narrow: operators in 16 bits, likewise.
-        binding: whether the types are binding; else they are weighed.
-        unmatched: names of layers that no operator has.
-        other: layers with a type that is neither, such as ``int8``.
+        narrow: operators in 16 bits, each with the reason.
+        binding: whether the types are requirements; otherwise they are preferences.
+        unmatched: names of layers that match no operator.
+        other: layers with neither of these types, such as ``int8``.
     """
 
     fp32: dict[Node, str]
@@ -67,17 +68,17 @@ class AskedTypes:
 
 
 def of_command(command: BuildCommand) -> LayerTypes:
-    """Return the types that a command of trtexec asks of layers."""
+    """Return the layer types that a trtexec command sets."""
     option = command.option("--precisionConstraints")
     specs = tuple(spec for spec in layer_specs(command) if spec.option != "--layerDeviceTypes")
     return LayerTypes(specs, _constraints("" if option is None else option.value or ""))
 
 
 def of_polygraphy(given: str) -> LayerTypes | None:
-    """Return the types that a Polygraphy command asks of layers; None where there is no such command.
+    """Return the layer types that a Polygraphy command sets; None if the text is not such a command.
 
     Args:
-        given: the command, or a file that holds one.
+        given: the command, or a file that contains the command.
     """
     content = given
     with suppress(OSError, ValueError):
@@ -115,7 +116,7 @@ def _constraints(value: str) -> Constraints:
 
 
 def asked_types(nodes: Iterable[Node], types: LayerTypes, type_: str) -> AskedTypes:
-    """Return the operators that types of layers mean; a later name counts more than an earlier one.
+    """Return the operators that layer types apply to; a later specification overrides an earlier one.
 
     Args:
         nodes: the operators of the model.

@@ -1,4 +1,4 @@
-"""Run the search and the rehearsal of a conversion in a process of its own."""
+"""Run the search and the simulation of a conversion in a separate process."""
 
 from __future__ import annotations
 
@@ -33,15 +33,16 @@ class MissingRuntimeError(ConversionError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the search found.
+    """Result of the search.
 
     Attributes:
-        kept: by path of an operator to keep in FP32, the reason.
-        error: the largest error of an output with them, None where not measured or not finite.
-        enough: whether that error is small enough; None where nothing was measured.
-        notes: what limits it.
+        kept: the reason by path, for each operator to keep in FP32.
+        error: the largest error of an output with these operators in FP32; None if not measured or not
+            finite.
+        enough: whether that error is within the tolerance; None if nothing was measured.
+        notes: limits of the result.
         ranges: the largest magnitudes.
-        greatest: the largest magnitude of each tensor near the end of the range of FP16, or beyond it.
+        greatest: the largest magnitude of each tensor near or beyond the end of the FP16 range.
     """
 
     kept: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +54,7 @@ class Found:
 
 
 class NotRunError(ConversionError):
-    """A model that ONNX Runtime cannot run; the text says why."""
+    """A model that ONNX Runtime cannot run; the text is the reason."""
 
 
 def search_in_process(
@@ -67,15 +68,15 @@ def search_in_process(
     """Find the operators to keep in FP32.
 
     Args:
-        request: what to convert, and how.
+        request: the settings of the conversion.
         model: the file to run.
         labels: the operators of the model.
-        ranges: its stored tensors.
+        ranges: the ranges of its stored tensors.
         listen: receives the current step.
-        attempt: how many searches went before, whose result failed the rehearsal.
+        attempt: number of earlier searches whose results failed the simulation.
 
     Raises:
-        MissingRuntimeError: ONNX Runtime is not there.
+        MissingRuntimeError: ONNX Runtime is not installed.
         InputsError: the inputs cannot be used.
     """
     document = {
@@ -96,7 +97,7 @@ def search_in_process(
 
 
 def rehearse(request: Request, converted: Path, listen: Callable[[str], None], attempt: int = 0) -> Proof:
-    """Compare a converted file in its own types with the source in FP32, on inputs that were held back."""
+    """Compare a converted file in its own types with the source in FP32, on held-back inputs."""
     if find_spec("onnxruntime") is None:
         return Proof("rehearsal", "unproven", f"ONNX Runtime is not installed: {how_to_install('measure')}")
     listen("rehearsal")

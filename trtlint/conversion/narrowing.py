@@ -1,4 +1,4 @@
-"""Round stored tensors to a narrow type, a part at a time."""
+"""Round stored tensors to a narrow type, one part at a time."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _INFINITE = 0x7F80_0000
 
 
 def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
-    """Round FP32 numbers to the nearest of a narrow type, as little-endian bits.
+    """Round FP32 numbers to the nearest numbers of a narrow type; return little-endian bits.
 
     Args:
         numbers: FP32.
         format_: the narrow type.
-        clamp: whether finite numbers beyond its range become its largest; else they become infinite.
+        clamp: whether finite numbers beyond the type's range become its largest number; otherwise infinity.
     """
     if clamp:
         finite = np.isfinite(numbers)
@@ -62,7 +62,7 @@ class Extent:
 
 
 def extent(tensor: onnx.TensorProto, streamer: Streamer, format_: Format) -> Extent | None:
-    """Return the magnitudes of a stored FP32 tensor; None where its elements cannot be read."""
+    """Return the magnitudes of a stored FP32 tensor; None if its elements cannot be read."""
     parts = streamer.parts(tensor)
     if parts is None:
         return None
@@ -86,7 +86,7 @@ class NarrowTensor:
         tensor: the source, FP32.
         store: reads its elements.
         format_: the narrow type.
-        clamp: as of :func:`narrowed`.
+        clamp: as for :func:`narrowed`.
     """
 
     def __init__(self, tensor: TensorProto, store: TensorStore, format_: Format, *, clamp: bool) -> None:
@@ -117,7 +117,7 @@ class NarrowTensor:
 
 
 class CopiedTensor:
-    """A stored tensor whose elements are copied from where they lie.
+    """A stored tensor whose elements are copied unchanged from the source file.
 
     Args:
         tensor: the source, of any type.
@@ -134,7 +134,7 @@ class CopiedTensor:
         """Append the elements to a file.
 
         Raises:
-            ModelError: they cannot be read.
+            ModelError: the elements cannot be read.
         """
         array = self._store.array(self._tensor)
         data = b"" if array is None else onnx.numpy_helper.from_array(array).raw_data

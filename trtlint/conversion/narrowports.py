@@ -1,6 +1,6 @@
-"""Find the inputs and outputs of an operator that change type with it.
+"""Find the inputs and outputs of an operator that change type together with the operator.
 
-An operator that computes in 16 bits reads and writes 16 bits at the ports whose type ONNX leaves open
+An operator in 16 bits reads and writes 16 bits at the inputs and outputs (ports) whose type ONNX leaves open
 (https://onnx.ai/onnx/operators/).  Other ports keep FP32: the scales of ``Resize``, the ratio of ``Dropout``.
 """
 
@@ -39,12 +39,13 @@ _WIDTH = {"fp16": "tensor(float16)", "bf16": "tensor(bfloat16)"}
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports of an operator type that are 16 bits where the operator computes in 16 bits.
+    """The ports (inputs and outputs) of an operator type that become 16-bit together with the operator.
 
     Attributes:
-        inputs: whether each input port follows the operator; the last stands for all behind it.
-        outputs: likewise.
-        free: input ports that read either type.
+        inputs: for each input, whether it changes type with the operator; the last entry also counts for all
+            later inputs.
+        outputs: the same for each output.
+        free: indexes of inputs that accept either type without a Cast.
     """
 
     inputs: tuple[bool, ...]
@@ -66,7 +67,7 @@ def _at(ports: Sequence[bool], port: int) -> bool:
 
 @cache
 def ports(op: str, opset: int, type_: str) -> Ports | None:
-    """Return the ports of an operator of ONNX; None where the opset has no such operator.
+    """Return the ports of an ONNX operator; None if the opset has no such operator.
 
     Args:
         op: the operator type.
@@ -99,12 +100,12 @@ def ports(op: str, opset: int, type_: str) -> Ports | None:
 
 
 def ports_of(node: Node, opset: int, type_: str) -> Ports | None:
-    """Return the ports of an operator; None for one that ONNX does not define."""
+    """Return the ports of an operator; None for an operator that ONNX does not define."""
     return None if node.domain else ports(node.op, opset, type_)
 
 
 def narrow_values(node: Node, found: Ports) -> tuple[list[Value], list[Value]]:
-    """Return the FP32 values that an operator reads and writes in 16 bits when it computes so."""
+    """Return the FP32 values that become 16-bit inputs and outputs if the operator computes in 16 bits."""
     reads = [
         value
         for port, value in enumerate(node.inputs)

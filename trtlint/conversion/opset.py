@@ -12,7 +12,7 @@ https://onnx.ai/onnx/operators/onnx__Conv.html"""
 
 
 def opset_for(model: Model, type_: str) -> int:
-    """Return the opset that the result needs, or the model's own where no other operator may change."""
+    """Return the opset for the result; the model's opset if a newer one would not help any operator."""
     own = model.opset or 1
     ops = {node.op for node in model.graph.nodes if not node.domain}
     wanted = own
@@ -29,7 +29,7 @@ def opset_for(model: Model, type_: str) -> int:
 
 
 def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
-    """Return the operator types that have a BF16 form in a newer opset than the result can have."""
+    """Return the operator types with a BF16 form only in an opset newer than the result's."""
     if type_ != "bf16":
         return ()
     return tuple(
@@ -38,6 +38,6 @@ def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
 
 
 def _gains(op: str, opset: int) -> bool:
-    """Whether an operator has a BF16 form in a newer opset only."""
+    """Return whether an operator has a BF16 form only in a newer opset."""
     before, after = ports(op, opset, "bf16"), ports(op, NEWEST, "bf16")
     return before is not None and after is not None and sum(after.inputs) > sum(before.inputs)

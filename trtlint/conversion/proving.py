@@ -1,4 +1,4 @@
-"""Prove a converted model: the checker, a rehearsal, NVIDIA's parser and builder."""
+"""Checks of a converted model: ONNX's checker, a simulation, NVIDIA's parser and builder."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from trtlint.errors import TrtlintError
 from trtlint.model.check import checker_error
 
 _MOST_LAYERS_RATIO = 1.02
-"""The number of layers of the engine that a conversion may add."""
+"""Largest ratio of the layers of both engines after and before a conversion."""
 _NORM_WARNING = "norm_overflow"
 """The pattern of the builder's warning of a normalization in 16 bits."""
 _SPARE_LAYERS = 2
-"""Layers that may come in any engine: the Casts of one input and one output."""
+"""Additional layers allowed in every engine: the Casts of one input and one output."""
 
 
 def check(proto: onnx.ModelProto, source: onnx.ModelProto) -> Proof:
-    """Ask ONNX's checker about a converted structure."""
+    """Run ONNX's checker on a converted structure."""
     found = checker_error(proto)
     if not found:
         return Proof("checker", "proven", "the ONNX checker accepts the model")
@@ -32,10 +32,10 @@ def check(proto: onnx.ModelProto, source: onnx.ModelProto) -> Proof:
 
 
 def parse(converted: Path, source: Path) -> tuple[Proof | None, tuple[str, ...]]:
-    """Ask NVIDIA's parser about a converted file.
+    """Run NVIDIA's parser on a converted file.
 
     Returns:
-        The proof, None where TensorRT-RTX is not installed; and the names of the nodes that it refuses.
+        The proof (None without TensorRT-RTX), and the names of the nodes that the parser refuses.
     """
     try:
         found = dry_build(converted, level="parse")
@@ -58,12 +58,13 @@ def parse(converted: Path, source: Path) -> tuple[Proof | None, tuple[str, ...]]
 
 
 def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) -> Proof:
-    """Build a converted file and its source, and compare what is fused.
+    """Build a converted file and its source, and compare their fused layers.
 
     Args:
         converted: the converted model.
         source: the FP32 model.
-        narrow: the model with nothing kept for its numbers; None where that is the converted one.
+        narrow: the model without operators kept in FP32 for their numbers; None if it equals the converted
+            one.
         sm: the compute capability times ten.
     """
     found = {

@@ -10,7 +10,7 @@ from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
 
 SCHEMA = "trtlint.convert/1"
-"""Name and version of the JSON document; the number grows when a reader of the old one would break."""
+"""Name and version of the JSON document; incompatible changes raise the version."""
 KEY = "trtlint.convert"
 """The metadata key of a converted model."""
 
@@ -18,7 +18,7 @@ Verdict = Literal["proven", "unproven", "failed"]
 
 
 class ConversionError(ExperimentError):
-    """A model that cannot be converted; the text says why."""
+    """A model that cannot be converted; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Kept:
     Attributes:
         node: its path.
         op: its operator type.
-        reason: why it stays.
+        reason: the reason why the operator stays in FP32.
         product: whether it is a matrix product or a convolution.
         share: its share of the FLOPs of all products.
     """
@@ -47,8 +47,8 @@ class CastAdded:
     Attributes:
         tensor: the tensor that it reads.
         to: ``fp32``, ``fp16`` or ``bf16``.
-        reason: why it is there.
-        inside: whether it lies inside the model; the others are at its inputs and outputs.
+        reason: the reason for the Cast.
+        inside: whether the Cast is inside the model; other Casts are at the model's inputs and outputs.
     """
 
     tensor: str
@@ -64,7 +64,7 @@ class Stored:
     Attributes:
         tensor: its name.
         what: ``clamped``, ``kept`` or ``vanishing``.
-        reason: what the numbers are.
+        reason: a description of its numbers.
     """
 
     tensor: str
@@ -79,7 +79,7 @@ class Magnitude:
     Attributes:
         node: its path.
         op: its operator type.
-        greatest: the magnitude, that of squares and sums inside of the operator included.
+        greatest: the magnitude, including squares and sums inside the operator.
     """
 
     node: str
@@ -89,13 +89,13 @@ class Magnitude:
 
 @dataclass(frozen=True, slots=True)
 class Island:
-    """Operators that get one type.
+    """Operators that get the same type.
 
     Attributes:
         kind: ``attention``, ``norm`` or ``quantizers``.
-        first: path of the first of them.
-        operators: how many they are.
-        type: their type, ``mixed`` where an order of the user divides them.
+        first: path of the first operator.
+        operators: number of operators.
+        type: their type; ``mixed`` if options of the user set different types.
     """
 
     kind: str
@@ -110,9 +110,9 @@ class Proof:
 
     Attributes:
         name: ``checker``, ``rehearsal``, ``parser`` or ``builder``.
-        verdict: whether it holds.
+        verdict: the result: proven, failed or unproven.
         text: the result in words.
-        figures: numbers behind it.
+        figures: the numbers behind the result.
     """
 
     name: str
@@ -126,14 +126,14 @@ class Conversion:
     """A converted model.
 
     Attributes:
-        path: the source as it was named.
-        output: the file that was written; empty where none was.
+        path: the source, as the user wrote it.
+        output: the written file; empty if no file was written.
         type: ``fp16`` or ``bf16``.
         io: the type of inputs and outputs, ``fp32`` or that type.
-        unchanged: why nothing was converted; empty where something was.
+        unchanged: why nothing was converted; empty if something was converted.
         operators: number of operators with FP32 tensors in the source.
-        narrow: number of them that compute in 16 bits.
-        share: share of the FLOPs of products in 16 bits, None where there are no products.
+        narrow: number of these operators that compute in 16 bits.
+        share: share of the FLOPs of products in 16 bits; None without products.
         kept: the operators in FP32.
         casts: the Casts that were inserted.
         stored: the stored tensors whose numbers leave the range.
@@ -142,11 +142,11 @@ class Conversion:
         rewrites: rewrites of the graph before the conversion, in words.
         opset: the opset of the source and of the result.
         size: bytes of the source and of the result.
-        error: the largest error of an output in the rehearsal, None where not rehearsed or not finite.
+        error: the largest error of an output in the simulation; None if not simulated or not finite.
         proofs: the checks.
-        advice: one line about another type; empty for none.
+        advice: one line that recommends another type; empty without a recommendation.
         command: the build command.
-        notes: what limits the result.
+        notes: limits of the result.
     """
 
     path: str

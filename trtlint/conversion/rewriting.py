@@ -1,7 +1,7 @@
-"""Rewrites that let a product compute in 16 bits whose numbers leave the range.
+"""Rewrites after which a product with large numbers can compute in 16 bits.
 
 The results in FP32 stay the same: powers of two round nothing, and the scale of attention moves from the
-scores to Q.  Whether a rewrite helps is seen by converting the rewritten model.
+scores to Q.  A trial conversion of the rewritten model shows whether a rewrite helps.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 _SCALABLE = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum"})
 """Products that are linear in each operand."""
 _ROOM = 2.0**13
-"""The largest magnitude behind a scaling; other inputs may give larger numbers."""
+"""Largest magnitude allowed after a scaling, because other inputs may give larger numbers."""
 _MOST_POWER = 30
 _MOST = 1000
-"""Rewrites of one model."""
+"""Largest number of rewrites of one model."""
 _OPERANDS = 2
 _BIAS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A rewrite and the product that it is for.
+    """A rewrite, and the product that it helps.
 
     Attributes:
         node: path of the product.
@@ -55,7 +55,7 @@ class Rewrite:
 
 
 def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) -> list[Rewrite]:
-    """Return rewrites for products in FP32, no two of which change the same operator.
+    """Return rewrites for products in FP32; each operator is changed by at most one rewrite.
 
     Args:
         model: the model.
@@ -78,7 +78,7 @@ def apply_to(source: SourceModel, model: Model, rewrites: Sequence[Rewrite], fil
 
     Args:
         source: the model as it was read.
-        model: the same with its types.
+        model: the same model with inferred types.
         rewrites: the rewrites.
         file: the file to write.
 
@@ -95,7 +95,7 @@ def apply_to(source: SourceModel, model: Model, rewrites: Sequence[Rewrite], fil
 
 
 def _attention(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[Rewrite]:
-    """Yield rewrites of attention: the scale goes to Q, masks get numbers that FP16 has."""
+    """Yield rewrites of attention: the scale moves to Q, and mask values are clamped to the FP16 range."""
     facts = facts_of(model)
     for fact in facts.of("attention"):
         scores = next((step.node for step in fact.chain if step.role == "scores"), None)
@@ -159,7 +159,7 @@ def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
 
 
 def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
-    """Return the power of two that brings a tensor into the range, 0 for one that lies there."""
+    """Return the exponent of two that brings a tensor into the range; 0 for a tensor inside the range."""
     number = 0.0 if value is None else greatest.get(value.name, 0.0)
     if not math.isfinite(number):
         raise NotApplicable("a tensor is not finite in FP32")
@@ -167,7 +167,7 @@ def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
 
 
 def _larger(operands: Sequence[Value | None], greatest: Mapping[str, float]) -> int:
-    """Return the operand to scale: one that is computed, and the larger of two."""
+    """Return the operand to scale: the computed operand; if both are computed, the larger one."""
     computed = [
         index for index, value in enumerate(operands) if value is not None and value.initializer is None
     ]

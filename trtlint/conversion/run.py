@@ -19,20 +19,20 @@ from trtlint.files.limits import limit_work
 from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
-"""Times that operators which the parser refuses are kept in FP32, and the model is written anew."""
+"""Largest number of retries that keep refused operators in FP32 and write the model again."""
 _MOST_PARSED = 256 << 20
-"""Bytes of weights above which the parser is asked only where the model is run or built as well."""
+"""Bytes of weights above which the parser runs only if the model is also run or built."""
 _MOST_REWRITES = 2
-"""Times that a model is rewritten: with all rewrites, and with those that helped."""
+"""Number of attempts with rewrites: with all rewrites, then only with those that helped."""
 _SECONDS = 180.0
-"""Seconds for all runs of a small model, unless the user limits each run."""
+"""Seconds for all runs of a small model, if the user sets no limit for each run."""
 _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MOST_SEARCHES = 3
-"""Searches for operators to keep, each on more inputs than the one before."""
+"""Largest number of searches for operators to keep, each with more inputs than the search before."""
 _CLEAR = 0.7
-"""The share of the tolerance above which a result is searched again, with the inputs of the proof."""
+"""Share of the tolerance above which the search is repeated with the inputs of the check."""
 _LEAST_SHARE = 0.5
-"""The share of the FLOPs in FP16 below which BF16 is proposed."""
+"""Share of the FLOPs in FP16 below which trtlint recommends BF16."""
 
 
 def run(
@@ -44,11 +44,11 @@ def run(
     protected: Sequence[Path] = (),
     listen: Listen | None = None,
 ) -> tuple[Conversion, Draft]:
-    """Convert a model and write it where every proof holds or is open.
+    """Convert a model; write the result unless a proof fails.
 
     Args:
         request: what to convert, and how.
-        out: the file to write; None to write none.
+        out: the file to write; None to write no file.
         command: the build command to report, with ``{model}`` for the file.
         sm: the compute capability times ten to build for.
         protected: files that must not be replaced.
@@ -78,7 +78,7 @@ def run(
 def _rewritten(
     session: Session, draft: Draft, proofs: tuple[Proof, ...], sm: int | None
 ) -> tuple[Draft, tuple[Proof, ...]]:
-    """Return the better of a conversion and that of the model with rewrites."""
+    """Return the better conversion: with or without rewrites of the model."""
     tried: Collection[str] = ()
     if _is_late(session.request):
         return draft, proofs
@@ -123,8 +123,8 @@ def _rank(draft: Draft, proofs: Sequence[Proof]) -> tuple[bool, float]:
 def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]:
     """Return the converted model with its proofs.
 
-    What the parser refuses stays in FP32.  Where the rehearsal fails, the inputs that it failed on are
-    measured too.
+    Operators that the parser refuses stay in FP32.  If the simulation fails, its inputs are
+    added to the measured inputs.
     """
     request = session.request
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
@@ -159,18 +159,18 @@ def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]
 
 
 def _is_late(request: Request) -> bool:
-    """Whether too little time is left for another search."""
+    """Return whether too little time is left for another search."""
     return request.until is not None and request.until - time.monotonic() < _SECONDS / 2
 
 
 def _is_clear(proof: Proof, tolerance: float) -> bool:
-    """Whether other inputs may be expected to give the same verdict as those of a rehearsal."""
+    """Return whether a simulation with other inputs probably gives the same verdict."""
     error = proof.figures.get("error")
     return proof.verdict != "failed" and (error is None or error <= tolerance * _CLEAR)
 
 
 def _accepted(session: Session, converted: Path) -> tuple[Draft, list[Proof]]:
-    """Write the converted model to a file; keep in FP32 what the parser refuses in 16 bits."""
+    """Write the converted model to a file; keep operators in FP32 that the parser refuses in 16 bits."""
     for _ in range(_MOST_ROUNDS):
         with limit_work(session.request.model, allowance=session.source.allowance()):
             draft = session.draft()
@@ -195,7 +195,7 @@ def _accepted(session: Session, converted: Path) -> tuple[Draft, list[Proof]]:
 
 
 def _advice(request: Request, found: Conversion, proofs: Sequence[Proof]) -> str:
-    """Return one line about another type, where this one fits badly."""
+    """Return one line that recommends another type, if this type fits badly; otherwise an empty string."""
     if request.type != "fp16":
         return ""
     failed = any(proof.name == "rehearsal" and proof.verdict == "failed" for proof in proofs)

@@ -15,25 +15,25 @@ from trtlint.process.spawn import Limits, run
 
 _WORK = "trtlint.conversion._script"
 _USUAL_FUNCTION = "postprocess"
-"""As in Polygraphy's network scripts."""
+"""Default name of the function, as in Polygraphy's network scripts."""
 _NODE = re.compile(r"\[ONNX Layer: ([^\]]{1,1000})\]")
 
 
 class ScriptError(SettingError):
-    """A network script that cannot be run; the text says why."""
+    """A network script that cannot be run; the text is the reason."""
 
 
 def of_script(model: Path, given: str) -> LayerTypes:
     """Return the types that a function sets on the parsed network.
 
-    The function is code of the user, who names it on the command line.
+    This runs the user's code; only the command line can name the script.
 
     Args:
         model: the model to parse.
         given: ``FILE.py:FUNCTION``.
 
     Raises:
-        ScriptError: there is no such file, or the function raises.
+        ScriptError: the file does not exist, or the function raises an exception.
         ConversionError: the parser refuses the model.
         WheelError: TensorRT-RTX is not installed.
     """

@@ -1,7 +1,7 @@
-"""Find a cheap set of operators to keep in FP32, by rehearsals.
+"""Find a cheap set of operators to keep in FP32, by simulations.
 
-Each product is rehearsed alone in 16 bits, with all else in FP32.  Products that add little error for their
-cost become narrow first.  Then the operators between them follow, region by region.
+First, each product is simulated in 16 bits with all other operators in FP32.  Products that add little error
+for their cost become 16-bit first.  The operators between products follow, region by region.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from trtlint.measurement.keeping import Budget, least
 
 Paths = frozenset[str]
 Measure = Callable[[Paths], "float | None"]
-"""Returns the error with some operators in FP32, None where an output is not finite."""
+"""Returns the error with some operators in FP32; None if an output is not finite."""
 
 _PRODUCTS_SHARE = 0.8
-"""Share of the largest error that products may use up; the rest is for the operators between them."""
+"""Share of the error limit that products may use; the rest is for the operators between them."""
 _SENSITIVITY_TIME = 0.4
-"""Share of the time that goes into the rehearsals of single products."""
+"""Share of the time for simulations of single products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class Candidates:
 
     Attributes:
         fixed: paths of operators that stay in FP32.
-        forced: groups of operators that leave the range, each to stay in FP32 unless that proves harmless.
+        forced: groups of operators that leave the range; each stays in FP32 unless a simulation shows no
+            harm.
         products: groups with products, in the order of the graph.
         regions: groups of the other operators.
         costs: the FLOPs of each product by path.
@@ -49,11 +50,11 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was found.
+    """Result of the search.
 
     Attributes:
-        kept: by path of an operator that stays in FP32 beside the fixed ones, the reason.
-        enough: whether the error is small enough with them.
+        kept: the reason by path, for operators that stay in FP32 in addition to the fixed ones.
+        enough: whether the error is within the limit with these operators in FP32.
     """
 
     kept: Mapping[str, str]
@@ -71,7 +72,7 @@ def search(found: Candidates, measure: Measure, bound: float, budget: Budget) ->
     Args:
         found: the operators to choose from.
         measure: returns the error with some operators in FP32.
-        bound: the largest error.
+        bound: the largest allowed error.
         budget: what may be tried.
     """
 
@@ -119,16 +120,16 @@ def _chosen(
     budget: Budget,
     seconds: float,
 ) -> list[Paths]:
-    """Return the products to keep in FP32: those that add most error for their cost.
+    """Return the products to keep in FP32: the products that add most error for their cost.
 
     Args:
         units: the products to choose from.
         found: all operators.
         everything: the operators that may stay in FP32.
         measure: returns the error with some operators in FP32.
-        limit: the largest error.
+        limit: the largest allowed error.
         budget: what may be tried.
-        seconds: what a rehearsal takes.
+        seconds: the time of one simulation.
     """
     runs = min(budget.left // 2, int(budget.seconds * _SENSITIVITY_TIME / max(seconds, 1e-3)))
     parts = _parts(units, max(1, runs))
@@ -153,7 +154,7 @@ def _chosen(
 
 
 def _parts(units: Sequence[Paths], most: int) -> list[list[Paths]]:
-    """Divide units into at most so many runs of neighbours."""
+    """Divide units into at most ``most`` groups of neighbours."""
     count = min(most, len(units))
     bounds = [len(units) * index // count for index in range(count + 1)] if count else [0]
     return [list(units[begin:end]) for begin, end in pairwise(bounds)]
@@ -178,10 +179,10 @@ def grouped(paths: Iterable[str], groups: Iterable[Paths]) -> list[Paths]:
 
 
 def connected(units: Sequence[Paths], edges: Iterable[tuple[str, str]]) -> list[Paths]:
-    """Join units that hand values to each other.
+    """Merge units that are connected by values.
 
     Args:
-        units: the groups, each with other operators.
+        units: the groups; no operator is in two groups.
         edges: pairs of operators, the second of which reads what the first computes.
     """
     import networkx as nx

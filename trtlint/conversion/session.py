@@ -37,21 +37,21 @@ Listen = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to convert, and how.
+    """Settings of a conversion.
 
     Attributes:
         model: the file.
         type: ``fp16`` or ``bf16``.
         io: the type of inputs and outputs: ``fp32``, or that type.
-        inputs: the inputs to measure and prove on; made-up ones where there are none.
+        inputs: the inputs for measurement and check; generated inputs if empty.
         keep: nodes, operator types or names with ``*`` that stay in FP32.
         tolerance: the largest error of an output that passes.
         measure: whether ONNX Runtime runs the model.
         build: whether TensorRT-RTX builds both models.
-        seconds: the time limit of each run of ONNX Runtime; None for one of all that fits the size.
-        memory: the limit of memory in bytes, likewise.
-        layers: the types that a weakly typed build asks of layers, None for none.
-        until: when all runs have to end, by ``time.monotonic``; None for no such limit.
+        seconds: the time limit of each run of ONNX Runtime; None for one limit for all runs, by model size.
+        memory: the memory limit in bytes; None for a limit by model size.
+        layers: the layer types that a weakly typed build sets; None if it sets none.
+        until: the deadline of all runs, by ``time.monotonic``; None for no deadline.
     """
 
     model: Path
@@ -70,11 +70,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A converted model that is not written yet.
+    """A converted model before it is written.
 
     Attributes:
-        conversion: what is known of it.
-        converted: its structure; None where nothing changes.
+        conversion: the description of the result.
+        converted: its structure; None if nothing changes.
         external: whether the source has external data.
         source: the model as it was read.
     """
@@ -113,7 +113,7 @@ class Rewritten:
 
 
 class Session:
-    """The conversion of one model: types are chosen, written, and chosen again where a proof fails.
+    """The conversion of one model: choose types, write them, and choose again if a proof fails.
 
     Args:
         request: what to convert, and how.
@@ -156,11 +156,11 @@ class Session:
         """Find the operators whose numbers need FP32.
 
         Args:
-            attempt: how many searches went before, whose result failed the rehearsal.
+            attempt: number of earlier searches whose results failed the simulation.
 
         Raises:
             InputsError: the inputs cannot be used.
-            MissingRuntimeError: ONNX Runtime is not there.
+            MissingRuntimeError: ONNX Runtime is not installed.
         """
         if self.request.measure:
             self.found = search_in_process(
@@ -170,7 +170,7 @@ class Session:
             self.found = Found({node.path: reason for node, reason in self.ranges.kept.items()})
 
     def pin(self, names: Iterable[str], reason: str) -> bool:
-        """Keep operators in FP32; return whether any was not kept before."""
+        """Keep operators in FP32; return whether any of them was not kept before."""
         wanted = set(names)
         new = [
             node
@@ -184,7 +184,7 @@ class Session:
         """Return the converted model.
 
         Args:
-            kept: whether operators stay in FP32 for their numbers.
+            kept: whether to keep operators in FP32 because of their numbers.
         """
         if self.unchanged:
             request = self.request
@@ -214,7 +214,7 @@ def assemble(
     *,
     external: bool,
 ) -> Draft:
-    """Cut, write the structure, and describe the result."""
+    """Choose the types by a minimum cut, write the structure, and describe the result."""
     import onnx
 
     format_ = FORMATS[request.type]
@@ -313,7 +313,7 @@ def _is_float(value: Value | None) -> bool:
 
 
 def _why(value: Value, to_narrow: bool, plan: TypePlan, fixed: Mapping[Node, str]) -> str:
-    """Return why a value is cast."""
+    """Return the reason for the Cast of a value."""
     if value.is_input:
         return "the model's input stays in FP32" if to_narrow else "an operator in FP32 reads the input"
     if not to_narrow and value.is_output and value.producer is not None:
@@ -334,7 +334,7 @@ def _raise_opset(proto: onnx.ModelProto, opset: int) -> None:
 
 
 def _note(proto: onnx.ModelProto, found: Conversion) -> None:
-    """Say in the metadata of a model what was done to it."""
+    """Record the conversion in the metadata of a model."""
     value = {
         "type": found.type,
         "io": found.io,

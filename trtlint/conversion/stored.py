@@ -1,4 +1,4 @@
-"""Look at the numbers of stored tensors that are rounded."""
+"""Check the numbers of stored tensors before they are rounded."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from trtlint.conversion.labels import Labels
 
 _LEAST_NORMAL = 2.0**-14
-"""Below this FP16 has fewer digits for each smaller power of two."""
+"""Smallest normal FP16 number: below it, each smaller power of two has fewer digits."""
 _FEW = 16
-"""Elements of a tensor of fill values, such as the number that masks scores."""
+"""Largest number of elements of a tensor of fill values, such as the number that masks scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class Range:
     """The stored tensors whose numbers leave the range of the narrow type.
 
     Attributes:
-        clamped: names of tensors whose numbers beyond the range become its largest.
-        kept: the operators that keep FP32 for their stored tensors where nothing is measured.
-        stored: what to report.
+        clamped: names of tensors whose numbers beyond the range become the type's largest number.
+        kept: the operators that stay in FP32 because of their stored tensors, if nothing is measured.
+        stored: the tensors to report.
     """
 
     clamped: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""The types of all values under a choice of operators, and the Casts that follow from it."""
+"""The types of all values for a given choice of 16-bit operators, and the required Casts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from trtlint.model.graph import Graph, Node, Value
 
 
 class TypePlan:
-    """Which operators compute in 16 bits, and what type every value has under that choice.
+    """The operators that compute in 16 bits, and the resulting type of every value.
 
     Args:
         graph: the graph of the source.
         narrow: the operators that compute in 16 bits.
-        ports: the ports of each operator that follow its type.
+        ports: by operator, the inputs and outputs that change type with the operator.
         narrow_io: whether the inputs and outputs of the model are in 16 bits.
     """
 
@@ -28,7 +28,7 @@ class TypePlan:
         self.narrow_io = narrow_io
 
     def computed_narrow(self, value: Value) -> bool:
-        """Whether an FP32 value is computed in 16 bits."""
+        """Return whether an FP32 value is computed in 16 bits."""
         producer = value.producer
         if producer is None:
             return self.narrow_io and value.is_input
@@ -36,7 +36,7 @@ class TypePlan:
         return producer in self.narrow and found is not None and found.writes_narrow(value.port)
 
     def wanted_narrow(self, node: Node, port: int) -> bool | None:
-        """Whether an operator reads 16 bits at a port; None where it reads either type."""
+        """Return whether an operator reads 16 bits at an input; None if the input accepts either type."""
         found = self.ports.get(node)
         if found is not None and port in found.free:
             return None
@@ -44,14 +44,14 @@ class TypePlan:
 
 
 def is_constant(value: Value) -> bool:
-    """Whether a value is stored in the model."""
+    """Return whether a value is stored in the model."""
     if value.initializer is not None:
         return True
     return value.producer is not None and is_stored(value.producer) and not value.is_sparse
 
 
 def boundary_values(graph: Graph) -> frozenset[Value]:
-    """Return the values that leave a body, which keep FP32."""
+    """Return the outputs of subgraphs, which keep FP32."""
     return frozenset(
         value
         for node in graph.nodes

@@ -1,4 +1,4 @@
-"""Estimate what operators and tensors cost, for the choice of types."""
+"""Estimate the cost of operators and tensors, for the choice of types."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from trtlint.model.operators import PRODUCTS
 from trtlint.model.protos import Dimension
 
 _UNKNOWN_SIZE = 64
-"""Stands for a size that the file leaves open; only the ratio of costs depends on it."""
+"""Assumed size of a dynamic dimension; only cost ratios depend on it."""
 _LARGEST = 10**15
 _GATES: Mapping[str, int] = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
 def is_product(node: Node) -> bool:
-    """Whether an operator is a matrix product, a convolution or an operator that holds some."""
+    """Return whether an operator is a matrix product, a convolution, or contains such products."""
     return node.op in PRODUCTS and not node.domain
 
 
 def elements(value: Value | None) -> int:
-    """Return the number of elements of a tensor, open sizes estimated."""
+    """Return the number of elements of a tensor, with assumed dynamic sizes."""
     return 0 if value is None else _count(value.shape)
 
 
 def flops(node: Node) -> int:
-    """Return the floating-point operations of a product, open sizes estimated; at least 1."""
+    """Return the floating-point operations of a product, with assumed dynamic sizes; at least 1."""
     if not is_product(node):
         return 0
     return max(1, min(_LARGEST, _flops(node)))

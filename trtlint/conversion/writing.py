@@ -23,7 +23,7 @@ from trtlint.model.wire import header
 from trtlint.model.writer import write_to
 
 _MOST_INLINE = (2 << 30) - (64 << 20)
-"""Bytes of tensors that a protobuf message holds, with room for the structure."""
+"""Largest size of tensors inside the protobuf message, in bytes, with room for the structure."""
 _RAW_DATA = 9
 _ALIGNED = 4096
 """Offsets of external data are multiples of this, so that readers can map them:
@@ -36,7 +36,7 @@ class Converted:
 
     Attributes:
         proto: the structure; large tensors are marked.
-        made: the large tensors that are rounded, each with whether numbers beyond the range are clamped.
+        made: the large tensors to round, each with whether to clamp numbers beyond the range.
         store: reads the tensors of the source.
         format: the narrow type.
     """
@@ -55,7 +55,7 @@ class Converted:
         return [plain.SerializeToString(), header(_RAW_DATA, made.size), made]
 
     def tensor(self, tensor: TensorProto) -> NarrowTensor | None:
-        """Return a tensor that is rounded while it is written; None for another."""
+        """Return a tensor that is rounded while it is written; None for any other tensor."""
         number = next((entry.value for entry in tensor.external_data if entry.key == MADE), None)
         if number is None:
             return None
@@ -80,12 +80,12 @@ def write(converted: Converted, out: Path, protected: tuple[Path, ...], *, exter
 
     Args:
         converted: the model.
-        out: the file; with external data, ``OUT.data`` holds them.
+        out: the file; external data go to ``OUT.data``.
         protected: files that must not be replaced.
         external: whether the source has external data.
 
     Raises:
-        ConversionError: tensors of a sparse form are too large.
+        ConversionError: sparse tensors are too large.
         ModelError: the source changed, or its tensors cannot be read.
         OSError: a file cannot be read or written.
     """
@@ -138,10 +138,10 @@ def _large(proto: onnx.ModelProto, converted: Converted) -> Iterator[tuple[Tenso
 
 
 def require_writable(proto: onnx.ModelProto) -> None:
-    """Refuse a model with large sparse tensors, which have no external form.
+    """Refuse a model with large sparse tensors, which cannot be external data.
 
     Raises:
-        ConversionError: it has some.
+        ConversionError: the model has large sparse tensors.
     """
     for sparse in proto.graph.sparse_initializer:
         if _is_marked(sparse.values):

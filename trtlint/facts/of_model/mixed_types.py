@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 _MAX_SEARCHED = 200
-"""Nodes searched upstream for the cast that a type comes from."""
+"""Largest number of nodes searched upstream for the cast behind a type."""
 _LATEST_OPSET = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class MixedTypes(Fact):
-    """An operator with two float inputs of different types that have to be of one type.
+    """An operator whose two float inputs must have the same type, but have different types.
 
-    Only the first such operator of a region is stated: those that its result reaches are a
+    Only the first such operator of a region is a fact; the operators downstream have mixed types only as a
     consequence of it.  ``f64`` counts as ``f32``, because TensorRT imports it so.
 
     Attributes:
         op: the operator.
         first: element type of the first of the two inputs (``f32``).
-        second: element type of the other one.
-        ports: their positions.
+        second: element type of the second of the two inputs.
+        ports: the positions of the two inputs.
         cast_by_parser: whether TensorRT's parser casts the second, a constant, to the type of the
             data (bounds of Clip, parameters of BatchNormalization); such an operator builds.
-        origin: path of the ``Cast`` from which the second type, or else the first, comes; empty where
+        origin: path of the ``Cast`` behind the second type, or else behind the first type; empty if
             it comes from a stored tensor or an input of the model.
-        followers: how many more operators with mixed types its result reaches.
+        followers: number of further operators with mixed types downstream.
     """
 
     kind: ClassVar[str] = "mixed_types"
@@ -66,7 +66,7 @@ class MixedTypes(Fact):
 
 
 def find(facts: Facts) -> Iterator[MixedTypes]:
-    """The first operator with mixed types of each region, in graph order."""
+    """Yield the first operator with mixed types of each region, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     mixed = _mixed(facts.imported, facts.model.opset)
     harmless = {node for node, ports in mixed.items() if _is_harmless(node, ports, constants)}
@@ -96,7 +96,7 @@ def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, in
 
 
 def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
-    """The first two inputs that differ in type where they must not; None where all agree."""
+    """Return the positions of the first two inputs that wrongly differ in type; None if all types agree."""
     if node.domain or len(node.inputs) < 2:
         return None
     types = [_imported(value) for value in node.inputs]
@@ -112,7 +112,7 @@ def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
 
 
 def _imported(value: Value | None) -> str | None:
-    """The float type that TensorRT gives a value, None for other types and where it is unknown."""
+    """Return the float type that TensorRT gives a value; None if the type is unknown or not a float type."""
     if value is None or value.dtype not in FLOAT_DTYPES:
         return None
     return "f32" if value.dtype == "f64" else value.dtype
@@ -123,7 +123,7 @@ def _is_harmless(node: Node, ports: tuple[int, int], constants: Constants) -> bo
 
 
 def _regions(graph: Graph, mixed: set[Node]) -> tuple[set[Node], Counter[Node]]:
-    """The mixed operators that no other one reaches, and how many others each of them does."""
+    """Yield each operator without a mixed operator upstream, and its number of mixed ones downstream."""
     root_of: dict[Node, Node] = {}
     followers: Counter[Node] = Counter()
     roots: set[Node] = set()
@@ -161,7 +161,7 @@ def _fact(node: Node, ports: tuple[int, int], harmless: bool, followers: int) ->
 
 
 def _cast_behind(value: Value | None) -> Node | None:
-    """The nearest ``Cast`` from another float type, upstream among values of the same type."""
+    """Return the nearest upstream ``Cast`` from another float type, through values of the same type."""
     if value is None:
         return None
     queue, seen = deque([value]), {value}

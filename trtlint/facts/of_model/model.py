@@ -23,7 +23,7 @@ FloatType = Literal["f32", "f16", "bf16", "f64", "mixed"]
 _COMPUTE = (
     "Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN",
 )  # fmt: skip
-"""Where a model spends its time; the type of these is the type of the model."""
+"""Operators that take most of a model's time; their type is the type of the model."""
 _QUANTIZING = (
     "ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QLinearConv",
     "QLinearMatMul", "QuantizeLinear",
@@ -37,7 +37,7 @@ _PRODUCERS: Mapping[str, Exporter] = {
 _DOMINATING = 0.75
 """FP16 exports keep a few products in FP32, such as the angles of a rotary embedding."""
 _SAMPLE = 200
-"""Nodes looked at to tell the exporter: all of a file come from the same one."""
+"""Number of nodes checked to identify the exporter; one exporter writes all nodes of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +45,25 @@ class ModelFact(Fact):
     """The model as a whole.
 
     Attributes:
-        opset: opset of the default domain, None where the model imports none.
+        opset: opset of the default domain; None if the model does not import it.
         ir: IR version of the file.
-        producer: producer name and version as the file says.
-        exporter: what wrote the graph: ``torchscript`` (``torch.onnx.export(dynamo=False)``),
+        producer: producer name and version, as written in the file.
+        exporter: the program that wrote the graph: ``torchscript`` (``torch.onnx.export(dynamo=False)``),
             ``dynamo`` (``dynamo=True``, the default since PyTorch 2.9), another known converter,
-            else ``other``.  Read from node metadata and names before the producer, because
-            tools that rewrite a graph put their own name there.
+            else ``other``.  Node metadata and names take precedence over the producer, because
+            tools that rewrite a graph replace the producer's name.
         float_type: the float type that at least three quarters of the convolutions, matrix
-            products, attention and recurrent layers read, ``mixed`` where there is none.  Without
-            such layers, that of the results, else that of the weights; None where there is nothing
-            of a float type.
+            products, attention and recurrent layers read; ``mixed`` if there is no such type.  Without
+            such layers, the float type of the results, else of the weights; None if nothing has a
+            float type.
         float_types: all float types that occur, sorted.
-        quantized: whether there is anything quantized: Q/DQ, integer or QLinear operators.
-        nodes: number of nodes, bodies of ``If``, ``Loop`` and ``Scan`` included.
+        quantized: whether the model has quantized operators: Q/DQ, integer or QLinear operators.
+        nodes: number of nodes, including the subgraphs of ``If``, ``Loop`` and ``Scan``.
         inputs: number of inputs that the caller feeds.
         outputs: number of outputs.
         dynamic: whether an input has a dimension whose size is not in the file.
-        external: whether weights lie in files beside the model.
-        file: the file as it was named, quoted for a shell.
+        external: whether files beside the model store weights.
+        file: the path as the user wrote it, quoted for a shell.
     """
 
     kind: ClassVar[str] = "model"
@@ -85,7 +85,7 @@ class ModelFact(Fact):
 
 
 def find(facts: Facts) -> Iterator[ModelFact]:
-    """The one fact about the model."""
+    """Yield the fact about the model."""
     model, graph = facts.model, facts.model.graph
     every = _float_types(graph)
     yield ModelFact(
@@ -110,7 +110,7 @@ def find(facts: Facts) -> Iterator[ModelFact]:
 def _is_external(values: Sequence[Value]) -> bool:
     """Return whether a value of this name is stored in a file beside the model.
 
-    What the reader left in the model file itself, or a skeleton is without, has a location that is none.
+    Tensors that the reader left in the model file, or that a skeleton lacks, do not count.
     """
     return any(
         entry.key == "location" and entry.value not in (LEFT, LEFT_OUT)
@@ -141,7 +141,7 @@ def _float_type(graph: Graph, every: Counter[str]) -> FloatType | None:
 
 
 def _dominating(types: Iterable[str | None]) -> FloatType | None:
-    """The float type of most of the types, ``mixed`` without one, None where none is a float type."""
+    """Return the float type of most of the types; ``mixed`` without a majority; None without float types."""
     floats = Counter(dtype for dtype in types if dtype in FLOAT_DTYPES)
     if not floats:
         return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Attributes(Mapping[str, Any]):
-    """The attributes that are written at a node, as Python data, read when asked for."""
+    """The attributes written at a node, converted to Python data on access."""
 
     __slots__ = ("_node", "_read")
 
@@ -54,17 +54,17 @@ def _readable(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NodeFact(Fact):
-    """An operator of the graph, bodies of ``If``, ``Loop`` and ``Scan`` included.
+    """An operator of the graph or of a subgraph of ``If``, ``Loop`` or ``Scan``.
 
     Attributes:
         op: operator type, such as ``GridSample``.
         domain: operator domain, empty for ``ai.onnx``.
-        inputs: the values it reads, each with ``dtype``, ``shape`` and ``rank``; None for an
-            optional input left out.
-        outputs: the values it computes.
-        attributes: what is written at the node; one that was left out is not in it, its default is
-            the operator's business and changes with the opset.  Tensors read as their type
-            (``f32[3]``), bodies as the name of their graph.
+        inputs: the input values, each with ``dtype``, ``shape`` and ``rank``; None for an
+            omitted optional input.
+        outputs: the output values.
+        attributes: the attributes written at the node.  An omitted attribute is missing here, because its
+            default depends on the operator and the opset.  Tensors are shown as their type
+            (``f32[3]``), subgraphs as the name of their graph.
     """
 
     kind: ClassVar[str] = "node"
@@ -78,7 +78,7 @@ class NodeFact(Fact):
 
 
 def find(facts: Facts) -> Iterator[NodeFact]:
-    """All operators in topological order."""
+    """Yield all operators in topological order."""
     for node in facts.model.graph.nodes:
         yield NodeFact(
             node=node,

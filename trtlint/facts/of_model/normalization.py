@@ -1,4 +1,4 @@
-"""Normalizations, as one operator or written out in primitive ones."""
+"""Normalizations, as one operator or written out in primitive operators."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 Family = Literal["layer", "rms", "group", "instance", "batch"]
 
 _MOST_AXES = 8
-"""Axes of a tensor at most:
+"""Largest number of axes of a tensor:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_dims64.html
 """
 NEAR_ATTENTION = 12
-"""How many operators may lie between attention and a normalization that still follows it: the
+"""Largest number of operators between attention and a normalization that counts as following it: the
 output projection, its bias and layout, and the residual sum come to about six."""
 
 
@@ -32,17 +32,17 @@ class Normalization(Fact):
     Attributes:
         family: ``layer``, ``rms``, ``group``, ``instance`` or ``batch``.
         form: ``operator``, or ``decomposed`` into primitive operators.
-        axes: the axes normalized over, counted from the end, None where not known.
-        last_axis: whether the statistics are taken over the last axis alone, as ``LayerNormalization``
-            and ``RMSNormalization`` do with ``axis=-1``; None where not known.
-        epsilon: what keeps the root from zero, 0 where there is nothing, None where not known.
-        dtype: element type of the tensor that is normalized, None where unknown.
+        axes: the normalized axes, counted from the end; None if unknown.
+        last_axis: whether the statistics are computed over the last axis alone, as ``LayerNormalization``
+            and ``RMSNormalization`` do with ``axis=-1``; None if unknown.
+        epsilon: the constant that keeps the root from zero; 0 without a constant; None if unknown.
+        dtype: element type of the normalized tensor; None if unknown.
         statistics_dtype: the narrowest element type that the mean, the squares and their mean are
-            computed in, None where unknown.
-        squares_dtype: the element type of the squares where they are written out.
-        standard: whether it is the formula of LayerNormalization or RMSNormalization: no correction of the
+            computed in; None if unknown.
+        squares_dtype: the element type of the squares, if they are separate operators.
+        standard: whether the formula equals LayerNormalization or RMSNormalization: no correction of the
             variance such as Bessel's, and the epsilon added below the root.
-        upcast: whether a Cast widens the tensor before its statistics are taken.
+        upcast: whether a Cast widens the tensor before its statistics are computed.
         follows_attention: whether the tensor comes from an attention block a few operators upstream.
     """
 
@@ -88,7 +88,7 @@ _STASHING = frozenset({"LayerNormalization", "RMSNormalization", "GroupNormaliza
 
 
 def find(facts: Facts) -> Iterator[Normalization]:
-    """The normalizations of a model, in graph order."""
+    """Yield the normalizations of a model, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     distances = _distances_from_attention(facts)
     found = [_operator(node, distances) for node in graph.by_op(*_OPERATORS)]
@@ -98,7 +98,7 @@ def find(facts: Facts) -> Iterator[Normalization]:
 
 
 def _distances_from_attention(facts: Facts) -> dict[Node, int]:
-    """For every node a few operators downstream of attention, how many."""
+    """Return the distance from attention for each node a few operators downstream of it."""
     graph: Graph = facts.model.graph
     layer = [fact.chain[-1].node for fact in facts.of("attention")]
     distances: dict[Node, int] = {}
@@ -139,7 +139,7 @@ def _operator(node: Node, distances: Mapping[Node, int]) -> Normalization:
 
 
 def _reshaped_into_groups(node: Node) -> bool:
-    """Torch exports GroupNorm as Reshape to [N, groups, -1], InstanceNormalization, Reshape back."""
+    """Detect GroupNorm as PyTorch exports it: Reshape to [N, groups, -1], InstanceNormalization, Reshape."""
     tensor = node.input(0)
     before = tensor.producer if tensor is not None else None
     return (

@@ -22,10 +22,10 @@ class Pooling(Fact):
     Attributes:
         op: operator type.
         ceil_mode: whether the size of the output is rounded up.
-        beyond: whether, rounded up, the last window along some axis begins in the padding at the end; ONNX
-            drops that window.  False without ``ceil_mode``; None if unknown.
-        sizes: the sizes of the output along the spatial axes as ONNX defines them, empty where unknown.
-        rounded: the same with that window, empty where unknown.
+        beyond: whether the last window, with a size rounded up, begins in the padding at the end of some
+            axis; ONNX drops that window.  False without ``ceil_mode``; None if unknown.
+        sizes: the sizes of the output along the spatial axes as ONNX defines them; empty if unknown.
+        rounded: the output sizes if the last window is kept; empty if unknown.
     """
 
     kind: ClassVar[str] = "pooling"
@@ -39,7 +39,7 @@ class Pooling(Fact):
 
 
 def find(facts: Facts) -> Iterator[Pooling]:
-    """The pooling operators of a model, in graph order."""
+    """Yield the pooling operators of a model, in graph order."""
     for node in facts.model.graph.of_onnx(*_POOLS):
         ceil = node.number("ceil_mode", 0) == 1
         automatic = str(node.attribute("auto_pad") or "NOTSET") in ("SAME_UPPER", "SAME_LOWER")
@@ -63,6 +63,6 @@ def _rounded(window: Window) -> int:
 
 
 def _defined(window: Window) -> int:
-    """ONNX drops a window that begins in the end padding: https://onnx.ai/onnx/operators/onnx__MaxPool.html."""
+    """Return the output size that ONNX defines, without a window that begins in the end padding: https://onnx.ai/onnx/operators/onnx__MaxPool.html."""
     count = _rounded(window)
     return count - 1 if (count - 1) * window.stride >= window.size + window.begin else count

@@ -284,7 +284,7 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
             stage="parse",
             code="UNSUPPORTED_NODE",
             reason="operator",
-            says=f"the parser does not support the functions that the model defines: {called}",
+            says=f"the model calls functions of its own ({called}), which the parser does not support",
             way="Inline the functions before the build: onnx.inliner.inline_local_functions(model).",
             plugin=first.name,
             typing="",

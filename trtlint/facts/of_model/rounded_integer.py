@@ -23,22 +23,22 @@ _THROUGH = (
 )
 _INTEGERS = frozenset({"i32", "i64"})
 _EXACT: Mapping[str, int] = {"f16": 2**11, "bf16": 2**8, "f32": 2**24}
-"""Up to which number a float type holds every whole number."""
+"""Largest number up to which a float type represents every integer."""
 _DEEPEST = 12
 
 
 @dataclass(frozen=True, slots=True)
 class RoundedInteger(Fact):
-    """Whole numbers that become floats, are computed with, and become whole numbers again.
+    """Integers that are cast to floats, used in arithmetic, and cast back to integers.
 
     ``node`` is the ``Cast`` to a float type.
 
     Attributes:
         dtype: that float type: ``f16``, ``bf16`` or ``f32``.
-        exact: the number up to which it holds every whole number: 2,048, 256 or 16,777,216.
-        source: ``shape`` where the numbers come from sizes, of which some are dynamic; ``data`` where they
-            are fed or depend on what is fed.
-        operators: the arithmetic in between, repeated, nearest first.
+        exact: the number up to which that type represents every integer: 2,048, 256 or 16,777,216.
+        source: ``shape`` if the numbers come from sizes, of which some are dynamic; ``data`` if they
+            are model inputs or depend on the values of model inputs.
+        operators: the arithmetic between the casts, with repeats, nearest to the first cast first.
     """
 
     kind: ClassVar[str] = "rounded_integer"
@@ -55,7 +55,7 @@ class RoundedInteger(Fact):
 
 
 def find(facts: Facts) -> Iterator[RoundedInteger]:
-    """The casts of whole numbers to floats that are cast back behind arithmetic, in graph order."""
+    """Yield the casts of integers to floats that are cast back after arithmetic, in graph order."""
     constants = facts.model.constants
     for cast in facts.model.graph.by_op("Cast"):
         before, dtype = cast.input(0), cast.output.dtype
@@ -83,7 +83,7 @@ def find(facts: Facts) -> Iterator[RoundedInteger]:
 
 
 def _path_back(cast: Node) -> list[Node] | None:
-    """The operators from a cast to the nearest cast back, if there is arithmetic in between."""
+    """Return the operators from a cast to the nearest cast back, if there is arithmetic in between."""
     readers: dict[Value, Node] = {}
 
     def through(node: Node, _: int) -> bool:

@@ -25,17 +25,17 @@ _DYNAMIC = frozenset(
 )
 _QUANTIZED = frozenset({"QGemm", "QAttention"})
 _PREFIX = "QLinear"
-"""What names of operators begin with that compute with quantized tensors, QuantFormat.QOperator:
+"""Prefix of operators that compute with quantized tensors, QuantFormat.QOperator:
 https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html"""
 _LISTED = 6
-"""Operators that are listed at most."""
+"""Largest number of listed operators."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeForm(Fact):
     """A model in a form for ONNX Runtime, for which TensorRT refuses operators of several kinds.
 
-    Where one kind of operator is refused for one reason, there is no such fact: the rejection says all.
+    There is no such fact if only one kind of operator is refused: its rejection is enough.
 
     Attributes:
         op: the first refused operator.
@@ -62,7 +62,7 @@ class RuntimeForm(Fact):
 
     @property
     def is_whole(self) -> bool:
-        """It is about the whole model."""
+        """True: the fact is about the whole model."""
         return True
 
     @property
@@ -77,12 +77,12 @@ class RuntimeForm(Fact):
 
     @property
     def consequences(self) -> frozenset[str]:
-        """The operators whose refusals follow from the form."""
+        """The operators that are refused because of the form."""
         return self.operators
 
 
 def find(facts: Facts) -> Iterator[RuntimeForm]:
-    """The form of the model, if TensorRT refuses two or more kinds of operators for it."""
+    """Yield the form of the model, if TensorRT refuses at least two kinds of operators because of it."""
     refused = [
         fact
         for fact in facts.of("rejection")
@@ -115,7 +115,7 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
 
 
 def _family(rejection: Rejection) -> Form | None:
-    """The form that a rejection is a sign of; None for any other reason of a rejection."""
+    """Return the form that a rejection indicates; None for other reasons."""
     op = rejection.op
     if op in QUANTIZERS or op in DEQUANTIZERS:
         return "asymmetric" if rejection.reason == "quantization" else None

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _SHOWN = 4
-"""Nodes of one name that a report shows."""
+"""Largest number of nodes with one name in a report."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedName(Fact):
-    """A name that several nodes of one graph have; ``node`` is the second of them.
+    """A name that several nodes of one graph have; ``node`` is the second node with the name.
 
     Attributes:
-        name: the name, as the file has it.
-        count: how many nodes have it.
+        name: the name in the file.
+        count: number of nodes with this name.
     """
 
     kind: ClassVar[str] = "shared_name"
@@ -35,7 +35,7 @@ class SharedName(Fact):
 
 
 def find(facts: Facts) -> Iterator[SharedName]:
-    """The names, in the order of their second nodes; names in different bodies are different ones."""
+    """Yield the names, in the order of their second nodes; each subgraph counts by itself."""
     if not facts.model.graph.has_repeated_names:
         return
     named: dict[tuple[str, str], list[Node]] = defaultdict(list)

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 Form = Literal["mul", "pow", "operator"]
 
 _LARGEST = {"f16": 65504.0}
-"""The largest finite number of the types in which a sum of squares is soon infinite."""
+"""The largest finite number of each type in which a sum of squares easily overflows."""
 
 
 @dataclass(frozen=True, slots=True)
 class SumOfSquares(Fact):
-    """Squares that are added up by operators of their own; ``ReduceL2`` and ``LpNormalization`` are none.
+    """A sum of squares in separate operators; ``ReduceL2`` and ``LpNormalization`` do not count.
 
     Attributes:
         op: ``ReduceSum``, ``ReduceMean`` or ``ReduceSumSquare``.
         form: how the square is written: ``mul`` (x · x), ``pow`` (x to the power of 2) or ``operator``.
-        dtype: the element type that is summed, None where unknown.
-        count: how many squares are summed for one number, None where that is not in the file.
-        root: whether a Sqrt follows, which makes it a norm.
-        magnitude: the root mean square from which the sum is infinite in its type, the magnitude of one
-            element for a mean; None where ``count`` is, and for other types than FP16.
+        dtype: the element type of the squares; None if unknown.
+        count: number of squares in one sum; None if it is not in the file.
+        root: whether a Sqrt follows, so that the result is a norm.
+        magnitude: the root mean square above which the sum overflows in its type; for a mean, the magnitude
+            of one element.  None if ``count`` is None, or for types other than FP16.
     """
 
     kind: ClassVar[str] = "sum_of_squares"
@@ -51,7 +51,7 @@ class SumOfSquares(Fact):
 
 
 def find(facts: Facts) -> Iterator[SumOfSquares]:
-    """The sums of squares of what is known at run time only, in graph order."""
+    """Yield the sums of squares of values known only at run time, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     for node in graph.of_onnx("ReduceSum", "ReduceMean", "ReduceSumSquare"):
         data = node.input(0)

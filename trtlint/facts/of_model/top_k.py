@@ -22,11 +22,11 @@ class TopK(Fact):
     """A ``TopK``.
 
     Attributes:
-        count: how many elements it takes, None where that is not in the file.
-        source: where that comes from: ``file`` (stored, or computed from sizes that are in the file),
+        count: number of returned elements (K); None if K is not in the file.
+        source: the origin of K: ``file`` (stored, or computed from sizes that are in the file),
             ``shape`` (computed from sizes, of which some are dynamic) or ``data``.
-        at_most: the greatest number that it can be: ``count``, or a stored number that a ``Min`` compares
-            it with; None where nothing bounds it.
+        at_most: the upper bound of K: ``count``, or a stored number that a ``Min`` compares
+            K with; None without a bound.
     """
 
     kind: ClassVar[str] = "top_k"
@@ -38,7 +38,7 @@ class TopK(Fact):
 
 
 def find(facts: Facts) -> Iterator[TopK]:
-    """The TopK operators of a model, in graph order."""
+    """Yield the TopK operators of a model, in graph order."""
     constants = facts.model.constants
     for node in facts.model.graph.of_onnx("TopK"):
         yield _fact(node, constants)
@@ -59,7 +59,7 @@ def _fact(node: Node, constants: Constants) -> TopK:
 
 
 def _bound(value: Value, constants: Constants) -> int | None:
-    """The least stored number that a Min behind a value holds."""
+    """Return the smallest stored operand of the Min that computes a value."""
     for before in upstream(value, _VIEWS):
         node = before.producer
         if node is not None and node.op == "Min" and not node.domain:

@@ -1,4 +1,4 @@
-"""Transposed convolutions, with the padding that their attributes ask for."""
+"""Transposed convolutions, with the padding that their attributes require."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class TransposedConvolution(Fact):
     """A ``ConvTranspose``.
 
     Attributes:
-        bias: the bias, None where there is none.
-        asked: the total padding along each spatial axis that ``output_shape`` asks for; empty without one,
-            with ``auto_pad``, and where the file does not tell.
-        uneven: whether one of these is odd, so that one side gets more than the other.
+        bias: the bias; None if there is none.
+        asked: the total padding along each spatial axis that ``output_shape`` requires; empty without
+            ``output_shape``, with ``auto_pad``, or if a size is not in the file.
+        uneven: whether one of these totals is odd, so that one side gets more padding than the other side.
         outgrown: whether ``output_padding`` exceeds the padding at the end along some axis.
     """
 
@@ -36,7 +36,7 @@ class TransposedConvolution(Fact):
 
 
 def find(facts: Facts) -> Iterator[TransposedConvolution]:
-    """The transposed convolutions of a model, in graph order."""
+    """Yield the transposed convolutions of a model, in graph order."""
     for node in facts.model.graph.of_onnx("ConvTranspose"):
         weight = node.input(1)
         shape = None if weight is None else weight.shape
@@ -52,7 +52,7 @@ def find(facts: Facts) -> Iterator[TransposedConvolution]:
 
 
 def asked_padding(node: Node, kernel: tuple[int | str | None, ...]) -> tuple[int, ...]:
-    """The total padding along each spatial axis that ``output_shape`` asks for, empty where unknown.
+    """Return the total padding along each spatial axis that ``output_shape`` requires; empty if unknown.
 
     https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
     """

@@ -1,4 +1,4 @@
-"""Loops that an export has unrolled: one weight applied to slice after slice of one tensor."""
+"""Loops that an export has unrolled: products that apply one weight to many slices of one tensor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 _CUTS = frozenset({"Gather", "Slice", "Split"})
 _SHOWN = 6
-"""Products of one group that a report shows."""
+"""Largest number of products of one group in a report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Unrolled(Fact):
 
     Attributes:
         op: the operator.
-        count: how many there are.
+        count: number of such operators.
         cut: the operator that cuts the tensor into pieces: ``Gather``, ``Slice`` or ``Split``.
         weight: name of the stored weight.
     """
@@ -45,7 +45,7 @@ class Unrolled(Fact):
 
 
 def find(facts: Facts) -> Iterator[Unrolled]:
-    """The groups of at least two such operators, in graph order."""
+    """Yield the groups of at least two such operators, in graph order."""
     constants = facts.model.constants
     weights: dict[tuple[str, Value], list[Node]] = defaultdict(list)
     for node in facts.model.graph.by_op(*_PRODUCTS):
@@ -68,7 +68,7 @@ def find(facts: Facts) -> Iterator[Unrolled]:
 
 
 def _piece(node: Node, constants: Constants) -> tuple[Value, str] | None:
-    """The tensor that the data of a product is cut from, and the operator that cuts; None for others."""
+    """Return the tensor that a product's data is cut from, and the cutting operator; None without a cut."""
     data = node.input(0)
     cut = None if data is None else behind(data, TRANSPARENT).producer
     if cut is None or cut.domain or cut.op not in _CUTS:

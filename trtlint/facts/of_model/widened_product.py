@@ -22,9 +22,9 @@ _KEEPING = TRANSPARENT | {
     *("RMSNormalization", "Softmax", "Concat", "Slice", "Split", "Gather", "Pad", "Resize"),
     *("ReduceMean", "MaxPool", "AveragePool", "GlobalAveragePool"),
 }
-"""What stands between a Cast to FP32 and the Cast back where only accuracy was wanted."""
+"""Operators for which exporters cast to FP32 and back for accuracy."""
 _FARTHEST = 24
-"""Operators between the Cast and the product; more are a part that was kept in FP32 on purpose."""
+"""Largest distance from the Cast to the product; a longer FP32 path is there on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class WidenedProduct(Fact):
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
         narrow: the 16-bit type of the data before the Cast: ``f16`` or ``bf16``.
-        between: operators on the way from the Cast to the product, repeated, in data-flow order.
+        between: operators from the Cast to the product, with repeats, in data-flow order.
         weight: whether the other operand is stored in the file, or computed from stored tensors.
-        narrowed: whether all that reads the result casts it to 16 bits at once.
+        narrowed: whether every reader of the result is a Cast to 16 bits.
     """
 
     kind: ClassVar[str] = "widened_product"
@@ -54,7 +54,7 @@ class WidenedProduct(Fact):
 
 
 def find(facts: Facts) -> Iterator[WidenedProduct]:
-    """The widened products of a model, in graph order."""
+    """Yield the widened products of a model, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     ways = _widened(graph)
     if not ways:
@@ -89,7 +89,7 @@ def find(facts: Facts) -> Iterator[WidenedProduct]:
 
 
 def _widened(graph: Graph) -> Mapping[Value, Node]:
-    """The values in FP32 that come of a Cast of 16 bits, with the operator that computes each."""
+    """Return the FP32 values downstream of a Cast from 16 bits, each with the operator that computes it."""
     found: dict[Value, Node] = {}
     depths: dict[Value, int] = {}
     starts = [node for node in graph.of_onnx("Cast") if _widens(node)]
@@ -111,7 +111,7 @@ def _widened(graph: Graph) -> Mapping[Value, Node]:
 
 
 def _path(value: Value, ways: Mapping[Value, Node]) -> list[Node]:
-    """The operators from a Cast to a value that it widens."""
+    """Return the operators from a Cast to a value that the Cast widens."""
     path: list[Node] = []
     while True:
         node = ways[value]

@@ -34,19 +34,19 @@ class TorchArgumentFact(TorchFact):
     Attributes:
         name: the argument.
         text: its value as written, shortened.
-        state: ``read``; ``gone`` where only earlier releases read it; ``future`` where only later ones do;
-            ``unknown`` where none does; ``idle`` where it is read and has no effect; ``alone`` where it has
-            none because another argument is not set.
+        state: ``read``; ``gone`` if only earlier releases read it; ``future`` if only later releases read it;
+            ``unknown`` if no release reads it; ``idle`` if it is read but has no effect; ``alone`` if it has
+            no effect because another argument is not set.
         release: the release of Torch-TensorRT, ``2.13.0``.
         minor: its minor number, 13.
         route: ``compile`` for the compiler, ``options`` for the options of ``torch.compile`` and for
             ``ir="torch_compile"``, ``windows`` and ``engine`` for the functions of these names.
-        first: the first release line that reads it; empty for none.
-        last: the last one; empty for none.
-        instead: what to write instead, the argument that was probably meant, or the arguments that it
-            needs; empty where nothing is known.
-        changes: whether its value differs from the default, as far as the file says.
-        evidence: the line of Torch-TensorRT's source that reads it; empty for none.
+        first: the first release line that reads the argument; empty if no release reads it.
+        last: the last release line that reads the argument; empty if no release reads it.
+        instead: the replacement, the argument that was probably meant, or the other arguments that it
+            needs; empty if unknown.
+        changes: whether its value differs from the default; unknown if the file does not show the value.
+        evidence: the line of Torch-TensorRT's source that reads the argument; empty if there is none.
         call: the function as written.
         code_origin: the line of the script.
     """
@@ -74,7 +74,7 @@ class TorchArgumentFact(TorchFact):
 
 
 def find(facts: Facts) -> Iterator[TorchArgumentFact]:
-    """The arguments in the order of the calls."""
+    """Yield the arguments in the order of the calls."""
     script = facts.data(TorchScript)
     if script is None:
         return
@@ -136,5 +136,5 @@ def origin_of(call: TorchCall, line: int) -> Origin:
 
 
 def origin_at(source: str, line: int) -> Origin:
-    """Return a line of a script as the origin of a fact; no line where ``source`` is empty."""
+    """Return a line of a script as the origin of a fact; no line if ``source`` is empty."""
     return Origin(source=Source(source, line, found=True)) if source else Origin()

@@ -39,7 +39,7 @@ _Value = TypeVar("_Value")
 class TorchCallFact(TorchFact):
     """A call that compiles with Torch-TensorRT.
 
-    A setting that is not written has the release's default; one that the file does not tell is unknown.
+    An omitted setting has the release's default.  A setting that the script computes is unknown.
 
     Attributes:
         call: the function as written.
@@ -48,21 +48,22 @@ class TorchCallFact(TorchFact):
         route: ``compile`` for the compiler, ``options`` for the options of ``torch.compile`` and for
             ``ir="torch_compile"``, ``windows`` and ``engine`` for the functions of these names.
         given: the names of the arguments.
-        precisions: the types in ``enabled_precisions``, such as ``float16``; empty where it is not written.
-        explicit_typing: whether networks are strongly typed; True where a release has no other.
+        precisions: the types in ``enabled_precisions``, such as ``float16``; empty if the argument is
+            omitted.
+        explicit_typing: whether networks are strongly typed; True for releases without weakly typed networks.
         autocast: ``enable_autocast``.
         immutable_weights: whether engines cannot be refitted.
         refit_identical: ``refit_identical_engine_weights``.
         strip_weights: ``strip_engine_weights``.
-        refit: the old name of the argument for refitting that is given, ``refit`` or ``make_refittable``.
+        refit: the given argument with an old name for refitting, ``refit`` or ``make_refittable``.
         weight_streaming: ``enable_weight_streaming``.
         full_compilation: ``require_full_compilation``.
         torch_operators: whether ``torch_executed_ops`` names operators.
         data_dependent_fallback: ``fallback_data_dependent_ops``.
-        unexported: whether a function that takes an exported program gets a module.
+        unexported: whether a function that needs an exported program gets a module.
         inputs_twice: whether both ``inputs`` and ``arg_inputs`` are given.
         dryrun: ``dryrun``.
-        optimization_level: the number that is asked for; unknown where it is not given.
+        optimization_level: the requested level; unknown if it is not given.
         corrected: the call without arguments that this release does not read or ignores.
         code_origin: the line of the script.
     """
@@ -99,7 +100,7 @@ class TorchCallFact(TorchFact):
 
 
 def find(facts: Facts) -> Iterator[TorchCallFact]:
-    """The calls in the order of the script."""
+    """Yield the calls in the order of the script."""
     script = facts.data(TorchScript)
     if script is None:
         return
@@ -197,7 +198,7 @@ def _twice(call: TorchCall) -> bool | None:
 
 
 def _corrected(call: TorchCall, states: list[TorchArgumentFact]) -> str:
-    """Return the call without the arguments that do nothing; empty where not all of them are known."""
+    """Return the call without the arguments that have no effect; empty if some arguments are unknown."""
     if not call.complete or any("..." in each.text for each in call.arguments):
         return ""
     kept = [

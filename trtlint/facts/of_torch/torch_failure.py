@@ -20,9 +20,9 @@ class TorchFailureFact(TorchFact):
 
     Attributes:
         engine: the name of the part of the program.
-        stage: ``network`` where a converter fails, ``build`` where the builder of TensorRT-RTX refuses.
+        stage: ``network`` if a converter fails, ``build`` if the builder of TensorRT-RTX rejects the network.
         said: the error.
-        op: the operator that the converter was at; empty for none.
+        op: the operator that the converter failed at; empty if unknown.
         release: the release of Torch-TensorRT, ``2.13.0``.
         code_origin: the line of the model's code.
     """
@@ -42,7 +42,7 @@ class TorchFailureFact(TorchFact):
 
 
 def find(facts: Facts) -> Iterator[TorchFailureFact]:
-    """The failures in the order of the engines."""
+    """Yield the failures in the order of the engines."""
     program = facts.data(Program)
     if program is None or program.run is None:
         return

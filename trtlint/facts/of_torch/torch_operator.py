@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _FOLLOWS = "getitem"
-"""Takes one result of another operator, and runs where that operator runs."""
+"""Operator that selects one result of another operator, and runs where that operator runs."""
 Reason = Literal["none", "validator", "static", "excluded", "complex", "data"]
 
 
@@ -26,15 +26,16 @@ class TorchOperatorFact(TorchFact):
     Attributes:
         op: the operator, ``aten.cumprod.default``.
         name: its name in the graph.
-        type: type and shape of its result; empty where not known.
+        type: type and shape of its result; empty if unknown.
         reason: why it falls back, in words.
-        reason_kind: ``none`` for no converter, ``validator`` where one refuses it, ``static`` where the
-            converter takes static shapes only, ``excluded`` where the options exclude it, ``complex`` for
-            complex numbers, ``data`` where fallback_data_dependent_ops applies.
-        measured: whether Torch-TensorRT itself reported it; otherwise it comes from a table of releases.
+        reason_kind: ``none`` without a converter, ``validator`` if a validator refuses it, ``static`` if the
+            converter accepts static shapes only, ``excluded`` if the options exclude it, ``complex`` for
+            complex numbers, ``data`` if fallback_data_dependent_ops applies.
+        measured: whether Torch-TensorRT itself reported the fallback; otherwise the fact comes from a table
+            of releases.
         release: the release of Torch-TensorRT, ``2.13.0``.
         engines: engines of the whole program; unknown without a dry run.
-        converted_from: the first later release line that converts the operator; empty for none.
+        converted_from: the first later release line that converts the operator; empty if no release does.
         code_origin: the line of the model's code.
     """
 
@@ -57,7 +58,7 @@ class TorchOperatorFact(TorchFact):
 
 
 def find(facts: Facts) -> Iterator[TorchOperatorFact]:
-    """The operators in the order of the graph."""
+    """Yield the operators in the order of the graph."""
     program = facts.data(Program)
     if program is None:
         return
@@ -83,7 +84,7 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
 
 
 def _converted_from(op: str, release: str) -> str:
-    """Return the first later release that does not leave an operator to PyTorch; empty where not known."""
+    """Return the first later release that does not leave an operator to PyTorch; empty if unknown."""
     row = torch_operators().get(op)
     if row is None:
         return ""

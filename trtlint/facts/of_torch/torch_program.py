@@ -22,14 +22,14 @@ class TorchProgramFact(TorchFact):
         release: the release of Torch-TensorRT, ``2.13.0``.
         minor: its minor number, 13.
         operators: operators after lowering.
-        supported: those of them with a converter.
-        engines: engines that the program gets; unknown where the compilation ended before.
+        supported: number of these operators with a converter.
+        engines: engines that the program gets; unknown if the compilation failed earlier.
         in_torch: nodes that run in PyTorch.
         convolutions: convolutions and deconvolutions in the networks.
-        tensor_weights: those of them whose weights are a tensor and no constant.
+        tensor_weights: number of these convolutions whose weights are a computed tensor and not a constant.
         layers: layers in all networks.
-        half_layers: those of them whose result is in half precision (FP16 or BF16).
-        error: the error that ended the compilation; empty for none.
+        half_layers: number of these layers with a result in half precision (FP16 or BF16).
+        error: the error that ended the compilation; empty if there was no error.
     """
 
     kind: ClassVar[str] = "torch_program"
@@ -47,12 +47,12 @@ class TorchProgramFact(TorchFact):
 
     @property
     def is_whole(self) -> bool:
-        """It is about the whole program."""
+        """True: the fact is about the whole program."""
         return True
 
 
 def find(facts: Facts) -> Iterator[TorchProgramFact]:
-    """One, where Torch-TensorRT was asked."""
+    """Yield one fact if Torch-TensorRT was asked."""
     program = facts.data(Program)
     if program is None or program.run is None or program.run.unasked:
         return

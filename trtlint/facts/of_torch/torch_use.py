@@ -30,7 +30,7 @@ _RETRACED = 10
 https://github.com/pytorch/TensorRT/blob/v2.10.0/py/torch_tensorrt/_compile.py#L609
 """
 _SPECS = 11
-"""The first release that takes ``torch_tensorrt.Input`` as inputs of ``save``.
+"""The first release that accepts ``torch_tensorrt.Input`` as inputs of ``save``.
 
 https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/_compile.py#L655
 """
@@ -51,7 +51,7 @@ class TorchUseFact(TorchFact):
             without inputs; ``specs`` for ``torch_tensorrt.Input`` in place of tensors; ``tensor`` for one
             tensor in place of a list; ``twice`` for two arguments with inputs; ``arguments`` for arguments
             that are no tuple; empty for no problem.
-        reason: the problem in words; empty for none.
+        reason: the problem in words; empty without a problem.
         code_origin: the line of the script.
     """
 
@@ -73,7 +73,7 @@ class TorchUseFact(TorchFact):
 
 
 def find(facts: Facts) -> Iterator[TorchUseFact]:
-    """The calls in the order of the script."""
+    """Yield the calls in the order of the script."""
     script = facts.data(TorchScript)
     if script is None:
         return

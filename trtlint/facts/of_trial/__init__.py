@@ -1,1 +1,1 @@
-"""Kinds of facts that are found by running a model."""
+"""Kinds of facts from experiments: dry builds, comparisons and measurements."""

@@ -23,8 +23,8 @@ class BuilderRefusal(Fact):
 
     Attributes:
         label: the dry build: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
-        op: the operator that it is about, empty where it does not tell.
-        code: the kind of the error as printed, such as ``API Usage Error``; empty where it has none.
+        op: the operator that the error names; empty if it names none.
+        code: the kind of the error as printed, such as ``API Usage Error``; empty if none is printed.
         says: the error on one line, cut at 300 characters.
         shapes: the shapes of dynamic inputs in the build, such as ``x=1x3x224x224``.
         shapes_chosen: whether trtlint chose some of these shapes.
@@ -42,7 +42,7 @@ class BuilderRefusal(Fact):
 
     @property
     def place(self) -> str:
-        """The node that it is about, empty where it does not tell."""
+        """The node that the error names; empty if it names none."""
         return self.node.path if self.node else ""
 
     @property
@@ -52,7 +52,7 @@ class BuilderRefusal(Fact):
 
 
 def find(facts: Facts) -> Iterator[BuilderRefusal]:
-    """The one refusal; none where there was no dry build, or it did not fail."""
+    """Yield the refusal; nothing without a dry build, or if it did not fail."""
     if facts.dry is None or facts.dry.result.built is not False:
         return
     result = facts.dry.result

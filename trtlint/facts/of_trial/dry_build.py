@@ -17,17 +17,17 @@ Outcome = Literal["parsed", "built", "refused", "crashed", "out-of-time", "out-o
 
 @dataclass(frozen=True, slots=True)
 class DryBuildFact(Fact):
-    """A dry build: NVIDIA's parser and builder, asked about the model without a GPU.
+    """A dry build: a run of NVIDIA's parser and builder on the model, without a GPU.
 
     Attributes:
         label: the dry build: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
         version: the release of TensorRT-RTX.
-        sm: the compute capability times ten that it built for.
-        outcome: the result; ``failed`` is an end of the process without an answer.
+        sm: the compute capability of the build, times ten.
+        outcome: the result; ``failed`` means that the process ended without an answer.
         stage: the stage that it ended in.
-        signal: the signal that ended its process, empty for none.
+        signal: the signal that ended its process; empty if no signal did.
         seconds: its duration.
-        last_lines: the last lines of its log, where the process did not end by itself.
+        last_lines: the last lines of its log, if the process crashed or was stopped.
         shapes: the shapes of dynamic inputs in the build, such as ``x=1x3x224x224``.
         shapes_chosen: whether trtlint chose some of these shapes.
     """
@@ -48,12 +48,12 @@ class DryBuildFact(Fact):
 
     @property
     def place(self) -> str:
-        """It is about the whole model."""
+        """Empty: the fact is about the whole model."""
         return ""
 
 
 def find(facts: Facts) -> Iterator[DryBuildFact]:
-    """The one fact about the dry build; none where there was none."""
+    """Yield the fact about the dry build; nothing without a dry build."""
     if facts.dry is None:
         return
     result = facts.dry.result

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NetworkDifference(Fact):
-    """A tensor of the network that differs from ONNX's, the first one in the model's order.
+    """The first tensor, in the model's order, that differs between the network and ONNX.
 
     Attributes:
         release: the release of TensorRT-RTX whose parser made the network.
@@ -22,19 +22,19 @@ class NetworkDifference(Fact):
         tensor: the name of the tensor.
         layer: the layer of the network that computes it.
         layer_kind: the kind of that layer, such as ``REDUCE``.
-        expected: ONNX's value at the worst element; of tensors of different shapes, the shape.
-        got: the network's value there.
-        at: the position of the worst element, such as ``[0, 3]``; empty where the shapes differ.
-        worst: the largest absolute difference, None where it has no number.
-        differing: how many elements differ.
-        elements: how many elements there are.
-        others: operators in front of the node whose outputs have no name in the network: one of them may be
-            the reason.
+        expected: ONNX's value at the worst element; ONNX's shape if the shapes differ.
+        got: the network's value at the worst element; the network's shape if the shapes differ.
+        at: the position of the worst element, such as ``[0, 3]``; empty if the shapes differ.
+        worst: the largest absolute difference; None if it is not a number.
+        differing: number of elements that differ.
+        elements: number of elements of the tensor.
+        others: operators before the node whose outputs have no name in the network; one of them may be
+            the cause.
         by: the runtime that computes ONNX's value.
-        inputs: the inputs that show it.
-        more: how many more tensors differ.
-        compared: how many tensors were compared.
-        tensors: how many tensors the model computes.
+        inputs: the inputs that show the difference.
+        more: number of further tensors that differ.
+        compared: number of compared tensors.
+        tensors: number of tensors that the model computes.
     """
 
     kind: ClassVar[str] = "network_difference"
@@ -60,17 +60,17 @@ class NetworkDifference(Fact):
 
     @property
     def place(self) -> str:
-        """The node, or the tensor where the node is not found."""
+        """The node, or the tensor if the node is not found."""
         return self.node.path if self.node else self.tensor
 
     @property
     def scope(self) -> str:
-        """The release whose parser made the network: others were not compared."""
+        """The release whose parser made the network: other releases were not compared."""
         return f"TensorRT-RTX {self.release}, the release that was compared"
 
 
 def find(facts: Facts) -> Iterator[NetworkDifference]:
-    """The first difference; none where nothing differs or nothing was compared."""
+    """Yield the first difference; nothing if no tensor differs or none was compared."""
     found = None if facts.dry is None else facts.dry.result.network
     if found is None or not found.differences:
         return

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _NAMELESS = re.compile(r"\bnode_of_(\S+)")
-"""What the parser calls a node without a name, by its first output."""
+"""Pattern of the parser's name for an unnamed node, which contains its first output."""
 _AROUND = (
     re.compile(r"^In node -?\d+ with name: .*? and operator: .*? \(\w+\): \w+: "),
     re.compile(r"^Assertion failed: "),
 )
-"""What the parser puts before its sentence."""
+"""Pattern of the text before the parser's sentence."""
 _FUNCTION = re.compile(r"(?:import|check)(\w+)")
-"""The functions of the parser that are about one operator."""
+"""Pattern of the parser's functions that import one operator."""
 _SHORT = 300
 
 
@@ -33,11 +33,11 @@ class ParserRefusal(Fact):
 
     Attributes:
         label: the dry build: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
-        op: the operator that it refuses, empty for an error that is about no node.
+        op: the refused operator; empty for an error that is about no node.
         code: its code, such as ``UNSUPPORTED_NODE``.
         name: the node as the parser names it.
         says: the message, without the node and on one line, cut at 300 characters.
-        function: where in the parser it comes from, such as ``checkResize``.
+        function: the function of the parser that reports the error, such as ``checkResize``.
     """
 
     kind: ClassVar[str] = "parser_refusal"
@@ -52,7 +52,7 @@ class ParserRefusal(Fact):
 
     @property
     def place(self) -> str:
-        """The node, by its own name or the parser's."""
+        """The node, by its own name or the parser's name."""
         return self.node.path if self.node else self.name
 
     @property
@@ -62,7 +62,7 @@ class ParserRefusal(Fact):
 
 
 def find(facts: Facts) -> Iterator[ParserRefusal]:
-    """The errors of the parser, in its order, those that say the same of one place once."""
+    """Yield the errors in the parser's order, without repeated messages about one node."""
     if facts.dry is None:
         return
     result = facts.dry.result
@@ -86,7 +86,7 @@ def find(facts: Facts) -> Iterator[ParserRefusal]:
 
 
 def _node(error: ParserError, facts: Facts) -> Node | None:
-    """The node that an error is about: by its name, else by its position or as the only one of its kind."""
+    """Return the node of an error: by name, by position, or as the only node with its operator."""
     if not error.op and not error.node:
         return _by_function(error, facts)
     named = facts.names.find(error.node) if error.node else None
@@ -104,7 +104,7 @@ def _node(error: ParserError, facts: Facts) -> Node | None:
 
 
 def _by_function(error: ParserError, facts: Facts) -> Node | None:
-    """The node of an error of ``importScatterElements`` that names none: the only one of its kind."""
+    """Return the node of an ``importScatterElements`` error without a name: the only ScatterElements."""
     found = _FUNCTION.fullmatch(error.function)
     alike = [node for node in facts.model.graph.nodes if found is not None and node.op == found[1]]
     return alike[0] if len(alike) == 1 else None

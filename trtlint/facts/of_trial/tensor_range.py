@@ -17,39 +17,41 @@ if TYPE_CHECKING:
 
 _ROOTS = frozenset({"Sqrt", "Log", "Reciprocal", "Div", "Pow"})
 _BEHIND = 3
-"""Operators between an epsilon and the root or division that it is for."""
+"""Operators that may be between an epsilon and the root or division that it protects."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorRange(Fact):
-    """A float tensor with the range that was measured.
+    """A float tensor with its measured range.
 
     Attributes:
-        op: the operator that computes it; ``Input`` or ``Constant`` where none does.
+        op: the operator that computes the tensor; ``Input`` or ``Constant`` if no operator does.
         tensor: its name.
-        max_abs: its greatest magnitude, None where it is infinite in FP32 already.
-        low: its least number.
-        high: its greatest number.
-        greatest: the greatest magnitude of the tensor and of what its operator squares or sums inside.
-        words: that magnitude as text, ``97,344``.
-        inside: what has that magnitude: ``square``, ``sum`` ..., empty for the tensor itself.
+        max_abs: its largest magnitude; None if it is infinite even in FP32.
+        low: its smallest number.
+        high: its largest number.
+        greatest: the largest magnitude of the tensor, and of intermediate squares and sums inside its
+            operator.
+        words: the magnitude ``greatest`` as text, ``97,344``.
+        inside: the intermediate result with that magnitude: ``square``, ``sum`` ...; empty for the tensor
+            itself.
         fits: ``overflow``, ``underflow`` or ``ok`` in the narrow type.
-        origin: whether it leaves the range while no input of its operator does.
+        origin: whether the tensor leaves the range, but no input of its operator does.
         type: the narrow type, ``FP16``, ``BF16`` or ``TF32``.
         largest: the largest number of that type.
         largest_words: the same as text.
-        operands: the greatest magnitude among those inputs of its operator that were measured, None where
-            none was, or one is infinite.
-        reader: the operator that reads it first, empty where none does.
+        operands: the largest magnitude among the measured inputs of its operator; None if
+            none was measured, or one is infinite.
+        reader: the first operator that reads the tensor; empty if none does.
         guards: whether it is a constant that keeps a root, a logarithm or a divisor from zero.
-        harm: whether an output of the model suffers in a type of 16 bits; None where that was not rehearsed,
-            or depends on what the build fuses.
-        tf32: whether an output of the model suffers in TF32; None where that was not rehearsed.
+        harm: whether an output of the model becomes inaccurate in a 16-bit type; None if that was not
+            simulated, or depends on which operators the build fuses.
+        tf32: whether an output of the model becomes inaccurate in TF32; None if that was not simulated.
         keep: whether its operator is among those that must stay in FP32.
         misfit: whether so many operators would have to stay in FP32 that the narrow type does not fit the
             model.
-        origins: at how many places of the model the range is left.
-        on: the inputs of the measurement, ``3 batches of calib.npz``.
+        origins: number of operators where values leave the range.
+        on: the measured inputs, ``3 batches of calib.npz``.
         made_up: whether the inputs are random numbers.
     """
 
@@ -82,12 +84,12 @@ class TensorRange(Fact):
 
     @property
     def place(self) -> str:
-        """The node, else the tensor."""
+        """The node; without a node, the tensor."""
         return self.node.path if self.node else self.tensor
 
 
 def find(facts: Facts) -> Iterator[TensorRange]:
-    """The measured tensors of a model, in graph order."""
+    """Yield the measured tensors of a model, in graph order."""
     found = facts.measurement
     if found is None:
         return
@@ -159,7 +161,7 @@ def _harm(found: Measurement) -> bool | None:
 
 
 def _tf32(found: Measurement) -> bool | None:
-    """Return whether an output is inaccurate in TF32; None if not rehearsed."""
+    """Return whether an output is inaccurate in TF32; None if TF32 was not simulated."""
     if found.type == TF32.name:
         return not found.good if found.rehearsed else None
     errors = [each.error for each in found.types if each.type == TF32.name]
@@ -167,7 +169,7 @@ def _tf32(found: Measurement) -> bool | None:
 
 
 def _operands(node: Node | None, greatest: Mapping[str, float | None]) -> float | None:
-    """The greatest magnitude among the inputs of an operator."""
+    """Return the largest magnitude among the measured inputs of an operator."""
     inputs = () if node is None else node.inputs
     known = [greatest[value.name] for value in inputs if value is not None and value.name in greatest]
     found = [magnitude for magnitude in known if magnitude is not None]

@@ -1,1 +1,1 @@
-"""Facts of the elements of a model's weights, which are all read once."""
+"""Facts about the elements of a model's weights, all of which are read once."""

@@ -1,4 +1,4 @@
-"""Stored float tensors, and which of their elements FP16 cannot hold; all of them are read, once."""
+"""Stored float tensors, and their elements that FP16 cannot represent; each tensor is read once."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Layout:
     """Bit patterns of a float type, without the sign.
 
     Attributes:
-        magnitude: the bits that are not the sign.
-        infinite: the bits of infinity; above them is NaN.
-        largest: the bits of the largest number of the type that FP16 holds.
+        magnitude: mask of the bits without the sign bit.
+        infinite: the bits of infinity; larger patterns are NaN.
+        largest: the bits of the largest number of the type that is finite in FP16.
         normal: the bits of 2**-14, the smallest normal number of FP16.
-        least: the bits of 2**-25; what is less, or that itself, rounds to zero in FP16.
-        number: the float type, None where numpy has none.
+        least: the bits of 2**-25; this number and smaller numbers round to zero in FP16.
+        number: NumPy's float type; None if NumPy has no such type.
     """
 
     magnitude: int
@@ -54,7 +54,7 @@ _LAYOUTS: Mapping[str, Layout] = {
 
 @dataclass(frozen=True, slots=True)
 class Weights(Fact):
-    """A stored tensor of a float type.  There are such facts only where all weights are read.
+    """A stored tensor of a float type.  Such facts exist only if all weights are read.
 
     ``node`` is its first reader, or the ``Constant`` that holds it.
 
@@ -65,13 +65,14 @@ class Weights(Fact):
         size: number of elements.
         readers: operators that read it, sorted.
         compute: whether a convolution, matrix product or recurrent layer reads it.
-        nan: elements that are no number.
-        infinite: infinite elements.
-        beyond_fp16: finite elements of a magnitude above 65504, which FP16 does not hold.
-        subnormal_fp16: elements that are subnormal in FP16, below 6.1e-5, zero and what becomes zero apart.
-        vanishing_fp16: elements other than zero that FP16 rounds to zero.
-        subnormal_share: those two through all elements.
-        largest: largest finite magnitude, None where no element is finite.
+        nan: number of NaN elements.
+        infinite: number of infinite elements.
+        beyond_fp16: number of finite elements with a magnitude above 65504, the largest FP16 number.
+        subnormal_fp16: number of elements that are subnormal in FP16 (below 6.1e-5), without zeros and
+            vanishing elements.
+        vanishing_fp16: number of non-zero elements that FP16 rounds to zero.
+        subnormal_share: share of subnormal and vanishing elements in all elements.
+        largest: largest finite magnitude; None if no element is finite.
     """
 
     kind: ClassVar[str] = "weights"
@@ -93,7 +94,7 @@ class Weights(Fact):
 
 
 def find(facts: Facts) -> Iterator[Weights]:
-    """The stored float tensors that are read, in the order of their first readers."""
+    """Yield the stored float tensors with readers, in the order of their first readers."""
     graph, constants = facts.model.graph, facts.model.constants
     streamer = Streamer(facts.model.tensors)
     stored = (value for values in graph.values.values() for value in values if value.initializer is not None)
@@ -153,7 +154,7 @@ def _largest_below(bits: np.ndarray[Any, np.dtype[Any]], layout: Layout) -> int:
 
 
 def _number(bits: int, layout: Layout) -> float | None:
-    """The number that bits stand for; the sixteen of BF16 are the upper half of FP32's."""
+    """Return the number with these bits; the 16 bits of BF16 are the upper half of an FP32 number."""
     if bits < 0:
         return None
     if layout.number is None:
