@@ -30,7 +30,7 @@ class Island:
 
     @property
     def divisible(self) -> bool:
-        """Return whether its operators may get different types: only attention, which fuses only in 16 bits."""
+        """Return whether its operators may get different types: only attention, which needs 16 bits."""
         return self.kind == "attention"
 
 

@@ -73,7 +73,7 @@ def search(found: Candidates, measure: Measure, bound: float, budget: Budget) ->
         found: the operators to choose from.
         measure: returns the error with some operators in FP32.
         bound: the largest allowed error.
-        budget: what may be tried.
+        budget: the limit of time and attempts.
     """
 
     def enough(paths: Paths) -> bool:
@@ -128,7 +128,7 @@ def _chosen(
         everything: the operators that may stay in FP32.
         measure: returns the error with some operators in FP32.
         limit: the largest allowed error.
-        budget: what may be tried.
+        budget: the limit of time and attempts.
         seconds: the time of one simulation.
     """
     runs = min(budget.left // 2, int(budget.seconds * _SENSITIVITY_TIME / max(seconds, 1e-3)))

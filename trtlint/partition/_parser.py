@@ -1,8 +1,8 @@
-"""Ask NVIDIA's parser which nodes it takes, as the providers ask: the work of a process of its own.
+"""Ask NVIDIA's parser which nodes it accepts, in the same way as the providers; runs in a separate process.
 
-A provider gives the parser a region; the parser returns smaller regions, which the provider gives it again,
-until the parser takes a region whole.  Bodies of If, Loop and Scan come first, as in ONNX Runtime.
-https://github.com/microsoft/onnxruntime/blob/1f5e66666880/onnxruntime/core/providers/nv_tensorrt_rtx/nv_execution_provider.cc
+A provider passes a region of nodes to the parser.  The parser returns smaller regions, which the provider
+passes again, until the parser accepts a region as a whole.  Subgraphs of If, Loop and Scan come first, as in
+ONNX Runtime. https://github.com/microsoft/onnxruntime/blob/1f5e66666880/onnxruntime/core/providers/nv_tensorrt_rtx/nv_execution_provider.cc
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from trtlint.partition.rewriting import rewritten as rewritten_by_onnxruntime
 from trtlint.partition.rewriting import shapes_of
 
 _MOST_CALLS = 3000
-"""Calls of the parser for one model; a model with 681 parts of its own needed 240."""
+"""Largest number of parser calls for one model; a model with 681 parts needed 240."""
 _MOST_SHAPELESS = 20
 _WITH_BODIES = frozenset({"If", "Loop", "Scan"})
 _UNTAKEN = frozenset({
@@ -37,26 +37,26 @@ _UNTAKEN = frozenset({
     onnx.TensorProto.FLOAT8E4M3FNUZ, onnx.TensorProto.FLOAT8E5M2, onnx.TensorProto.FLOAT8E5M2FNUZ,
     onnx.TensorProto.UINT4,
 })  # fmt: skip
-"""Types whose nodes the RTX provider does not give to the parser, ``IsSupportedDataType``.
+"""Types of nodes that the RTX provider does not pass to the parser, ``IsSupportedDataType``.
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 """
 _NO_INTERFACE = _UNTAKEN | {onnx.TensorProto.DOUBLE}
-"""Types of a graph's inputs and outputs with which it takes nothing, ``IsSupportedInputOutputDataType``."""
+"""Input and output types of graphs that the RTX provider rejects, ``IsSupportedInputOutputDataType``."""
 
 Say = Callable[[Any], None]
 Types = Mapping[str, onnx.TypeProto]
 
 
 class _EndedError(ExperimentError):
-    """The provider gives up: a region came back too often, or there were too many calls."""
+    """The provider gives up: a region was returned too often, or there were too many calls."""
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Divide a model and say the result.
+    """Divide a model into parts and send the result.
 
     Args:
         request: ``model``, ``rewrite``, ``provider``, ``min_nodes``, ``max_rounds`` and ``exclude``.
-        say: takes the stage, then the result.
+        say: receives the stage, then the result.
     """
     path = Path(request["model"])
     say({"stage": "rewrite"})
@@ -84,8 +84,8 @@ class _Read:
     """A model as providers see it.
 
     Attributes:
-        model: the model, its nodes marked with their paths in the file.
-        rewritten: whether it is the one after the rewrites of ONNX Runtime.
+        model: the model; its nodes are marked with their paths in the file.
+        rewritten: whether ONNX Runtime's rewrites were applied to the model.
         merged: nodes that the rewrites merged into others.
     """
 
@@ -95,7 +95,7 @@ class _Read:
 
 
 def _read(path: Path, *, rewrite: bool) -> _Read:
-    """Read a model, after the rewrites of ONNX Runtime where they can be had."""
+    """Read a model and apply ONNX Runtime's rewrites, if ONNX Runtime can load the model."""
     model = onnx.load(path, load_external_data=False)
     if model.functions:
         inline(model)  # as trtlint names the nodes of functions
@@ -120,7 +120,7 @@ class _Parser:
         self.shapeless: dict[str, None] = {}
 
     def taken(self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around) -> Iterator[Region]:
-        """Yield the regions that the parser takes whole."""
+        """Yield the regions that the parser accepts as a whole."""
         yield from self._taken(nodes, region, around, 1)
 
     def _taken(
@@ -185,12 +185,12 @@ class _Parser:
 
 
 class _Around:
-    """What regions of one graph need of it.
+    """Data about one graph for all of its regions.
 
     Args:
         graph: the graph.
-        types: types of its values, and of those around it.
-        outer: stored tensors of the graphs around it.
+        types: types of the values in the graph and in its outer graphs.
+        outer: stored tensors of the outer graphs.
     """
 
     def __init__(self, graph: onnx.GraphProto, types: Types, outer: _Around | None) -> None:
@@ -205,12 +205,12 @@ class _Around:
                 self._readers.setdefault(name, set()).add(position)
 
     def is_read_outside(self, name: str, region: Set[int]) -> bool:
-        """Whether a node outside of a region reads a value."""
+        """Return whether a node outside of a region reads a value."""
         return not self._readers.get(name, set()) <= region
 
 
 class _Dividing:
-    """Divides a graph and the bodies in it, the innermost first."""
+    """Divides a graph and its subgraphs, the innermost first."""
 
     def __init__(
         self, parser: _Parser, settings: Settings, *, plugin: bool, found: list[dict[str, Any]]
@@ -220,7 +220,7 @@ class _Dividing:
     def graph(
         self, graph: onnx.GraphProto, types: Types, scope: str, depth: int, outer: _Around | None = None
     ) -> bool:
-        """Divide one graph; return whether TensorRT takes all of it."""
+        """Divide one graph; return whether TensorRT accepts the whole graph."""
         if depth > MOST_BODIES:
             return False
         own = {**types, **dict(_types(graph))}
@@ -284,7 +284,7 @@ class _Dividing:
 
 
 def _rejection(graph: onnx.GraphProto, types: Types) -> str:
-    """Return why the RTX provider takes nothing of a graph; empty where it does."""
+    """Return why the RTX provider rejects a whole graph; an empty string if it does not."""
     stored = {tensor.name for tensor in graph.initializer}
     for value in (*graph.input, *graph.output):
         known = types.get(value.name, value.type).tensor_type
@@ -295,7 +295,7 @@ def _rejection(graph: onnx.GraphProto, types: Types) -> str:
 
 
 def _store_constants(graph: onnx.GraphProto, depth: int) -> None:
-    """Store what Constant nodes hold, as ONNX Runtime does when it loads a model."""
+    """Convert Constant nodes to initializers, as ONNX Runtime does when it loads a model."""
     kept = []
     for node in graph.node:
         for each in node.attribute:
@@ -314,7 +314,7 @@ def _store_constants(graph: onnx.GraphProto, depth: int) -> None:
 
 
 def _held(node: onnx.NodeProto) -> onnx.TensorProto | None:
-    """Return a copy of the tensor that a Constant node holds, None for another node."""
+    """Return a copy of a Constant node's tensor; None for other nodes."""
     if node.op_type != "Constant" or node.domain or len(node.attribute) != 1 or len(node.output) != 1:
         return None
     given = node.attribute[0]
@@ -331,7 +331,7 @@ def _held(node: onnx.NodeProto) -> onnx.TensorProto | None:
 
 
 def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Infer types; the model as it is where that fails."""
+    """Infer types; return the unchanged model if inference fails."""
     try:
         return onnx.shape_inference.infer_shapes(model, data_prop=True)
     except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):
@@ -345,20 +345,20 @@ def _types(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TypeProto]]:
 
 
 def _has_shape(known: onnx.TypeProto | None) -> bool:
-    """Whether a type has a shape whose dimensions all have a size or a name."""
+    """Return whether a type has a shape in which every dimension has a size or a name."""
     if known is None or not known.tensor_type.HasField("shape"):
         return False
     return all(each.HasField("dim_value") or each.dim_param for each in known.tensor_type.shape.dim)
 
 
 def _lacking(graph: onnx.GraphProto, types: Types) -> list[str]:
-    """Return the values that nodes compute and whose type or shape is not known."""
+    """Return the values that nodes compute, but whose type or shape is unknown."""
     computed = (name for node in graph.node for name in node.output if name)
     return [each for each in computed if each not in types or not types[each].tensor_type.HasField("shape")]
 
 
 def _complete(graph: onnx.GraphProto, types: dict[str, onnx.TypeProto]) -> None:
-    """Give values without a type the element type of what they are computed from.
+    """Give each value without a type the element type of an input of its operator.
 
     ONNX Runtime knows the types of its own operators, which ONNX's inference does not know.
     """

@@ -1,8 +1,8 @@
 """Nodes that ONNX Runtime removes before a provider divides a model.
 
-Constant nodes become stored tensors when a model is loaded.  The rewrites of level 1 compute what depends on
-constants alone, remove Identity, and replace an If of a constant condition by the nodes of one branch.
-https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
+Constant nodes become stored tensors when a model is loaded.  The rewrites of level 1 compute values that
+depend on constants alone, remove Identity, and replace an If of a constant condition by the nodes of one
+branch. https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _HALF_FOLDED = REARRANGING | CAST | {
     *("Concat", "Constant", "ConstantOfShape", "Expand", "Gather", "GatherND", "QuantizeLinear"),
     *("ScatterND", "Slice", "Split"),
 }  # fmt: skip
-"""Operators that ONNX Runtime 1.32 computes for stored half-precision operands: those with a CPU kernel.
+"""Operators with a half-precision CPU kernel, which ONNX Runtime 1.32 computes for stored operands.
 https://github.com/microsoft/onnxruntime/blob/8f063305aacd/docs/OperatorKernels.md
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What ONNX Runtime removes.
+    """The nodes that ONNX Runtime removes or moves.
 
     Attributes:
-        nodes: nodes that are gone.
-        moved: graphs whose nodes move to another one, with that one: branches of a decided If.
+        nodes: the removed nodes.
+        moved: graphs whose nodes move to a different graph (branches of a decided If), by the new graph.
         renamed: outputs of a decided If, with the names of the values that replace them.
     """
 
@@ -40,11 +40,11 @@ class Removed:
 
 
 def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> Removed:
-    """Return the nodes that providers do not see.
+    """Return the nodes that ONNX Runtime removes before providers see the model.
 
     Args:
         graph: the model's graph.
-        constants: what is known of its values.
+        constants: the known values of the graph.
         rewritten: whether ONNX Runtime rewrites the model.
     """
     if not rewritten:
@@ -76,13 +76,13 @@ def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> Removed:
 
 
 def _scopes(graph: Graph, scope: str) -> Iterator[str]:
-    """Yield a scope and those around it."""
+    """Yield a scope and its outer scopes."""
     yield scope
     yield from (owner.scope for owner in graph.owners(scope))
 
 
 def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
-    """Follow moves into graphs that move themselves."""
+    """Follow moves into graphs that are moved, too."""
     found = {}
     for scope, target in moved.items():
         seen = {scope}
@@ -104,9 +104,9 @@ def _is_stored(node: Node) -> bool:
 
 
 def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
-    """Whether ONNX Runtime computes a node once.
+    """Return whether ONNX Runtime computes a node when it loads the model.
 
-    It leaves DequantizeLinear, so that providers see the quantizers, and with it what reads it.
+    ONNX Runtime keeps DequantizeLinear, so that providers see the quantizers, and keeps its readers.
     https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/constant_folding.cc
     """
     if _is_stored(node):
@@ -121,9 +121,9 @@ def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
 
 
 def _is_identity(node: Node) -> bool:
-    """Whether ONNX Runtime removes an Identity.
+    """Return whether ONNX Runtime removes an Identity.
 
-    One that gives a result of its graph is removed where its operand has no other reader.
+    An Identity that computes a graph output is removed only if its operand has no other reader.
     https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/identity_elimination.cc
     """
     if node.op != "Identity" or node.domain:

@@ -28,7 +28,7 @@ def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
 
 
 def reads(node: onnx.NodeProto, depth: int = 0) -> Iterator[str]:
-    """Yield the names that a node reads; of its bodies those from around them."""
+    """Yield the names that a node reads, including outer values that its subgraphs read."""
     yield from filter(None, node.input)
     if depth > MOST_BODIES:
         return

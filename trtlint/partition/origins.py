@@ -1,7 +1,7 @@
 """Nodes of the file behind the nodes that ONNX Runtime writes after its rewrites.
 
 Rewrites remove nodes, merge several into one, copy some, and move the nodes of a decided ``If`` out of its
-branch.  Reports name the nodes of the file.  So each node carries its path in its documentation, which ONNX
+branch.  Reports name the nodes of the file.  So each node stores its path in its ``doc_string``, which ONNX
 Runtime keeps.
 """
 
@@ -17,17 +17,17 @@ from trtlint.model.graph import WITH_BODIES
 from trtlint.partition.naming import MARK, MOST_BODIES, path_of, reads
 
 _COPY = re.compile(r"/duplicated(?:_token_\d+)?$")
-"""End of the name of a DequantizeLinear that ONNX Runtime copied for another reader:
+"""Name suffix of a DequantizeLinear that ONNX Runtime copied for a further reader:
 https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
 """
 
 
 Merged = dict[str, list[list[str]]]
-"""Path and operator type of nodes that were merged into another one, by the path of that one."""
+"""Path and operator type of merged nodes, by the path of the node that replaces them."""
 
 
 def mark(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:
-    """Write the path of each node into its documentation; return the nodes by path."""
+    """Write the path of each node into its ``doc_string``; return the nodes by path."""
     found: dict[str, onnx.NodeProto] = {}
     _mark(graph, "", found, Counter(), 0)
     return found
@@ -58,7 +58,7 @@ def merged(before: Mapping[str, onnx.NodeProto], after: onnx.GraphProto) -> Merg
         after: the graph after the rewrites; nodes without a mark get one where possible.
 
     Returns:
-        Nodes that were merged into another one.  Nodes that ONNX Runtime computes or removes, such as
+        The nodes that were merged into other nodes.  Nodes that ONNX Runtime computes or removes, such as
         Identity, are in no list.
     """
     producers = {name: path for path, node in before.items() for name in node.output if name}
@@ -80,7 +80,7 @@ def merged(before: Mapping[str, onnx.NodeProto], after: onnx.GraphProto) -> Merg
 
 
 def _homes(before: Mapping[str, onnx.NodeProto], kept: set[str], stored: set[str]) -> Merged:
-    """Return the nodes that are gone, by the node that now computes their result."""
+    """Return the removed nodes, by the node that now computes their result."""
     readers: dict[str, list[str]] = {}
     for path, node in before.items():
         for name in reads(node):

@@ -25,17 +25,17 @@ from trtlint.partition.regions import (
 from trtlint.partition.result import Border, Left, Partition, Settings, Split
 
 _MOST_SPLITS = 8
-"""Operator types for which the parts without them are counted; each costs a walk through the graph."""
+"""Largest number of operator types for a what-if count of parts; each needs a walk through the graph."""
 _UNTAKEN = frozenset(
     {"str", "u16", "u32", "u64", "i16", "c64", "c128", "u4", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"}
 )
-"""Types that no network has.  The RTX provider does not even give their nodes to the parser,
+"""Types that TensorRT networks lack.  The RTX provider does not even pass such nodes to the parser,
 ``IsSupportedDataType``; the parser refuses them as inputs of a region.
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 """
 _NO_INTERFACE = _UNTAKEN | {"f64"}
-"""Types of a graph's inputs and outputs with which the RTX provider takes nothing of the graph,
-``IsSupportedInputOutputDataType`` in the same file; scalars are not looked at.
+"""Types of graph inputs and outputs for which the RTX provider rejects the whole graph,
+``IsSupportedInputOutputDataType`` in the same file; scalars are not checked.
 """
 NAMELESS = frozenset({"ScatterElements"})
 """Operators whose refusal names no node: the parser returns the same region until the provider gives up.
@@ -49,10 +49,10 @@ class Reason:
     """Why TensorRT refuses a node.
 
     Attributes:
-        why: the finding, in words.
-        rules: its rules.
-        fixes: rewrites that remove it.
-        ends: whether the provider then gives up the whole graph.
+        why: the reason in words, from the finding.
+        rules: the rules with findings about the node.
+        fixes: rewrites that remove the reason.
+        ends: whether the provider gives up the whole graph for this reason.
     """
 
     why: str
@@ -78,7 +78,7 @@ def predict(
         refused: the nodes that the parser refuses.
         provider: the provider.
         settings: its options.
-        rewritten: whether ONNX Runtime rewrites the model before it divides it.
+        rewritten: whether ONNX Runtime rewrites the model before dividing it.
     """
     gone = removed(graph, constants, rewritten=rewritten)
     return _Prediction(graph, gone, refused, provider, settings).partition()
@@ -86,7 +86,7 @@ def predict(
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """One graph: the main one, or a body."""
+    """One graph: the main graph or a subgraph."""
 
     nodes: tuple[Node, ...]
     operators: tuple[Operator, ...]
@@ -94,7 +94,7 @@ class _Scope:
 
     @property
     def whole(self) -> bool:
-        """Whether TensorRT takes all of it."""
+        """Return whether TensorRT accepts the whole graph."""
         return sum(map(len, self.joined.parts)) == len(self.nodes)
 
 
@@ -126,7 +126,7 @@ class _Prediction:
                 self._reasons[node] = Reason(why)
 
     def partition(self) -> Partition:
-        """Divide every graph, bodies first."""
+        """Divide every graph, subgraphs first."""
         parts, left, found = self._divided(frozenset())
         dropped = tuple(
             f"{scope.nodes[region[0]].path}: {why}"
@@ -155,13 +155,13 @@ class _Prediction:
         )
 
     def _failure(self, parts: Iterable[Sequence[Node]]) -> str:
-        """Return why the session cannot be created, empty where it can."""
+        """Return why the session cannot be created; an empty string if it can."""
         if self._provider == "tensorrt":
             return shapeless_words(self._shapeless())
         return "" if self._settings.profile else shape_input_words(shape_input(self._graph.inputs, parts))
 
     def _shapeless(self) -> list[str]:
-        """Return the inputs of regions whose shape is not known, the main graph's alone."""
+        """Return the region inputs of unknown shape in the main graph."""
         nodes = self._scopes.get("", [])
         offered = [position for position, node in enumerate(nodes) if node not in self._refused]
         if len(offered) == len(nodes):
@@ -196,7 +196,7 @@ class _Prediction:
         return "" if found is None else interface_words(found.name, str(found.dtype))
 
     def _withheld(self, node: Node) -> str:
-        """Return why the provider does not give a node to the parser; empty where it does."""
+        """Return why the provider does not pass a node to the parser; an empty string if it does."""
         if node.op in self._settings.exclude:
             return "an option excludes the operator type"
         values = (each for each in (*node.inputs, *node.outputs) if each is not None)
@@ -204,7 +204,7 @@ class _Prediction:
         return "" if dtype is None else f"TensorRT has no {dtype} tensors"
 
     def _divided(self, taken: Collection[str]) -> tuple[list[list[Node]], list[Node], dict[str, _Scope]]:
-        """Divide every graph as if TensorRT took some operator types.
+        """Divide every graph as if TensorRT accepted some further operator types.
 
         Returns:
             The parts, the nodes left in graph order, and the graphs by scope.
@@ -232,7 +232,7 @@ class _Prediction:
         return parts, sorted(left, key=lambda node: node.index), found
 
     def _parts(self, found: Mapping[str, _Scope]) -> list[list[Node]]:
-        """Return the parts; a body that TensorRT takes whole belongs to the part of its owner."""
+        """Return the parts; a subgraph that TensorRT accepts as a whole belongs to its owner's part."""
         parts: list[list[Node]] = []
         part_of: dict[Node, list[Node]] = {}
         for name in sorted(found, key=len):
@@ -301,7 +301,7 @@ def _operator(node: Node, renamed: Mapping[str, str]) -> Operator:
 
 
 def _captured(node: Node) -> tuple[str, ...]:
-    """Return the names that the bodies of a node read from around them."""
+    """Return the outer values that the subgraphs of a node read."""
     if not any(each.HasField("g") for each in node.proto.attribute):
         return ()
     return tuple(reads(node.proto))

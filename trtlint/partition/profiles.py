@@ -1,4 +1,4 @@
-"""Inputs for which the RTX provider makes no optimization profile."""
+"""Model inputs for which the RTX provider makes no optimization profile."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _SHAPE_PORTS: Mapping[str, tuple[int, ...]] = {
     "Tile": (1,),
     "TopK": (1,),
 }
-"""Inputs whose values are a shape for TensorRT."""
+"""Operator inputs whose values are a shape for TensorRT."""
 _PASSING = MOVING | CAST | {"Concat"}
 _DEEPEST = 20
 
 
 def shape_input_words(name: str) -> str:
-    """Return why the RTX provider ends a session, empty for no name.
+    """Return why the RTX provider ends a session because of an input; an empty string for no input.
 
-    It makes profiles for dynamic dimensions, and none for the values of a shape.  Where there is no dynamic
+    The provider makes profiles for dynamic dimensions, but not for the values of a shape.  Without a dynamic
     dimension, it ends with "No explicit or implicit shapes were provided for dynamic shape inputs".
     https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
     (``CreateNodeComputeInfoFromGraph``)
@@ -37,9 +37,9 @@ def shape_input_words(name: str) -> str:
 
 
 def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]) -> str:
-    """Return an input of the model whose values are a shape, empty if there is none.
+    """Return the name of a model input whose values are a shape; empty if there is none.
 
-    Parts with a dynamic dimension are not looked at: the provider makes a profile for them.
+    Parts with a dynamic dimension do not count: the provider makes a profile for them.
     """
     for part in parts:
         own = {value for node in part for value in node.outputs}
@@ -55,7 +55,7 @@ def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]
 
 
 def _fed(value: Value | None, own: set[Value], depth: int) -> Value | None:
-    """Return the input of the model that gives a value its elements; None if there is none."""
+    """Return the model input from which a value gets its elements; None if there is none."""
     if value is None or value.initializer is not None or depth > _DEEPEST:
         return None
     if value.producer is None:

@@ -1,6 +1,6 @@
-"""The steps by which both providers turn regions that the parser takes into parts.
+"""The steps in which both providers turn the regions accepted by the parser into parts.
 
-They are the same in both providers, line by line:
+The code of these steps is the same in both providers:
 https://github.com/microsoft/onnxruntime/blob/54a6bbf56070/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
 (``GetCapability``, ``DetectTensorRTGraphCycles``).
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
@@ -18,18 +18,18 @@ from trtlint.partition.result import Settings
 Region = tuple[int, ...]
 """Positions of nodes in the order of the graph."""
 _MOST_REMOVALS = 1000
-"""Regions removed for cycles; each costs a walk through the graph."""
+"""Largest number of regions removed because of cycles; each needs a walk through the graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """What the providers see of a node.
+    """A node as the providers see it.
 
     Attributes:
-        name: the name that the file gives, empty for none.
+        name: the name in the file; empty if the node is unnamed.
         op: operator type.
-        inputs: names of values that it or its bodies read.
-        outputs: names of values that it computes.
+        inputs: names of values that the node or its subgraphs read.
+        outputs: names of values that the node computes.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Parts, and what happened to regions on the way.
+    """Parts, and the regions that were dropped or joined on the way.
 
     Attributes:
         parts: the parts.
@@ -71,9 +71,9 @@ def runs(positions: Iterable[int]) -> tuple[Region, ...]:
 
 
 def join(operators: Sequence[Operator], regions: Iterable[Region], settings: Settings) -> Joined:
-    """Turn regions that the parser takes into parts.
+    """Turn the regions accepted by the parser into parts.
 
-    In order: drop small regions, remove regions that are part of a cycle, join the others if that has none.
+    In this order: drop small regions, remove regions in a cycle, and join the rest if that makes no cycle.
     """
     listed = [region for region in regions if region]
     small = tuple(region for region in listed if len(region) < settings.min_nodes)
@@ -93,7 +93,7 @@ def join(operators: Sequence[Operator], regions: Iterable[Region], settings: Set
 
 
 def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> bool:
-    """Whether regions can be part of a cycle.
+    """Return whether regions can be part of a cycle.
 
     Operators are in topological order, so that regions without gaps have none, unless nodes share a name.
     """
@@ -105,10 +105,10 @@ def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) ->
 
 
 def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int]:
-    """Return the path of a walk that ends in a cycle; empty where there is none.
+    """Return the path of a walk that ends in a cycle; empty if there is no cycle.
 
     A region is a vertex with its own number.  The providers know nodes outside of regions by their names
-    alone, so that nodes of one name, or without any, are one vertex.
+    alone, so nodes with the same name, or without a name, are one vertex.
     """
     following = _following(operators, regions)
     done: set[int] = set()
@@ -134,7 +134,7 @@ def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int
 
 
 def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list[list[int]]:
-    """Return, for each vertex, those that read what it computes."""
+    """Return, for each vertex, the vertices that read its outputs."""
     vertex: dict[int, int] = {}
     for number, region in enumerate(regions):
         vertex.update(dict.fromkeys(region, number))
@@ -157,12 +157,12 @@ def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list
 
 
 def interface_words(name: str, dtype: str) -> str:
-    """Return why the RTX provider takes nothing of a graph with an input or output of some type."""
+    """Return why the RTX provider rejects a graph with an input or output of some type."""
     return f"the provider accepts no {dtype} inputs or outputs, such as {name}"
 
 
 def shapeless_words(names: Sequence[str]) -> str:
-    """Return why the TensorRT provider ends a session, empty for no names.
+    """Return why the TensorRT provider ends a session because of inputs without shapes; empty for no names.
 
     From the second call of the parser on, every input of a region needs a shape whose dimensions all have a
     size or a name (``GetSupportedList``).  The plug-in provider of TensorRT-RTX has no such check.

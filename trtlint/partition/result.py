@@ -9,7 +9,7 @@ from trtlint.knowledge.providers import Provider
 from trtlint.lean import dataclass
 
 Basis = Literal["predicted", "parser"]
-"""Who decided which nodes TensorRT takes: trtlint's own findings, or NVIDIA's parser."""
+"""Source of the decision which nodes TensorRT accepts: trtlint's findings, or NVIDIA's parser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class Settings:
 
     Attributes:
         min_nodes: smallest part that TensorRT gets.
-        max_rounds: calls of the parser within each other, before the provider gives up.
-        exclude: operator types that the provider leaves to others.
+        max_rounds: largest depth of nested parser calls before the provider gives up.
+        exclude: operator types that the provider does not run.
         profile: whether the options give the shapes of a profile.
     """
 
@@ -39,7 +39,7 @@ class Left:
     Attributes:
         node: path of the node.
         op: operator type.
-        why: reason in words, empty where it is unknown.
+        why: reason in words; empty if unknown.
         rules: rules whose findings refuse the node.
     """
 
@@ -57,10 +57,10 @@ class Split:
         op: operator type.
         nodes: paths of the nodes.
         rules: rules whose findings refuse them.
-        why: reason in words, empty where it is unknown.
+        why: reason in words; empty if unknown.
         fixes: rewrites of ``trtlint fix`` that remove them.
-        parts: number of parts if TensorRT took all of them, None where it was not counted.
-        left: number of nodes outside of TensorRT then, likewise.
+        parts: number of parts if TensorRT accepted all of these nodes; None if not counted.
+        left: number of nodes outside of TensorRT in that case; None if not counted.
         bytes: bytes of the tensors that cross a border at these nodes; dynamic ones are not counted.
     """
 
@@ -81,7 +81,7 @@ class Border:
     Attributes:
         value: name of the tensor.
         into: whether it flows into the part.
-        bytes: size in bytes, None where a dimension is dynamic.
+        bytes: size in bytes; None if a dimension is dynamic.
     """
 
     value: str
@@ -95,16 +95,16 @@ class Partition:
 
     Attributes:
         provider: the provider that divides the model.
-        basis: who decided which nodes TensorRT takes.
+        basis: source of the decision which nodes TensorRT accepts.
         parts: paths of the nodes of each part.
         left: the nodes outside of all parts, in graph order.
         folded: paths of nodes that ONNX Runtime computes before it divides the model.
         borders: tensors between parts and other nodes.
-        splits: what divides the model, the costliest first.
+        splits: groups of nodes that divide the model, the costliest first.
         joined: whether the provider joins several regions into one part.
-        dropped: nodes that the parser takes and that the provider gives up, with the reason.
-        failure: why the session cannot be created, empty where it can.
-        calls: calls of the parser, 0 for a prediction.
+        dropped: nodes that the parser accepts but the provider drops, with the reason.
+        failure: why the session cannot be created; empty if it can.
+        calls: number of parser calls; 0 for a prediction.
     """
 
     provider: Provider

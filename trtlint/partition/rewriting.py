@@ -32,7 +32,7 @@ def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
     """Return a model after the rewrites; None where that is not possible.
 
     Args:
-        model: the model, its external data left in their files.
+        model: the model, with its external data still in files.
         folder: the folder of its external data.
     """
     try:
@@ -57,9 +57,9 @@ def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
 
 
 def shapes_of(model: onnx.ModelProto, names: Sequence[str]) -> dict[str, onnx.TypeProto]:
-    """Return the types that ONNX Runtime infers of some values, among them those of its own operators.
+    """Return the types that ONNX Runtime infers for some values, including outputs of its own operators.
 
-    Empty where onnxruntime is not installed or cannot load the model.
+    The result is empty if onnxruntime is not installed or cannot load the model.
     """
     if not names or len(names) > _MOST_SHAPES or _is_external(model):
         return {}
@@ -108,7 +108,8 @@ def _is_external(model: onnx.ModelProto) -> bool:
 def _without_casts(model: onnx.ModelProto, given: onnx.ModelProto) -> onnx.ModelProto | None:
     """Return a model without the Casts of a CPU; None if Casts of the file went with them.
 
-    ONNX Runtime also removes a Cast of the file where one of its own undoes it.  Types would be wrong then.
+    ONNX Runtime also removes a Cast of the file if one of its added Casts undoes it.  Types would be wrong
+    then.
     """
     before = _casts(given.graph, 0)
     if not _remove_casts(model.graph, 0):

@@ -1,4 +1,4 @@
-"""Divide a model with NVIDIA's parser, in a process of its own."""
+"""Divide a model with NVIDIA's parser, in a separate process."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What the providers do with a model, by NVIDIA's parser.
+    """The partition of a model by a provider, with NVIDIA's parser.
 
     Attributes:
-        partition: the parts, None where the process did not end by itself.
+        partition: the parts; None if the process crashed or was stopped.
         version: release of the parser.
-        rewritten: whether the graph is the one after ONNX Runtime's rewrites.
+        rewritten: whether ONNX Runtime's rewrites were applied to the graph.
         ended: how the process ended, in words.
     """
 
@@ -101,9 +101,9 @@ def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
 
 
 def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    """Return the parts of all graphs; a body that TensorRT takes whole belongs to the part of its owner.
+    """Return the parts of all graphs; a subgraph accepted as a whole belongs to its owner's part.
 
-    The body of a node that TensorRT does not take is divided only where TensorRT does not take it whole.
+    If TensorRT rejects the owner, a subgraph is divided only if TensorRT does not accept it as a whole.
     """
     found: list[list[str]] = []
     part_of: dict[str, list[str]] = {}
@@ -124,10 +124,10 @@ def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
 def _with_merged(
     parts: Iterable[tuple[str, ...]], merged: Mapping[str, list[list[str]]], added: Collection[str]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return parts as nodes of the file.
+    """Convert parts to nodes of the file.
 
-    Nodes that ONNX Runtime merged into others join them, a node that it copied counts once, and a node that
-    it added beside others counts not at all.
+    Nodes that ONNX Runtime merged are in the part of their replacement.  A copied node counts once, and a
+    node that ONNX Runtime added does not count.
     """
     found = []
     for part in parts:

@@ -1,7 +1,7 @@
-"""Ask Torch-TensorRT about an exported program: the part that runs in a process of its own.
+"""Ask Torch-TensorRT about an exported program; this module runs in a separate process.
 
-The partition is Torch-TensorRT's own, and so is the network of each engine.  In place of running the engine,
-the network is read back and built with TensorRT-RTX for a GPU that need not be there.
+Torch-TensorRT itself makes the partition and the network of each engine.  Instead of running the engine,
+trtlint reads the network and builds it with TensorRT-RTX, which needs no GPU.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Say = Callable[[Any], None]
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Do what was asked, saying what came of each stage as it ends.
+    """Process a request; send the result of each stage at its end.
 
     Args:
         request: ``program``, a path; ``release`` and ``tensorrt``, versions; ``sm``; ``wheel``, a folder or
             None; ``options``, keyword arguments of the compiler; ``build``, whether to build.
-        say: takes ``{"stage": ...}`` when a stage begins, and what came of it.
+        say: receives ``{"stage": ...}`` when a stage begins, and its result at the end.
     """
     say({"stage": "import"})
     scratch = Path.cwd() / "package"
@@ -70,7 +70,7 @@ def compile_program(torch: Any, package: Any, request: dict[str, Any], say: Say,
 
 
 class _Asked:
-    """One compilation, with Torch-TensorRT's own functions watched."""
+    """One compilation, which records the calls of some Torch-TensorRT functions."""
 
     def __init__(self, torch: Any, package: Any, request: dict[str, Any], say: Say) -> None:
         self._torch, self._package, self._request, self._say = torch, package, request, say
@@ -81,7 +81,7 @@ class _Asked:
         self._interpreter = interpreter.TRTInterpreter
 
     def compile(self, program: Any) -> None:
-        """Compile a program and say what came of it."""
+        """Compile a program and send the results."""
         with contextlib.ExitStack() as undo:
             self._watch(undo)
             self._compile(program)
@@ -228,7 +228,7 @@ def _operators(torch: Any, module: Any) -> dict[str, Any]:
 
 
 def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
-    """Return why the partition leaves a node to PyTorch whatever converters there are; None if it does not.
+    """Return why the partition leaves a node to PyTorch even with a converter; None if it does not.
 
     https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/dynamo/partitioning/_global_partitioner.py
     """
@@ -245,7 +245,7 @@ def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
 
 
 def _reason(converters: Any, node: Any) -> dict[str, str]:
-    """Return why no converter takes a node: the questions of Torch-TensorRT's registry, one by one."""
+    """Return why no converter accepts a node, by the same checks as Torch-TensorRT's registry."""
     registry = importlib.import_module("torch_tensorrt.dynamo.conversion._ConverterRegistry")
     key, excluded = node.target, converters.disallowed_targets
     if key in excluded or converters.qualified_name_or_str(key) in excluded:
@@ -310,7 +310,7 @@ def _operator(target: Any) -> str:
 
 
 def _network(network: Any) -> dict[str, Any]:
-    """Return what layers a network has, and which convolutions get their weights as tensors."""
+    """Return the layers of a network, and the convolutions with tensors as weights."""
     kinds: Counter[str] = Counter()
     types: Counter[str] = Counter()
     weighted = 0
@@ -335,7 +335,7 @@ def _network(network: Any) -> dict[str, Any]:
 
 
 def _mark_outputs(interpreter: Any) -> None:
-    """Have outputs marked without a type: ``ITensor.dtype`` has no setter in TensorRT-RTX."""
+    """Make the interpreter mark outputs without a type: ``ITensor.dtype`` has no setter in TensorRT-RTX."""
     trt = importlib.import_module("tensorrt")
     tensor = importlib.import_module("torch_tensorrt.dynamo.conversion.converter_utils").get_trt_tensor
 
@@ -354,7 +354,7 @@ def _mark_outputs(interpreter: Any) -> None:
 
 def _gone(torch: Any) -> Any:
     class Gone(torch.nn.Module):  # type: ignore[misc]
-        """Stands where the engine would be."""
+        """Placeholder for the engine."""
 
         def setup_engine(self) -> None:
             """Load no engine."""

@@ -1,6 +1,6 @@
 """Torch-TensorRT without a GPU: its Python part over the bindings of TensorRT-RTX.
 
-This runs in a process of its own, in a Python with torch, a torch-tensorrt wheel and tensorrt-rtx.  The
+This module runs in a separate process, in a Python with torch, a torch-tensorrt wheel and tensorrt-rtx.  The
 compiled parts of the wheel are its run time and its TorchScript front end; without them the package disables
 both and imports (https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/_features.py).  What is
 left asks torch for a GPU and ``tensorrt`` for a builder: both get a stand-in.
@@ -29,7 +29,7 @@ _ALGORITHMS = (
     "IAlgorithmIOInfo",
     "IAlgorithmVariant",
 )
-"""Classes of TensorRT 8 to 10 that TensorRT-RTX does not have; Torch-TensorRT up to 2.10 derives from one."""
+"""Classes of TensorRT 8 to 10 that TensorRT-RTX lacks; Torch-TensorRT up to 2.10 derives from one of them."""
 
 
 class StandInError(ExperimentError):
@@ -40,14 +40,14 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
     """Import Torch-TensorRT of a release and return it.
 
     Args:
-        release: the release that is wanted.
-        tensorrt: the version of TensorRT that it is to see.
-        sm: compute capability times ten of the GPU that it is to see.
+        release: the required release.
+        tensorrt: the version of TensorRT that the package should see.
+        sm: compute capability times ten of the GPU that the package should see.
         wheel: a folder with an unpacked wheel; None for the installed one.
         folder: where to put the Python files of the package.
 
     Raises:
-        StandInError: something is missing, or of another release.
+        StandInError: a package is missing or has a different release.
     """
     found = _copied(wheel, folder)
     if found.split("+")[0].split(".")[:2] != release.split(".")[:2]:
@@ -92,7 +92,7 @@ def _copied(wheel: str | None, folder: Path) -> str:
 
 
 def _stand_in_for_cuda(sm: int) -> None:
-    """Have torch answer questions about the GPU that is built for; nothing of CUDA starts."""
+    """Make torch report the GPU of the build, without starting CUDA."""
     torch: Any = importlib.import_module("torch")
 
     class Properties:
@@ -118,7 +118,7 @@ def _stand_in_for_cuda(sm: int) -> None:
 
 
 class _Members:
-    """An enumeration of the bindings with members that TensorRT-RTX does not have."""
+    """An enumeration of the bindings, extended by members that TensorRT-RTX lacks."""
 
     def __init__(self, base: Any, more: dict[str, int]) -> None:
         self._base, self._more = base, more
@@ -134,7 +134,7 @@ class _Members:
 
 
 def _stand_in_for_tensorrt(bindings: Any, version: str) -> None:
-    """Make the bindings of TensorRT-RTX the module ``tensorrt`` of a version."""
+    """Install the bindings of TensorRT-RTX as the module ``tensorrt`` with a given version."""
     module: Any = types.ModuleType("tensorrt")
     module.__dict__.update(
         {name: getattr(bindings, name) for name in dir(bindings) if not name.startswith("__")}

@@ -1,4 +1,4 @@
-"""Run Torch-TensorRT on a program in a process of its own, with limits."""
+"""Run Torch-TensorRT on a program in a separate process with limits."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ UNTRUSTED = (
     "allow it with --trust-pickle if you trust the file"
 )
 OLDEST = 6
-"""The minor number of the first release whose networks can be made over TensorRT-RTX."""
+"""Minor number of the first release whose networks can be made with TensorRT-RTX."""
 USUAL = Limits(seconds=600.0, memory=16 << 30)
 
 
 @dataclass(frozen=True, slots=True)
 class TorchRequest:
-    """What to ask.
+    """A request to Torch-TensorRT.
 
     Attributes:
         release: the release of Torch-TensorRT.
-        sm: compute capability times ten that is built for.
+        sm: compute capability of the build, times ten.
         python: the Python to run; None for this one.
         wheel: the folder with an unpacked wheel; None for the installed one.
         options: keyword arguments of the compiler.
         build: whether to build the networks.
         trusted: whether the user allows the program to be loaded.
-        limits: what the process may take.
+        limits: limits of the process.
     """
 
     release: str
@@ -48,7 +48,7 @@ class TorchRequest:
 
 
 def ask(program: Path, request: TorchRequest) -> DryRun:
-    """Ask Torch-TensorRT about a program; what went wrong is in the result."""
+    """Ask Torch-TensorRT about a program; the result also contains errors."""
     if not request.trusted:
         return DryRun(unasked=UNTRUSTED)
     release = torch_release(request.release)

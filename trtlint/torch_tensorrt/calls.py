@@ -51,7 +51,7 @@ _ROUTES: Mapping[str, tuple[Function, Route]] = {
     ),
     "torch.compile": ("torch.compile", "options"),
 }
-"""By full name, what is called and the way that its arguments take."""
+"""Called functions by full name, each with the route of its arguments."""
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.compile": ("module", "ir", "inputs", "arg_inputs", "kwarg_inputs", "enabled_precisions"),
     "torch_tensorrt.cross_compile_for_windows": ("module", "file_path", "inputs"),
@@ -68,12 +68,12 @@ _PASTED: Mapping[str, str] = {
     "torch_trt": "torch_tensorrt",
     "trt": "torch_tensorrt",
 }
-"""What names mean in a text that holds a call without its imports."""
+"""Imports assumed for a text that contains a call without its imports."""
 _CALL = re.compile(r"\b(?:torch_tensorrt|torchtrt|torch_trt|torch)(?:\.\w+){0,4}\.\w*compile\w*\s{0,20}\(")
 _MOST_BYTES = 2 << 20
 _MOST_CALLS = 500
 _LONGEST = 60
-"""Characters of a value that are shown."""
+"""Longest shown value in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Argument:
     Attributes:
         name: its name.
         text: its value as Python text, shortened.
-        value: its value; :data:`~trtlint.torch_tensorrt.values.UNKNOWN` where the file does not say.
+        value: its value; :data:`~trtlint.torch_tensorrt.values.UNKNOWN` if the file does not show it.
         line: the line that sets it.
     """
 
@@ -98,12 +98,12 @@ class TorchCall:
     """One call that compiles with Torch-TensorRT.
 
     Attributes:
-        function: what is called.
-        route: the way that its arguments take.
-        ir: the front end, ``dynamo``, ``torch_compile``, ``ts``, ``fx``, ``default``; None where not known.
-        arguments: those that are known, in their order.
-        complete: whether these are all.
-        unexported: whether a function that takes an exported program gets a module, for sure.
+        function: the called function.
+        route: the function or compiler that reads the arguments.
+        ir: the front end, ``dynamo``, ``torch_compile``, ``ts``, ``fx``, ``default``; None if unknown.
+        arguments: the known arguments, in order.
+        complete: whether all arguments are known.
+        unexported: whether a function that needs an exported program certainly gets a module.
         scripted: whether the module comes from ``torch.jit``: then the default front end is TorchScript.
         source: the file; empty for a call given as text.
         line: the line of the call.
@@ -124,7 +124,7 @@ class TorchCall:
     callee: str
 
     def argument(self, name: str) -> Argument | None:
-        """Return the argument of that name; None where it is not written."""
+        """Return the argument with this name; None if it is omitted."""
         return next((each for each in self.arguments if each.name == name), None)
 
 
@@ -134,11 +134,11 @@ def is_call(text: str) -> bool:
 
 
 def read_script(path: Path, name: str = "") -> tuple[tuple[TorchCall, ...], tuple[TorchUse, ...]]:
-    """Read the calls of the compiler in a script, and those around it.
+    """Read the calls of the compiler in a script, and the calls of functions around the compiler.
 
     Args:
         path: the script.
-        name: the name of the file in reports; the path if left out.
+        name: the name of the file in reports; by default the path.
 
     Raises:
         ScriptError: the script is not Python, or too large.
@@ -150,7 +150,7 @@ def read_script(path: Path, name: str = "") -> tuple[tuple[TorchCall, ...], tupl
 
 
 def calls_in(text: str, source: str = "") -> tuple[TorchCall, ...]:
-    """Read the calls in Python text, in its order.
+    """Read the calls in Python text, in order.
 
     Raises:
         ScriptError: the text is not Python.
@@ -159,7 +159,7 @@ def calls_in(text: str, source: str = "") -> tuple[TorchCall, ...]:
 
 
 def script_in(text: str, source: str = "") -> tuple[tuple[TorchCall, ...], tuple[TorchUse, ...]]:
-    """Read the calls of the compiler and those around it in Python text, in its order.
+    """Read the calls of the compiler, and of functions around it, in Python text, in order.
 
     Raises:
         ScriptError: the text is not Python.
@@ -189,7 +189,7 @@ def script_in(text: str, source: str = "") -> tuple[tuple[TorchCall, ...], tuple
 
 
 def _ir_of(classes: frozenset[str]) -> FrontEnd:
-    """Return the function that tells the front end of a call of ``torch_tensorrt.compile``."""
+    """Return a function that returns the front end of a call of ``torch_tensorrt.compile``."""
 
     def front_end(node: ast.Call, scope: Scope, block: tuple[int, ...]) -> str | None:
         call = _call(node, scope, block, classes)
@@ -224,7 +224,7 @@ def visits(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[Visit]:
 
 
 def _expressions(statement: ast.stmt) -> Iterator[ast.Call]:
-    """Yield the calls in a statement, without those in the statements below it."""
+    """Yield the calls in a statement, without calls in nested statements."""
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
@@ -317,7 +317,7 @@ def _ir(function: Function, arguments: tuple[Argument, ...], complete: bool) -> 
 
 
 def _is_scripted(entry: Entry | None, scope: Scope, block: tuple[int, ...], line: int) -> bool:
-    """Return whether a module comes from ``torch.jit``, or may do so where the file does not show it."""
+    """Return whether a module comes from ``torch.jit``, or may come from there."""
     if entry is None:
         return False
     node = scope.assigned(entry.node, block, line)
@@ -332,7 +332,7 @@ def is_scripting(node: ast.AST, imports: Mapping[str, str]) -> bool:
 
 
 def known_value(argument: Argument | None, default: object) -> object:
-    """Return the value of an argument; the default where it is not written, None where it is not known."""
+    """Return the value of an argument: the default if it is omitted, None if it is unknown."""
     if argument is None:
         return default
     return None if isinstance(argument.value, Unknown) else argument.value

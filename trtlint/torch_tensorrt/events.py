@@ -1,4 +1,4 @@
-"""What statements do to names: the events that lead to the value of a name."""
+"""Events that change a name: assignments and calls that determine the name's value."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from trtlint.lean import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a statement does to a name.
+    """A change of a name by a statement.
 
     Attributes:
         kind: ``set`` to a value, ``item`` set, ``update`` with a dictionary, ``lost`` for anything else.
-        node: the value; None where it is not an expression.
-        key: of an item.
-        line: of the statement.
-        block: the blocks that the statement lies in, the outermost first.
+        node: the new value; None if it is not an expression.
+        key: the key, for an item.
+        line: the line of the statement.
+        block: the blocks that contain the statement, the outermost first.
     """
 
     kind: str
@@ -30,11 +30,11 @@ class Event:
 _SAFE = frozenset(
     {"print", "len", "dict", "str", "repr", "list", "sorted", "set", "tuple", "isinstance", "bool"}
 )
-"""Functions that leave a dictionary as it is."""
+"""Functions that do not change a dictionary argument."""
 
 
 def statements_of(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[int, ...]]]:
-    """Yield the statements of a scope in their order, each with the blocks that it lies in."""
+    """Yield the statements of a scope in order, each with the blocks that contain it."""
     pending: list[tuple[ast.stmt, tuple[int, ...]]] = [(statement, ()) for statement in reversed(body)]
     while pending:
         statement, block = pending.pop()
@@ -69,7 +69,7 @@ def _runs_always(statement: ast.stmt) -> bool:
 
 
 def events_of(statement: ast.stmt, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
-    """Yield the names that a statement itself changes, without those in its blocks."""
+    """Yield the names that a statement changes, without changes in its nested blocks."""
     line = statement.lineno
     if isinstance(statement, ast.Assign):
         for target in statement.targets:

@@ -55,8 +55,8 @@ class ProgramNode:
         name: its name in the graph.
         op: the operator, ``aten.conv2d.default``.
         module: path of the module such as ``blocks.0.attn``; empty for the outermost one.
-        trace: the source lines as torch noted them, the outermost first.
-        type: type and shape of the first result; empty where not known.
+        trace: the source lines that torch recorded, the outermost first.
+        type: type and shape of the first result; empty if unknown.
     """
 
     name: str
@@ -73,8 +73,8 @@ class Program:
     Attributes:
         path: the file.
         release: the release of Torch-TensorRT, ``2.13.0``.
-        torch: the version of torch that wrote the file; empty where not known.
-        dynamic: whether a size is not fixed.
+        torch: the version of torch that wrote the file; empty if unknown.
+        dynamic: whether a size is dynamic.
         nodes: the operators.
         run: the answers of Torch-TensorRT from a separate process; None if it was not asked.
     """

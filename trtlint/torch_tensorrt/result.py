@@ -26,9 +26,9 @@ class Fallback:
         name: its name in the lowered graph.
         op: the operator, ``aten.cumprod.default``.
         module: path of the module.
-        trace: the source lines as torch noted them.
+        trace: the source lines that torch recorded.
         type: type and shape of the result.
-        reason: why, in words.
+        reason: the reason for PyTorch, in words.
         reason_kind: ``none``, ``validator``, ``static``, ``excluded``, ``complex`` or ``data``.
     """
 
@@ -43,13 +43,13 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An engine whose network cannot be made, or which the builder refuses.
+    """An engine that fails: its network cannot be made, or the builder rejects the network.
 
     Attributes:
         engine: its name.
         stage: ``network`` or ``build``.
         message: the error.
-        node: the operator that it names; None for none.
+        node: the operator that the error names; None if it names none.
     """
 
     engine: str
@@ -63,24 +63,24 @@ class DryRun:
     """One dry run of Torch-TensorRT.
 
     Attributes:
-        unasked: why Torch-TensorRT could not be asked; empty where it was.
+        unasked: why Torch-TensorRT could not be asked; empty if it was asked.
         torch: the version of torch that ran.
         found: the version of Torch-TensorRT that ran.
         operators: operators of the lowered program.
-        supported: those that have a converter.
+        supported: number of these operators with a converter.
         engines: engines that the program would get; None if unknown.
-        fallbacks: the operators that run in PyTorch for want of a converter.
+        fallbacks: the operators that run in PyTorch because no converter accepts them.
         in_torch: every node that runs in PyTorch.
         failures: engines that fail.
         built: engines that the builder of TensorRT-RTX built.
         layers: layers of all networks by kind.
         types: layers of all networks by the type of their first output.
         convolutions: convolutions and deconvolutions.
-        tensor_weights: those of them whose weights are a tensor.
-        tensor_weight_layers: the names of these.
-        error: what ended the compilation; empty for none.
-        seconds: how long it took.
-        peak: bytes of memory at most; None where not known.
+        tensor_weights: number of these convolutions whose weights are a tensor.
+        tensor_weight_layers: the names of the layers with a tensor as weights.
+        error: the error that ended the compilation; empty without an error.
+        seconds: run time in seconds.
+        peak: peak memory in bytes; None if unknown.
     """
 
     unasked: str = ""
@@ -104,18 +104,18 @@ class DryRun:
 
     @property
     def torch_nodes(self) -> int:
-        """Nodes that run in PyTorch: all of them where the program gets no engine."""
+        """Nodes that run in PyTorch: all nodes if the program gets no engine."""
         return self.operators if self.engines == 0 and not self.in_torch else len(self.in_torch)
 
 
 def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | None) -> DryRun:
-    """Return the result that the answers of the process make.
+    """Create the result from the answers of the process.
 
     Args:
-        answers: what it said.
-        ended: how it ended, where that was not by itself; empty otherwise.
-        seconds: how long it ran.
-        peak: bytes of memory at most.
+        answers: the answers of the process.
+        ended: how the process ended, if it crashed or was stopped; otherwise empty.
+        seconds: run time in seconds.
+        peak: peak memory in bytes.
     """
     answer_data: dict[str, Any] = {}
     failures: list[Failure] = []

@@ -1,4 +1,4 @@
-"""What is known of a script: its calls of Torch-TensorRT, and the release that runs them."""
+"""The calls of Torch-TensorRT in a script, and the release that runs them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from trtlint.torch_tensorrt.calls import TorchCall
 from trtlint.torch_tensorrt.uses import TorchUse
 
 OTHER_FRONT_ENDS = ("ts", "torchscript", "fx")
-"""Values of ``ir`` whose front ends have arguments of their own."""
+"""Values of ``ir`` whose front ends have different arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class TorchScript:
-    """The calls of a script, or of a text that was given.
+    """The calls of a script, or of the text in ``--build``.
 
     Attributes:
         path: the script; ``--build`` for a text.
@@ -29,12 +29,12 @@ class TorchScript:
 
     @property
     def runs(self) -> TorchRelease:
-        """The release with what is known of it."""
+        """The data of the release."""
         return torch_release(self.release)
 
     @property
     def judged(self) -> tuple[TorchCall, ...]:
-        """The calls that the Dynamo front end gets for sure."""
+        """The calls that certainly use the Dynamo front end."""
         return tuple(
             call
             for call in self.calls

@@ -9,7 +9,7 @@ from trtlint.files.problem import UnreadableError
 
 _MOST_NODES = 400_000
 _MOST_DEEP = 150
-"""Brackets within brackets: the parser of older Pythons ends the process at a few hundred."""
+"""Largest depth of nested brackets: the parser of older Pythons crashes at a few hundred."""
 
 
 class ScriptError(UnreadableError):
@@ -17,7 +17,7 @@ class ScriptError(UnreadableError):
 
 
 def parsed(text: str, source: str) -> ast.Module:
-    """Return the syntax tree of a script, or of a text where ``source`` is empty.
+    """Return the syntax tree of a script; of a text if ``source`` is empty.
 
     Raises:
         ScriptError: the text is not Python, or too large.
@@ -42,7 +42,7 @@ def parsed(text: str, source: str) -> ast.Module:
 
 
 def _deepest(text: str) -> int:
-    """Return how many brackets are open at once at most, those in strings included."""
+    """Return the largest depth of open brackets, including brackets in strings."""
     deepest = depth = 0
     for char in text:
         if char in "([{":
@@ -54,7 +54,7 @@ def _deepest(text: str) -> int:
 
 
 def imports_of(tree: ast.Module) -> dict[str, str]:
-    """Return the names that the file imports, wherever it does, with their full names."""
+    """Return the full name of each name that the file imports anywhere."""
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -36,7 +36,7 @@ _TENSORS = frozenset(
     | {"torch.tensor", "torch.zeros"}
 )
 _SAME = frozenset({"bfloat16", "clone", "contiguous", "cpu", "cuda", "detach", "double", "float", "half"})
-"""Methods that return one tensor for one tensor whatever their arguments are."""
+"""Methods that return one tensor for one tensor, with any arguments."""
 _SCRIPT = (
     "torch.jit.trace",
     "torch.jit.script",
@@ -53,7 +53,7 @@ class TorchUse:
 
     Attributes:
         function: the function.
-        product: what is saved.
+        product: the saved value.
         format: ``output_format``; empty if not given, None if unknown.
         retrace: the argument of that name; None if it is not given.
         sure: whether all arguments are known.
@@ -88,7 +88,7 @@ def use_of(
         scope: its scope.
         block: its blocks.
         classes: names of classes of modules that the file defines.
-        front_end: returns ``ir`` of a call of ``torch_tensorrt.compile``; None where it is not sure.
+        front_end: returns ``ir`` of a call of ``torch_tensorrt.compile``; None if unknown.
     """
     function = _SAVE.get(scope.dotted(node.func))
     if function is None:
@@ -124,7 +124,7 @@ def use_of(
 def _followed(
     node: ast.expr, scope: Scope, block: tuple[int, ...], line: int
 ) -> tuple[ast.expr, Scope, tuple[int, ...], int] | None:
-    """Return the expression that names lead to, and where it is written; None where that is not sure."""
+    """Follow names to an expression; return the expression and its position, or None if uncertain."""
     for _ in range(_DEEPEST):
         if not isinstance(node, ast.Name):
             return node, scope, block, line
@@ -183,7 +183,7 @@ def _inputs(node: ast.expr | None, scope: Scope, block: tuple[int, ...], line: i
 
 
 def _example(node: ast.expr | None, scope: Scope, block: tuple[int, ...], line: int) -> Inputs:
-    """Return what ``torch.export.export`` gets as arguments."""
+    """Return the kind of the example arguments of ``torch.export.export``."""
     found = None if node is None else _followed(node, scope, block, line)
     if found is not None and isinstance(found[0], ast.List):
         return "list"
@@ -193,7 +193,7 @@ def _example(node: ast.expr | None, scope: Scope, block: tuple[int, ...], line: 
 def _makes(
     node: ast.expr, kind: Literal["spec", "tensor"], scope: Scope, block: tuple[int, ...], line: int
 ) -> bool:
-    """Return whether an expression makes a tensor, or a ``torch_tensorrt.Input``, for sure."""
+    """Return whether the value of an expression is certainly a tensor, or a ``torch_tensorrt.Input``."""
     for _ in range(_DEEPEST):
         found = _followed(node, scope, block, line)
         if found is None or not isinstance(found[0], ast.Call):

@@ -1,7 +1,7 @@
 """Values of Python expressions, read without running them.
 
-Only what is written out in the same file is known: constants, containers, arithmetic on integers, and names
-that are assigned once or straight before the use.  Everything else is :data:`UNKNOWN`, never a guess.
+Only these values are known: constants, containers, arithmetic on integers, and names
+that the file assigns once or directly before the use.  All other values are :data:`UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from trtlint.lean import dataclass
 from trtlint.torch_tensorrt.events import Event, events_of, statements_of
 
 _DEEPEST = 40
-"""Names and containers that one value may lead through."""
+"""Largest number of names and containers to follow for one value."""
 _MOST_ITEMS = 1000
 _MOST_STEPS = 50_000
-"""Expressions that are evaluated for one file."""
+"""Largest number of evaluated expressions for one file."""
 _MOST_EVENTS = 200
-"""Statements that change one name; a name with more is unknown."""
+"""Largest number of statements that change one name; a name with more changes is unknown."""
 _MOST_BITS = 256
 _BINARY: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -31,7 +31,7 @@ _BINARY: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 class Unknown:
-    """The value of an expression that only running the script would tell."""
+    """The value of an expression that is known only by running the script."""
 
     __slots__ = ()
 
@@ -60,18 +60,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The entries of a dictionary, and whether these are all.
+    """The entries of a dictionary, and whether the list is complete.
 
     Attributes:
-        entries: by key, the last one written.
-        complete: whether no other key can be there.
+        entries: the last entry for each key.
+        complete: whether the dictionary has no other keys.
     """
 
     entries: Mapping[str, Entry]
     complete: bool
 
     def __or__(self, other: Entries) -> Entries:
-        """Both, the other one's values before these."""
+        """Merge two sets of entries; the other set's values take precedence."""
         return Entries({**self.entries, **other.entries}, self.complete and other.complete)
 
 
@@ -86,7 +86,7 @@ class Scope:
         body: the statements.
         parameters: names that the caller sets.
         outer: the scope around it; None for a module.
-        imports: by name, the full dotted name that it was imported as.
+        imports: the full dotted name of each imported name.
 
     Attributes:
         scripts: whether the file calls ``torch.jit``.
@@ -110,17 +110,17 @@ class Scope:
                 self.events.setdefault(name, []).append(event)
 
     def statements(self, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[int, ...]]]:
-        """Yield the statements of the scope in their order, each with the blocks that it lies in."""
+        """Yield the statements of the scope in order, each with the blocks that contain it."""
         return statements_of(body)
 
     def dotted(self, node: ast.expr) -> str:
-        """Return the full name of ``torch_tensorrt.compile``, whatever it was imported as; empty for none."""
+        """Return the full name of an imported function (``torch_tensorrt.compile``); empty for others."""
         return dotted(node, self.imports)
 
     def value(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> object:
-        """Return the value of an expression used in a block at a line; :data:`UNKNOWN` if it is not sure.
+        """Return the value of an expression in a block at a line; :data:`UNKNOWN` if uncertain.
 
-        Containers come as tuples of their values, imported names as :class:`Dotted`.
+        Containers become tuples of their values, imported names become :class:`Dotted`.
         """
         if depth > _DEEPEST or not self._may_go_on():
             return UNKNOWN
@@ -146,7 +146,7 @@ class Scope:
         return UNKNOWN
 
     def entries(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> Entries:
-        """Return the entries of a dictionary that an expression gives."""
+        """Return the entries of the dictionary that is an expression's value."""
         if depth > _DEEPEST or not self._may_go_on():
             return NOTHING_KNOWN
         if isinstance(node, ast.Dict):
@@ -165,7 +165,7 @@ class Scope:
         return NOTHING_KNOWN
 
     def assigned(self, node: ast.expr, block: tuple[int, ...], line: int) -> ast.expr | None:
-        """Return the expression that a name was last set to; None where that is not sure."""
+        """Return the expression that was last assigned to a name; None if uncertain."""
         if not isinstance(node, ast.Name):
             return node
         found = self._events_before(node.id, block, line)
@@ -174,7 +174,7 @@ class Scope:
         return found[-1].node
 
     def setting(self, name: str, block: tuple[int, ...], line: int) -> tuple[Scope, Event] | None:
-        """Return the scope and the statement that set a name last; None where that is not sure."""
+        """Return the scope and the statement that set a name last; None if uncertain."""
         found = self._events_before(name, block, line)
         if found is not None:
             return (self, found[-1]) if found[-1].kind == "set" else None
@@ -227,7 +227,7 @@ class Scope:
         return UNKNOWN if isinstance(node.op, ast.FloorDiv) and right == 0 else compute(left, right)
 
     def _events_before(self, name: str, block: tuple[int, ...], line: int) -> list[Event] | None:
-        """Return what leads to the value that a name has; None where it is not set here or not sure.
+        """Return the events that determine a name's value; None if uncertain or not set in this scope.
 
         The first event sets the name in a block around the use, and no event in between may be skipped.
         """
@@ -284,7 +284,7 @@ _LAST_LINE = 1 << 30
 
 
 def dotted(node: ast.expr, imports: Mapping[str, str]) -> str:
-    """Return the full name of an imported function; empty for none."""
+    """Return the full name of an imported function; an empty string for other expressions."""
     parts: list[str] = []
     for _ in range(_DEEPEST):
         if isinstance(node, ast.Attribute):
