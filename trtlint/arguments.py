@@ -2,7 +2,7 @@
 
 :data:`ARGUMENTS` has one reader for each argument of each function.  A reader returns the value in the form
 that the functions use, or raises an :class:`~trtlint.errors.ArgumentError` that names the argument, its value
-and the values that are allowed.  None stands for an argument that was not given.
+and the values that are allowed.  None means that an argument was not given.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_file(name: str, value: object) -> str:
     """Return the path or the address of one model.
 
     Raises:
-        ArgumentError: it is not a path, or the path of a folder.
+        ArgumentError: the value is not a path, or is the path of a folder.
     """
     text: str = _path(_FILE)(name, value)
     if os.path.isdir(text):  # noqa: PTH112
@@ -80,7 +80,7 @@ def read_local(name: str, value: object) -> Path:
 
     Raises:
         ArgumentError: as :func:`read_file`.
-        SettingError: it is an address.
+        SettingError: the value is an address.
     """
     text = read_file(name, value)
     if is_address(text):
@@ -89,7 +89,7 @@ def read_local(name: str, value: object) -> Path:
 
 
 def read_paths(name: str, value: object) -> tuple[str, ...]:
-    """Return paths, of which one may stand alone.
+    """Return several paths; the value may also be a single path.
 
     Raises:
         ArgumentError: the value is neither a path nor several.
@@ -140,7 +140,7 @@ def _number(expected: str, most: float = sys.float_info.max) -> Reader:
 
 
 def _count(expected: str, most: int = _MOST) -> Reader:
-    """Make the reader of a whole number from 1 on."""
+    """Make the reader of a whole number above 0."""
 
     def read_count(name: str, value: object) -> int:
         number = _as(Integral, value)
@@ -152,12 +152,12 @@ def _count(expected: str, most: int = _MOST) -> Reader:
 
 
 def _as(kind: type, value: object) -> Any:
-    """Return a number of a kind, numpy's among them; None for anything else, and for True and False."""
+    """Return a number of a kind, including NumPy's; None for other values, and for True and False."""
     return value if isinstance(value, kind) and not isinstance(value, bool) else None
 
 
 def _path(expected: str) -> Reader:
-    """Make the reader of a name that a file can have."""
+    """Make the reader of a valid file name."""
 
     def read_path(name: str, value: object) -> str:
         text = os.fspath(value) if isinstance(value, str | os.PathLike) else value
@@ -196,7 +196,7 @@ def _texts(expected: str) -> Reader:
 
 
 def _plugins(name: str, value: object) -> tuple[str, ...]:
-    """Names, in one text with commas as on the command line or one by one."""
+    """Return names, from one text with commas as on the command line, or from several texts."""
     listed = _texts("names of plugins")(name, value)
     return tuple(word.strip() for text in listed for word in text.split(",") if word.strip())
 
@@ -248,7 +248,7 @@ def _dry_build(name: str, value: object) -> bool | str:
 
 
 def _compare(name: str, value: object) -> tuple[str, ...]:
-    """Return the inputs as values of ``--compare``, where an empty text stands for made-up inputs."""
+    """Return the inputs as values of ``--compare``, where an empty text means generated inputs."""
     if isinstance(value, bool):
         return ("",) if value else ()
     return tuple(_several(_path(_COMPARE), _COMPARE)(name, value))

@@ -48,7 +48,7 @@ class Case:
         rules: the selected rules; :attr:`applicable` are those that run.
         policy: severities, suppressions and the baseline.
         command: the command that builds the model; None if unknown.
-        evidence: a build, dry builds and measured ranges, or pending experiments.
+        evidence: a build, dry builds and measured ranges, or experiments that still have to run.
         weights: whether to read all weights.
         source: reads a model in memory or a remote model; None for a local file.
         alone: whether there is evidence but no model.
@@ -126,7 +126,7 @@ class Case:
         return replace(self, evidence=tuple(found))
 
     def without_experiments(self) -> Case:
-        """The case with its present evidence and no pending experiments."""
+        """The case with its available evidence, but without pending experiments."""
         return replace(self, evidence=self._gathered)
 
     def with_model(self, model: Model) -> Case:
@@ -275,7 +275,7 @@ class OpenCase:
         )
 
     def _further(self, facts: Facts, report: ModelReport) -> tuple[Further, ...]:
-        """Return what else to give beside a log."""
+        """Return the files that would help in addition to a log; nothing if there is a model."""
         from trtlint.engine.further import further
 
         return further(facts, report.findings)
@@ -311,7 +311,7 @@ def facts_of(
     Args:
         model: the model; None if there is only evidence.
         command: its build command.
-        evidence: what is known of its builds.
+        evidence: files of its builds, and results of experiments.
         weights: whether to read the weights.
     """
     from trtlint.facts.facts import Facts
@@ -321,7 +321,7 @@ def facts_of(
 
 @lru_cache(maxsize=64)
 def _ran(rules: RuleSet, targets: tuple[Target, ...]) -> Ran:
-    """The rules that ran for these targets; models of one run share them, because loading is slow."""
+    """Return the rules that ran for these targets; models of one run share the result."""
     return Ran(rules.entries, targets)
 
 

@@ -184,7 +184,7 @@ def one_case(model: Any, target: Target | Sequence[Target] | None, keywords: Map
 
 
 class _Given:
-    """The keywords of one call, read."""
+    """The parsed keywords of one call."""
 
     def __init__(self, target: Target | Sequence[Target] | None, keywords: Mapping[str, object]) -> None:
         self._keywords = keywords = read(keywords, Keywords.__annotations__)
@@ -213,7 +213,7 @@ class _Given:
 
     @property
     def _level(self) -> Level | None:
-        """The level of the dry build; None without one."""
+        """The last stage of the dry build; None without a dry build."""
         wanted = self._keywords.get("dry_build", False)
         if wanted == "parse" or self._keywords.get("dry_parse"):
             return "parse"
@@ -221,7 +221,7 @@ class _Given:
 
     @property
     def for_torch(self) -> bool:
-        """True if to lint scripts or exported programs for Torch-TensorRT."""
+        """True if the call is about scripts or exported programs for Torch-TensorRT."""
         return "torch_tensorrt" in self._keywords
 
     @property
@@ -230,7 +230,7 @@ class _Given:
         return bool(self._files) or "record" in self._keywords
 
     def _provider_command(self) -> tuple[BuildCommand, ...]:
-        """Return the options of a provider as a build command; none if a command was given."""
+        """Return the options of a provider as a build command; no command if ``command`` was given."""
         provider, options = self._keywords.get("ep"), self._keywords.get("ep_options")
         if provider is None and options:
             raise ArgumentError("ep_options needs ep")

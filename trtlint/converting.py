@@ -43,10 +43,10 @@ def convert(
 
     Args:
         model: a path, or an ``onnx.ModelProto``, which needs ``out``.
-        target: what the engine is built for; it decides the build command of the result.
+        target: the build target; it determines the build command in the result.
         to: the new type.
-        out: the file to write; ``MODEL.fp16.onnx`` beside the model if left out.
-        inputs: ``.npz`` files to measure on, a batch each; made-up inputs if left out.
+        out: the file to write; by default ``MODEL.fp16.onnx`` beside the model.
+        inputs: ``.npz`` files with one batch each, for the measurement; by default generated inputs.
         load_inputs: inputs that Polygraphy saved.
         keep: operators that stay in FP32: names, operator types, or names with ``*``.
         io: the type of the inputs and outputs of the model.
@@ -56,10 +56,10 @@ def convert(
         dry_run: whether to write no file.
         seconds: the time limit of each run of the model.
         memory: the limit of memory in bytes.
-        **keywords: as of :func:`trtlint.lint`; ``command`` gives the types that a build asks of layers.
+        **keywords: as of :func:`trtlint.lint`; ``command`` may set types of layers.
 
     Returns:
-        The result; its ``verdict`` is ``failed`` where a proof failed, and then no file is written.
+        The result; its ``verdict`` is ``failed`` if a proof failed; then no file is written.
 
     Raises:
         ModelError, OSError: the model cannot be read, or the result not be written.

@@ -53,8 +53,8 @@ def run_init(target: TargetOptions, build: str | None, output: str) -> int:
     """Write the configuration, print how to use it, and return the exit code.
 
     Raises:
-        click.UsageError: there is such a file already, nothing is known of the build, or something
-            given does not exist.
+        click.UsageError: the file exists already, no option describes the build, or an option value
+            does not exist.
     """
     file = Path(output)
     if file.exists() or file.is_symlink():
@@ -100,7 +100,7 @@ def _toml(values: Sequence[str]) -> str:
 
 
 def _completed(target: TargetOptions, build: str | None) -> TargetOptions:
-    """The target, what it leaves open taken from the first build command."""
+    """Return the target, with unset properties from the first build command."""
     commands = build_commands(build)
     if not commands:
         return target
@@ -112,7 +112,7 @@ def _completed(target: TargetOptions, build: str | None) -> TargetOptions:
 
 
 def _asked() -> TargetOptions:
-    """The answers to three questions; an empty one leaves it open."""
+    """Ask three questions and return the answers; an empty answer leaves a property unset."""
     newest = minors("tensorrt")[-1]
     version = click.prompt("TensorRT version", default=newest)
     gpu = click.prompt("GPU (such as L4, RTX 4090 or sm89; empty for any)", default="", show_default=False)

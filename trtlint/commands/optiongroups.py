@@ -54,7 +54,7 @@ def grouped(params: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
 
 
 def shown_groups(params: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
-    """Return the groups as help shows them: one list where there are few options."""
+    """Return the groups for help; a command with few options has one list."""
     groups = grouped(params)
     if sum(map(len, groups.values())) > _FEW:
         return groups
@@ -64,7 +64,7 @@ def shown_groups(params: Iterable[click.Parameter]) -> dict[str, list[click.Opti
 def write_groups(
     params: Iterable[click.Parameter], ctx: click.Context, formatter: click.HelpFormatter
 ) -> None:
-    """Write a section for each group; one list where the command has few options."""
+    """Write a section for each group; write one list if the command has few options."""
     for group, options in shown_groups(params).items():
         records = (option.get_help_record(ctx) for option in options)
         shown = [record for record in records if record is not None]
@@ -74,7 +74,7 @@ def write_groups(
 
 
 _FEW = 12
-"""Options of a command that are one list."""
+"""Largest number of options in one ungrouped list."""
 
 
 class GroupedCommand(click.Command):

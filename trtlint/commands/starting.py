@@ -1,4 +1,4 @@
-"""The commands with which one begins: ``init`` and ``doctor``."""
+"""The first commands of a new user: ``init`` and ``doctor``."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def affects(ranges: Mapping[Product, str], target: Target) -> Truth:
 
 
 def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:
-    """Return the first reading of the subject for which the rule holds or may hold, and which."""
+    """Return the first reading of the subject for which the rule holds or may hold, and the result."""
     possible: tuple[Subject, Truth] = subject, False
     for reading in (subject, *subject.others):
         truth = condition(rule, reading.names(target), target, applies)

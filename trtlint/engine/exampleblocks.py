@@ -110,8 +110,8 @@ def evidence_of(blocks: Sequence[ExampleBlock], model: Model | None) -> tuple[Ev
     """Return the evidence in the blocks of an example: a build or a dry build, and ranges.
 
     Raises:
-        BuildFileError: layers or times do not have TensorRT's format, or a dry build not that of trtlint.
-        MeasuredTextError: the ranges are not a measurement.
+        BuildFileError: layers or times do not have TensorRT's format, or or a dry build does not have
+        trtlint's format. MeasuredTextError: the ranges are not a measurement.
     """
     found: list[Evidence] = []
     files = [_read(block) for block in blocks if block.kind in _NAMES]

@@ -67,9 +67,9 @@ Outcome = Literal[
 ]
 """Outcome of an example.
 
-Of a rule: a finding, a finding at other places, one that depends on the target, or none.  ``invalid`` is
-not a model, ``broken`` ends its process or exceeds a limit, ``missing`` is a required part of the rule.
-Of a condition: refused or accepted.  Of a rewrite: fixed, unchanged, or different results.
+For a rule: a finding, a finding at other places, a finding that depends on the target, or none.  ``invalid``
+is not a model, ``broken`` ends its process or exceeds a limit, ``missing`` is a required part of the rule.
+For a condition: refused or accepted.  For a rewrite: fixed, unchanged, or different results.
 """
 
 _SHOWN = 5

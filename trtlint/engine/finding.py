@@ -124,7 +124,7 @@ class Finding:
     evidence_level: str
     """The basis of the rule: documented, maintainer-confirmed, measured, ...
 
-    Of a refusal, the basis of its range of releases: measured, source or documented.
+    For a refusal, the basis of its range of releases: measured, source or documented.
     """
     message: str
     sites: tuple[Site, ...]
@@ -145,7 +145,7 @@ class Finding:
     suppression: Suppression | None = None
     """Why the finding is in ``ModelReport.suppressed``; None everywhere else."""
     standing: Standing = "open"
-    """Whether the evidence confirms it, refutes it, or leaves it open."""
+    """Whether the evidence confirms the finding, refutes it, or neither."""
     ms: float | None = None
     """Measured milliseconds of the layers of its places in one run; None without a profile."""
     share: float | None = None

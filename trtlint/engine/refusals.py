@@ -21,7 +21,7 @@ _OF_PARSER = frozenset({"parser_error", "parser_bare", "plugin_not_found", "type
 """Messages of the parser.  Programs that build the rest of a model without a node print them, too."""
 
 LAST_RESORT = "LOG124"
-"""The rule that reports a failed build where no other one gives an error."""
+"""The rule that reports a failed build if no other rule reports an error."""
 
 
 def nodes_of(subject: Subject) -> frozenset[Node]:
@@ -94,7 +94,7 @@ def why_failed(messages: Iterable[Subject]) -> Subject | None:
 
 
 def _distance(subject: Subject) -> tuple[bool, bool, bool]:
-    """Rank a message by its distance from the cause of a failure; of equals, the first one counts."""
+    """Rank a message by its distance from the cause of a failure; among equals, the first one counts."""
     message = subject.fact
     assert isinstance(message, LogMessage)
     error = message.severity in ("error", "fatal", None)

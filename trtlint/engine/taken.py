@@ -76,7 +76,7 @@ def with_taken(finding: Finding, target: Target) -> Finding:
 
 
 def _taken(refusal: Refusal, target: Target) -> Refusal:
-    """Add the nearest lines that accept it; without a version, those around all lines that refuse it."""
+    """Add the nearest accepting release lines; without a version, the nearest to all refusing lines."""
     known = minors(target.product)
     held = [line in refusal.lines for line in known]
     first, last = len(held) - 1 - held[::-1].index(True), held.index(True)

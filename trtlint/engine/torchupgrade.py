@@ -13,7 +13,7 @@ from trtlint.model.origin import origin_of_trace
 from trtlint.torch_tensorrt.program import Program, ProgramNode
 
 Change = Literal["converts", "falls back", "stays in PyTorch", "unknown"]
-"""The change of an operator between the two ends of a range; ``unknown`` where an end was not asked."""
+"""The change of an operator from the first to the last release; ``unknown`` if one was not tested."""
 CHANGES: tuple[Change, ...] = ("falls back", "converts", "stays in PyTorch", "unknown")
 """The changes in the order of reports."""
 _MOST_PLACES = 20
@@ -27,11 +27,11 @@ class OperatorChange:
         op: the operator in the program, ``aten.glu.default``.
         lowered: the operator without a converter that it is decomposed into.
         change: the change from the first release to the last.
-        since: the first release line with the new state; empty for no change.
-        until: the last release line that is known to have the old state; empty for no change.
-        states: for each release, whether PyTorch runs the operator; None where that is not known.
-        count: how often the program has it.
-        places: source lines, modules or names of the first ones.
+        since: the first release line with the new state; empty without a change.
+        until: the last release line that is known to have the old state; empty without a change.
+        states: for each release, whether PyTorch runs the operator; None if unknown.
+        count: number of these operators in the program.
+        places: source lines, modules or names of the first few operators.
     """
 
     op: str
@@ -69,7 +69,7 @@ class TorchUpgrade:
         releases: the releases of the range, oldest first.
         calls: findings about the calls of a script.
         operators: operators of a program.
-        operator_count: operators of the program, also those that every release converts.
+        operator_count: number of operators of the program, including operators that every release converts.
         notes: limits of the evaluation.
     """
 

@@ -85,7 +85,8 @@ class Safest:
         equals: all lines with the same risks; this is the newest of them.
         last_adds: errors and warnings about the graph that only the last line of the range has, not
             this one, as indexes into :attr:`Upgrade.findings`.
-        first_adds: the same of the first line.
+        first_adds: errors and warnings about the graph that only the first line of the range has, as indexes,
+            too.
     """
 
     line: int
@@ -135,7 +136,7 @@ class Upgrade:
 
 
 def targets(base: Target, first: str, last: str) -> list[Target]:
-    """Return a target for each release line from ``first`` to ``last``; later ones upgrade from it.
+    """Return a target for each release line from ``first`` to ``last``; all others upgrade from ``first``.
 
     A line is represented by its newest release, unless an end of the range names another.
 
@@ -269,7 +270,7 @@ def _keys(findings: Iterable[Finding]) -> set[str]:
 
 
 def _safest(lines: Sequence[Assessed], findings: Sequence[Listed]) -> Safest | None:
-    """Return the line with the fewest errors, then warnings, about the graph; of equals, the newest."""
+    """Return the line with the fewest errors, then warnings, about the graph; among equals, the newest."""
     usable = [index for index, line in enumerate(lines) if line.supported]
     if not usable:
         return None

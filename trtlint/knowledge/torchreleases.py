@@ -77,8 +77,8 @@ class TorchArgument:
     Attributes:
         name: the argument.
         read: whether the release reads it.
-        first: the first known release line that reads it; empty for none.
-        last: the last known release line that reads it; empty for none.
+        first: the first known release line that reads the argument; empty if no release reads it.
+        last: the last known release line that reads the argument; empty if no release reads it.
         default: the default, as Python text; empty if unknown.
         source: the source line that reads it; for a removed argument, the last such line.
     """
@@ -166,7 +166,7 @@ def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
 
 
 def idle(name: str, route: Route, release: TorchRelease) -> str:
-    """Return the replacement of an argument that the release ignores; empty for none."""
+    """Return the replacement of an argument that the release ignores; an empty string if there is none."""
     kin = "compile" if route != "options" else route
     for row in data("torch_tensorrt")["idle"]:
         if row["name"] == name and release.minor >= row["since"] and kin in row["routes"]:
@@ -209,13 +209,13 @@ class TorchOperator:
     lowered: str
 
     def in_torch(self, release: str) -> bool:
-        """Return whether a release leaves it to PyTorch, as far as is known."""
+        """Return whether a release is known to leave the operator to PyTorch."""
         return self.known(release) is True
 
     def known(self, release: str) -> bool | None:
-        """Return whether a release leaves it to PyTorch; None where that is not known.
+        """Return whether a release leaves the operator to PyTorch; None if unknown.
 
-        A release that was not asked does as the nearest ones on both sides, where these agree.
+        An untested release counts like the nearest tested releases on both sides, if these agree.
         """
         if release in self.asked:
             return release in self.falls_back

@@ -47,7 +47,7 @@ class Matcher:
         among: the candidate nodes; None for all.
 
     Attributes:
-        complete: False if a budget ended the search early, so that readings may be missing.
+        complete: False if the search used up a budget, so that readings may be missing.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ _CHUNK = 1 << 20
 
 
 def copy_stretch(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
-    """Append the bytes from ``start`` to ``stop`` of a model.
+    """Append the bytes from ``start`` to ``stop`` of a model file to another file.
 
     The file system copies large ranges if it can.
 

@@ -15,7 +15,7 @@ from trtlint.model.protos import text
 
 _FX_NODE = "pkg.torch.onnx.fx_node"
 _LONGEST = 65536
-"""Characters read from an FX node; one with many operands has thousands."""
+"""Largest number of characters read from the text of an FX node; a node with many operands has thousands."""
 _READ = re.compile(r"%(\w{1,200})")
 _ADDITION = re.compile(r"add_?(?:_\d{1,9}|_tensor\w{0,20}|_scalar\w{0,20})?")
 """FX names of results of ``aten.add``, not of ``addmm`` or ``addcmul``."""

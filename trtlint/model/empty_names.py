@@ -18,7 +18,7 @@ _MOST_VISITED = 10_000
 """Limit of values visited from an output with an empty name."""
 
 Clash = Literal["twice", "cycle"]
-"""A second output with an empty name, or one that the operator itself depends on."""
+"""An operator whose output has the empty name of an earlier output, or of a value that it depends on."""
 
 
 def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node, Clash]:

@@ -29,7 +29,7 @@ _MOST_MEMORY = 4 << 30
 _MOST_ANSWER, _ANSWER_PER_BYTE = 64 << 20, 4
 """Bytes of an answer, and additional bytes for each byte of the request: types are shorter than nodes."""
 _GIVEN, _FAILED, _REFUSED = range(3)
-"""First byte of an answer: the library succeeded, failed, or rejected the model."""
+"""First byte of the child's answer: the library succeeded, failed, or rejected the model."""
 
 
 class InferenceError(ExperimentError):

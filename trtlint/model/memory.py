@@ -153,7 +153,7 @@ def _copy_field(field: Any, value: Any, target: Any) -> None:
 
 
 def _copy_part(message: Any, target: Any, kind: int, held: list[_Values]) -> None:
-    """Copy a part, in one step if it cannot contain a large tensor, as most operators."""
+    """Copy a submessage; one that cannot contain a large tensor, such as most operators, in one step."""
     if kind == reader.NODE and not any(attribute.type in _HOLDING for attribute in message.attribute):
         target.CopyFrom(message)
     else:

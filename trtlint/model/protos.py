@@ -59,7 +59,7 @@ def text(name: str | bytes) -> str:
 
 
 def domain_of(name: str | bytes) -> str:
-    """Return the name of an operator domain; ONNX's own, which has two names, is empty."""
+    """Return the name of an operator domain; both names of ONNX's own domain become an empty string."""
     return "" if name == "ai.onnx" else text(name)
 
 

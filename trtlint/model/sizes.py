@@ -12,7 +12,7 @@ from trtlint.model.protos import Dimension
 Dimensions = tuple[Dimension, ...]
 
 _PRODUCT = re.compile(r"(?:[1-9]\d{0,17}\*)?[^\W\d]\w*(?:\*[^\W\d]\w*)*")
-"""A dimension name like ``4*s77``, as PyTorch writes products."""
+"""Pattern of a dimension name such as ``4*s77``, as PyTorch writes products."""
 _TO_THE_END = (1 << 31) - 1
 """Smallest slice end that means "to the end"; exporters write such ends."""
 

@@ -181,7 +181,7 @@ class TensorStore:
         return (Path(os.path.realpath(self.path)), begin, end - begin) if whole else None
 
     def check(self, tensor: onnx.TensorProto) -> None:
-        """Note anything that will keep :meth:`array` from reading a tensor's external data."""
+        """Add a note if :meth:`array` will not be able to read a tensor's external data."""
         if tensor.data_location == onnx.TensorProto.EXTERNAL and not _is_left(tensor):
             place = place_of(tensor)
             if fault := misplaced(tensor):

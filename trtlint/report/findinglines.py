@@ -42,7 +42,7 @@ def marks(findings: Sequence[Finding]) -> list[Marks]:
 
 
 def where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
-    """Format the first site and patterns of the other sites.
+    """Format the first site, and name patterns that cover the other sites.
 
     Examples: ``  blocks.0.attn`` and ``  (+11 more: blocks.*.attn)``; for lines of a log ``:3116`` and
     ``  (+1 more: 3125)``.

@@ -24,7 +24,7 @@ HEADINGS: dict[Change, str] = {
     "unknown": "Not known for both ends of the range",
 }
 _FEW = 3
-"""Places of an operator that are shown."""
+"""Largest number of shown places of an operator."""
 
 
 class TorchUpgradeReport:

@@ -11,7 +11,7 @@ from trtlint.files.problem import Problem
 from trtlint.report.json import finding_data, problem_data
 
 SCHEMA = "trtlint.torch-upgrade/1"
-"""Name and version of the format; the number grows when a reader of the old one would break."""
+"""Name and version of the format; incompatible changes raise the version."""
 
 
 def to_json(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) -> dict[str, Any]:

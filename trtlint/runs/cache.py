@@ -44,7 +44,7 @@ ENVIRONMENT = "TRTLINT_CACHE_DIR"
 LARGE = 64 << 20
 """Files with more bytes are identified by their status, not by their content."""
 _UNSETTLED = 2_000_000_000
-"""Nanoseconds within which a second change may leave the times of a file as they are."""
+"""Nanoseconds within which a second change may not change the times of a file."""
 
 _ELSEWHERE = "elsewhere"
 """Key of external data outside of the model's folder, which are not read."""
@@ -74,7 +74,7 @@ class _Companion:
 
 
 def folder() -> Path | None:
-    """Return the cache folder of the user, or None where there is none.
+    """Return the user's cache folder; None if the system has none.
 
     Links made by the user are followed.
     """
@@ -108,7 +108,7 @@ class Cache:
         return Store(cachefolder.entry_in(self._folder, key), before)
 
     def find(self, job: Job, store: Store) -> tuple[ModelReport, ...] | None:
-        """Return the cached reports, or None if there are no usable ones."""
+        """Return the cached reports; None if there are no usable reports."""
         data = read(store.entry)
         if data is None:
             return None

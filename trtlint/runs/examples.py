@@ -87,7 +87,7 @@ class _Progress:
     """State of the run.
 
     Attributes:
-        done: how many examples need not be run again.
+        done: number of examples that need not run again.
         broken: rule files of which no further example is run.
         others: results that are not examples; a new process finds them again.
     """
@@ -123,7 +123,7 @@ class _Child:
 
     Attributes:
         finished: whether the process has run the last example.
-        pending: the current example; None for none.
+        pending: the current example; None between examples.
         begun: number of examples that have begun, including those of earlier processes.
         reason: how the process ended, if it did not finish.
     """

@@ -32,7 +32,7 @@ class Job:
         case: the case; its policy is applied where the reports are reviewed.
         name: the file as the user named it.
         require_lfs: whether a file that Git LFS has not fetched is an error.
-        store: where to cache the result; None for nowhere.
+        store: the place of the result in the cache; None without a cache.
         refused: why the case cannot be linted, such as a wrong configuration; otherwise empty.
         revised: whether the reports include the revision of the model.
     """

@@ -29,7 +29,7 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 
 
 class ExecutorError(SettingError):
-    """An executor that cannot be used; the text says why."""
+    """An executor that cannot be used; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)

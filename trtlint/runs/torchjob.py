@@ -81,7 +81,7 @@ def torch_evidence(
 
 
 def for_release(targets: Iterable[Target], tensorrt: str) -> tuple[Target, ...]:
-    """Return the targets, with the TensorRT of a release where they set no version."""
+    """Return the targets, with the TensorRT version of a release if they set no version."""
     return tuple(
         replace(target, version=tensorrt)
         if target.version is None and target.product == "tensorrt"

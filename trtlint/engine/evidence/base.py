@@ -48,11 +48,11 @@ class Verdict:
         standing: whether the evidence confirms the finding, refutes it, or leaves it open.
         said: sentences for the report, each with file and line, layer or tensor.
         cited: file and line of the messages in these sentences.
-        support: the lowest confidence of a finding that the evidence supports but cannot confirm; None for
-            no support.
-        doubt: the highest confidence of a finding that the evidence puts in doubt; None for no doubt.
+        support: the lowest confidence of a finding that the evidence supports but cannot confirm; None
+            without support.
+        doubt: the highest confidence of a finding that the evidence makes doubtful; None without doubt.
         ended: whether a real build failed with one of the cited messages.
-        everywhere: whether a message without a place confirms: a refutation weighs more.
+        everywhere: whether the confirming message names no place; then a refutation takes precedence.
     """
 
     standing: Standing = "open"
@@ -88,17 +88,17 @@ class Evidence:
     __slots__ = ()
 
     kind: str
-    """Name of the kind: its key in reports."""
+    """Name of the kind of evidence: its key in reports."""
     grounds: frozenset[Ground]
-    """Grounds of the facts that it makes available."""
+    """Grounds of the facts that the evidence makes available."""
     judges = True
-    """Whether it can confirm or refute a finding."""
+    """Whether the evidence can confirm or refute a finding."""
     settles_targets = False
-    """Whether its data come from a real build, which fixes the target."""
+    """Whether the data come from a real build, which determines the target."""
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Return the files that it was read from; no report may overwrite them."""
+        """Return the files that the evidence was read from; no report may overwrite them."""
         return ()
 
     @property
@@ -108,7 +108,7 @@ class Evidence:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return sentences for the report of each target that it applies to."""
+        """Return sentences for the report of each target that the evidence applies to."""
         return ()
 
     @property
@@ -132,19 +132,19 @@ class Evidence:
         return self.summary
 
     def bears_on(self, target: Target) -> bool:  # noqa: ARG002
-        """Return whether it is evidence about a target."""
+        """Return whether the evidence applies to a target."""
         return True
 
     def states(self, fact: str) -> bool:  # noqa: ARG002
-        """Return whether it provides facts of a kind: then it alone judges findings about them."""
+        """Return whether the evidence provides facts of a kind; then it alone judges findings about them."""
         return False
 
     def holds_for(self, fact: str, target: Target) -> bool:  # noqa: ARG002
-        """Return whether its facts of a kind hold for a target."""
+        """Return whether the facts of a kind from this evidence hold for a target."""
         return True
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge one place; None for no verdict."""
+        """Judge one place; return None without a verdict."""
         raise NotImplementedError
 
     def citations(self, subject: Subject) -> Iterable[str]:  # noqa: ARG002
@@ -165,7 +165,7 @@ class PendingEvidence(Protocol):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """Grounds of the facts that it will make available."""
+        """Grounds of the facts that the experiment will make available."""
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
         """Run the experiment."""

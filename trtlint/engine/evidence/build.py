@@ -140,7 +140,7 @@ def quotations(question: Question) -> Iterator[tuple[str, str]]:
 
 
 def statements(conditions: Iterable[EvidenceCondition], question: Question) -> Iterator[tuple[str, str]]:
-    """Yield what fulfils the conditions on a build; messages have file and line."""
+    """Yield the statements of a build that fulfil the conditions; messages have file and line."""
     subject, target = question.subject, question.target
     for condition in conditions:
         if condition.kind == "log":

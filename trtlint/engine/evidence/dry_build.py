@@ -43,8 +43,8 @@ class DryBuildEvidence(Evidence):
     """A dry build of the model.
 
     Attributes:
-        build: the dry build; None if it could not run: the notes say why.
-        targets: the targets that it was made for; empty for all.
+        build: the dry build; None if it could not run (the notes contain the reason).
+        targets: the targets of the dry build; empty for all targets.
         about: sentences about it.
     """
 
@@ -71,11 +71,11 @@ class DryBuildEvidence(Evidence):
         return None if self.build is None else EvidenceSummary.of(self.kind, _values(self.build.result))
 
     def bears_on(self, target: Target) -> bool:
-        """Return whether it was made for a target."""
+        """Return whether the dry build was made for a target."""
         return not self.targets or target in self.targets
 
     def states(self, fact: str) -> bool:
-        """Return whether it or its log provides facts of a kind."""
+        """Return whether the dry build or its log provides facts of a kind."""
         return fact in _FACTS or ground_of(fact) == "build"
 
     def holds_for(self, fact: str, target: Target) -> bool:

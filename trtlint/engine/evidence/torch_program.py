@@ -34,7 +34,7 @@ class TorchProgramEvidence(TorchEvidence):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about the dry run, or why there was none."""
+        """Sentences about the dry run, or the reason why there was none."""
         program, run = self.program, self.program.run
         if run is None:
             return ("Torch-TensorRT was not asked (use --dry-build); a table of operators is used instead",)

@@ -72,7 +72,7 @@ def script_evidence(path: Path, release: str) -> TorchScriptEvidence:
 
 
 def text_evidence(text: str, name: str, release: str) -> TorchScriptEvidence:
-    """Return the calls in a text as evidence.
+    """Return the calls in a Python text as evidence.
 
     Raises:
         ScriptError: the text is not Python.

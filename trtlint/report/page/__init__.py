@@ -1,1 +1,1 @@
-"""The page of findings: what is drawn of a block, where it lies, and the markup that shows it."""
+"""The HTML page of findings: pictures of blocks, their layout, and the markup."""

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Behind:
-    """A model as a page looks at it.
+    """Data of a model for the page: nodes, placements, times and ranges.
 
     Args:
-        facts: what is known of the model and of its build.
+        facts: the facts of the model and of its build.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -30,7 +30,7 @@ class Behind:
         self.nodes = facts.model.graph.nodes
 
     def node(self, row: Row) -> Node | None:
-        """The node of a row; None where the model has another one there."""
+        """Return the node of a row; None if the model has a different node at this position."""
         if row.index is None or not 0 <= row.index < len(self.nodes):
             return None
         node = self.nodes[row.index]
@@ -42,7 +42,7 @@ class Behind:
 
     @cached_property
     def layers(self) -> tuple[LayerFact, ...]:
-        """The layers of the engine that take longest, those first; none without their times."""
+        """The slowest layers of the engine, the slowest first; empty without times."""
         layers = [layer for layer in self.facts.of("layer") if isinstance(layer, LayerFact)]
         return tuple(sorted((layer for layer in layers if layer.ms), key=lambda layer: -(layer.ms or 0.0)))
 
@@ -54,7 +54,7 @@ class Behind:
 
     @cached_property
     def times(self) -> Mapping[Node, float]:
-        """Milliseconds by node: those of its layers, each divided evenly among its nodes."""
+        """Milliseconds by node; the time of a layer is divided evenly among its nodes."""
         found: dict[Node, float] = {}
         for layer in self.layers:
             for node in layer.nodes:
@@ -68,7 +68,7 @@ class Behind:
         return {} if found is None else {site.node: site for site in found.sites if site.node}
 
     def measured(self, node: Node) -> str:
-        """The time and the range of a node in a few characters; empty where neither was measured."""
+        """Return the time and the range of a node in a few characters; empty if neither was measured."""
         parts = []
         placed = self.placements.get(node)
         if placed is not None and placed.ms is not None and not placed.absorbed:

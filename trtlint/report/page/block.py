@@ -1,8 +1,8 @@
 """Content of a block picture: the nodes of a finding, and the data flow between them.
 
-The nodes are the rows of the site, which the text report draws too.  What lies between two of them is no
-box of its own but the words beside the line; what feeds the block and reads its results is named at its
-edge.  Constants and the arithmetic of shapes are left out.
+The nodes are the rows of the site, which the text report draws too.  Operators between two rows get no
+box, but a label beside the line.  Producers and readers outside the block are boxes at the block's
+edge.  Constants and shape arithmetic are left out.
 """
 
 from __future__ import annotations

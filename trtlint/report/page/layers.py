@@ -1,8 +1,8 @@
-"""Laying out a small graph in layers: where each box and each line goes.
+"""Layout of a small graph in layers: the positions of boxes and lines.
 
-Layers are topological generations, their order the one of the fewest crossings among a few rounds of the
-barycentre heuristic (Sugiyama et al., https://doi.org/10.1109/TSMC.1981.4308636).  A box stands in the middle
-below what it reads, as near as the boxes beside it allow.
+Layers are topological generations.  The order in a layer has the fewest crossings among a few rounds of the
+barycentre heuristic (Sugiyama et al., https://doi.org/10.1109/TSMC.1981.4308636).  A box is centred
+below the boxes that it reads, as far as the neighbouring boxes allow.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import networkx as nx
 from trtlint.lean import dataclass
 
 _ROUNDS = 8
-"""Sweeps down and up that look for fewer crossings."""
+"""Number of downward and upward sweeps to reduce crossings."""
 _STRAIGHTENINGS = 9
-"""Sweeps that straighten lines, an odd number."""
+"""Number of sweeps that straighten lines; an odd number."""
 _BEND = 14.0
-"""Width that a line takes where it passes a layer."""
+"""Width reserved for a line that passes a layer."""
 
 _Item = Hashable
 _Layers = list[list[_Item]]
@@ -36,11 +36,11 @@ class Layout:
     """Positions in pixels from the upper left corner.
 
     Attributes:
-        boxes: by box, the middle and the upper edge.
-        lines: by line, the points that it passes, its ends apart: the middle of a layer and its edges.
-        width: of the whole.
-        height: of the whole.
-        crossings: how many pairs of lines cross.
+        boxes: the middle and the upper edge of each box.
+        lines: the points that each line passes, without its ends: the middle of a layer and its edges.
+        width: width of the whole picture.
+        height: height of the whole picture.
+        crossings: number of pairs of lines that cross.
     """
 
     boxes: Mapping[int, tuple[float, float]]
@@ -51,7 +51,7 @@ class Layout:
 
 
 def generations(count: int, lines: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """The layers of boxes; what nothing feeds stands right above its first reader."""
+    """Return the layers of boxes; a box without a producer is directly above its first reader."""
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(count))
     graph.add_edges_from(lines)
@@ -73,8 +73,8 @@ def layout(
     """Lay out boxes.
 
     Args:
-        layers: as :func:`generations` gives them.
-        lines: from box to box, each downwards.
+        layers: the result of :func:`generations`.
+        lines: pairs of boxes, each from an upper to a lower layer.
         sizes: width and height of each box.
     """
     graph, items = _with_bends(layers, lines)
@@ -112,7 +112,7 @@ def _bends(line: tuple[int, int], depth: Mapping[_Item, int]) -> list[_Item]:
 def _with_bends(
     layers: Sequence[Sequence[int]], lines: Sequence[tuple[int, int]]
 ) -> tuple[nx.DiGraph[_Item], _Layers]:
-    """The graph in which a line of several layers has a bend in each that it passes."""
+    """Return the graph in which a long line has a bend in each layer that it passes."""
     items: _Layers = [list(layer) for layer in layers]
     depth: dict[_Item, int] = {item: row for row, layer in enumerate(layers) for item in layer}
     graph: nx.DiGraph[_Item] = nx.DiGraph()
@@ -126,7 +126,7 @@ def _with_bends(
 
 
 def _ordered(layers: _Layers, graph: nx.DiGraph[_Item]) -> tuple[_Layers, int]:
-    """The order of the fewest crossings, and how many there are."""
+    """Return the order with the fewest crossings, and the number of crossings."""
     best = order = [list(layer) for layer in layers]
     fewest = _crossings(order, graph)
     for turn in range(_ROUNDS):
@@ -161,7 +161,7 @@ def _crossings(layers: _Layers, graph: nx.DiGraph[_Item]) -> int:
 def _straightened(
     layers: _Layers, graph: nx.DiGraph[_Item], widths: Mapping[_Item, float]
 ) -> dict[_Item, float]:
-    """The middle of each item: near its neighbours, and never over another."""
+    """Return the middle of each item, near its neighbours and without overlaps."""
     middles: dict[_Item, float] = {}
     for layer in layers:
         x = 0.0
@@ -185,7 +185,7 @@ def _straightened(
 
 
 def _apart(wanted: Sequence[float], apart: Sequence[float]) -> list[float]:
-    """The ascending numbers nearest to those wanted, in least squares, that keep their distances.
+    """Return the ascending numbers nearest to the wanted ones (least squares) that keep minimum distances.
 
     Pools adjacent violators: https://doi.org/10.1214/aoms/1177728423
     """

@@ -43,10 +43,10 @@ def tag(name: str, /, *content: Content, **attributes: str | float | None) -> Ma
     """Return an element.
 
     Args:
-        name: its name, of ours.
-        content: what it holds.
-        attributes: by name, of ours, in which a trailing ``_`` falls away and others are hyphens; one that
-            is None is left out.
+        name: its name, a trusted text.
+        content: its content.
+        attributes: attributes by trusted names; a trailing ``_`` is removed, others become hyphens; an
+            attribute that is None is left out.
     """
     given = "".join(
         f' {_attribute(key)}="{text(str(value))}"' for key, value in attributes.items() if value is not None

@@ -1,7 +1,7 @@
 """Overview bar of a whole model in topological order, with findings and times.
 
-The strip has a fixed number of cells, whatever the number of nodes; its places are percentages, so that it is
-as wide as the page while its texts keep their size.
+The strip has at most a fixed number of cells, for any number of nodes.  Positions are percentages, so the
+strip is as wide as the page, while its texts keep their size.
 """
 
 from __future__ import annotations
