@@ -32,7 +32,7 @@ class Placed:
     Attributes:
         provider: the provider, such as ``CPUExecutionProvider``.
         op: operator type.
-        name: name in the log, empty for none.
+        name: name in the log; empty for an unnamed node.
     """
 
     provider: str

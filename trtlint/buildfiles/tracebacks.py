@@ -85,7 +85,7 @@ class Traceback:
         return Ending(self._number, "a Python traceback that is cut off" + self._at())
 
     def _at(self) -> str:
-        """Return the last frame, as part of a sentence; empty for none."""
+        """Return the last frame, as part of a sentence; an empty string without a frame."""
         if self._frame is None:
             return ""
         file = self._frame["file"].decode(errors="replace").replace("\\", "/").rpartition("/")[2]

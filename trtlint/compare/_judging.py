@@ -30,11 +30,11 @@ class Judgement:
         sets: number of sets of inputs.
         difference: largest absolute difference of elements that are finite in both.
         beyond: number of elements that are finite in both and exceed the tolerance.
-        lost: number of elements that are finite only before.
-        gained: number of elements that are finite only after.
+        lost: number of elements that are finite only before the rewrite.
+        gained: number of elements that are finite only after the rewrite.
         unsure: number of ``gained`` elements that were infinite and are not known to be finite in FP64.
         changed: number of different elements that are not finite in both, or not numeric.
-        shape: first output that is missing or has another shape; empty for none.
+        shape: first output that is missing or has a different shape; empty if there is no such output.
         telling: whether the model has an output element to compare.
     """
 

@@ -48,8 +48,8 @@ class Comparison:
         words: the figures, or the reason why there are none.
         sets: number of sets of inputs.
         difference: largest absolute difference of elements that are finite in both.
-        lost: number of elements that are finite only before.
-        gained: number of elements that are finite only after.
+        lost: number of elements that are finite only before the rewrite.
+        gained: number of elements that are finite only after the rewrite.
         times: run times of both in ONNX Runtime; empty if not measured.
         zeros: the float outputs of the model that are 0 in all sets, so they prove nothing.
     """

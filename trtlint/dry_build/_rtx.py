@@ -136,7 +136,7 @@ class _Builds:
 
 
 def _error_in(log: bytes) -> str:
-    """The first error in the builder's log with its continuation lines; empty for none."""
+    """Return the first error in the builder's log with its continuation lines; empty without an error."""
     found = _ERROR.search(log)
     return "" if found is None else " ".join(found[1].decode("utf-8", "replace").split())
 

@@ -74,10 +74,10 @@ class DryBuildResult:
         version: release of TensorRT-RTX.
         level: last stage requested.
         sm: compute capability times ten of the build.
-        asked_sm: the requested one; None for none.
+        asked_sm: the requested compute capability; None if the user requested none.
         stage: the stage that it ended in.
         cause: how the process ended.
-        signal: signal that ended it; empty for none.
+        signal: signal that ended the process; empty if no signal did.
         parsed: whether the parser accepted the model; None if not reached.
         built: whether the builder built it; None if not reached.
         errors: errors of the parser, in its order.

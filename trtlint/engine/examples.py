@@ -85,7 +85,7 @@ class Example:
         line: line of the file (from 1) where its fence begins.
         expected: the expected outcome.
         target: the target; without a version, the newest one that the rule applies to.
-        command: the build command; None for none.
+        command: the build command; None without a build command.
         blocks: the model, the files of its build, or both.
         checked: whether the ONNX checker must accept it.
         at: the expected nodes; None if the example names none.

@@ -64,7 +64,7 @@ def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
 
 
 def unbuildable(findings: Iterable[Finding], partition: Partition) -> str:
-    """Return which node of a part the builder refuses, in words; empty for none.
+    """Return a sentence about a node of a part that the builder refuses; empty if it refuses no node.
 
     Only the parser affects the partition.  A provider that cannot build a part ends the session.
     """

@@ -64,9 +64,9 @@ class Advice:
 
     Attributes:
         applies: version specifier by product; empty for every version of every product.
-        where: a further condition; None for none.
+        where: a further condition; None without a condition.
         do: the sentence.
-        fix: name of the rewrite; None for none.
+        fix: name of the rewrite; None without a rewrite.
         safety: whether the rewrite preserves the results for all inputs, up to rounding, or is a choice.
     """
 
@@ -82,7 +82,7 @@ class Unfixable:
     """Why no rewrite exists for some places.
 
     Attributes:
-        where: a further condition; None for none.
+        where: a further condition; None without a condition.
         because: the reason, a clause without a full stop.
     """
 

@@ -85,8 +85,8 @@ class Safest:
         equals: all lines with the same risks; this is the newest of them.
         last_adds: errors and warnings about the graph that only the last line of the range has, not
             this one, as indexes into :attr:`Upgrade.findings`.
-        first_adds: errors and warnings about the graph that only the first line of the range has, as indexes,
-            too.
+        first_adds: errors and warnings about the graph that only the first line of the range has, not this
+            one; also indexes.
     """
 
     line: int

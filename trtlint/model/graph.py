@@ -41,7 +41,7 @@ class Graph:
     """The typed view of a model's graph.
 
     Attributes:
-        name: name of the main graph in the file, empty for none.
+        name: name of the main graph in the file; empty for an unnamed graph.
         nodes: all nodes, including those in bodies, in topological order.
         inputs: the inputs of the main graph that the caller must feed.
         outputs: the outputs of the main graph.

@@ -183,7 +183,7 @@ class _Prediction:
         return Left(node.path, node.op, reason.why, reason.rules)
 
     def _rejection(self, scope: str) -> str:
-        """Return why the RTX provider takes nothing of a graph; empty where it does."""
+        """Return why the RTX provider rejects a whole graph; an empty string if it does not."""
         if self._provider != "nv-tensorrt-rtx":
             return ""
         owner = next(iter(self._graph.owners(scope)), None)

@@ -29,7 +29,7 @@ _NAMES = frozenset(onnx.TensorProto.DataType.keys())
 
 
 def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
-    """Return a model after the rewrites; None where that is not possible.
+    """Return a model after the rewrites; None if ONNX Runtime cannot load the model.
 
     Args:
         model: the model, with its external data still in files.

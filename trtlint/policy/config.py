@@ -84,7 +84,7 @@ class Configuration:
         sections: settings for some models, in file order.
         rules: folders of rule files.
         preview: whether to run preview rules.
-        baseline: the baseline file; None for none.
+        baseline: the baseline file; None without a baseline.
         suppress: suppressions.
     """
 

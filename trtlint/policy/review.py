@@ -65,7 +65,7 @@ class Policy:
         severity: severities by selector; the most specific selector decides, then the last one.
         min_confidence: lowest confidence of shown findings; others are only counted.
         suppress: suppressions of the configuration that apply to the model.
-        baseline: known findings; None for none.
+        baseline: known findings; None without a baseline.
         known: all rules.
         own: whether suppressions in the model count; ``--isolated`` ignores them.
     """

@@ -148,7 +148,7 @@ def covers(selector: str, rule: Selectable) -> bool:
 
 
 def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
-    """Return the most specific selector of a rule, the last of equals; None for none."""
+    """Return the most specific selector that matches a rule (the last of equals); None if none matches."""
     found, best = None, 0
     for selector in selectors:
         precision = _precision(selector, rule) or 0

@@ -48,7 +48,7 @@ class Child:
     Attributes:
         pid: process id of the child.
         reader: descriptor to read the answers from.
-        signal: name of the signal that ended the child, such as ``SIGSEGV``; empty for none.
+        signal: name of the signal that ended the child, such as ``SIGSEGV``; empty if no signal did.
         code: exit code; None if a signal ended the child or it still runs.
         processor: seconds of processor time used; 0 until the child ends.
     """

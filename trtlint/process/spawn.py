@@ -55,7 +55,7 @@ class ProcessResult:
     Attributes:
         cause: how the process ended.
         code: exit code, None if a signal ended it.
-        signal: name of the signal that ended it, such as ``SIGSEGV``; empty for none.
+        signal: name of the signal that ended it, such as ``SIGSEGV``; empty if no signal did.
         seconds: wall time.
         peak: bytes of the largest resident set, None if the system does not report it.
         answers: JSON data in order; an answer that was cut off is left out.

@@ -141,7 +141,7 @@ def _output(word: str, formats: Sequence[str]) -> Output:
 
 
 def format_of_file(name: str) -> str:
-    """Return the format that the suffix of a file suggests; empty for none."""
+    """Return the format that the suffix of a file suggests; an empty string for an unknown suffix."""
     return _SUFFIXES.get(Path(name).suffix.lower(), "")
 
 

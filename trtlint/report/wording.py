@@ -121,7 +121,7 @@ _OWN_TENSORRT = "Torch-TensorRT"
 
 
 def target_remark(finding: Finding, target: str) -> str:
-    """Return the remark that names the target beside the releases of a finding; empty for none.
+    """Return the remark that names the target beside a finding's releases; empty if no remark is needed.
 
     A release of Torch-TensorRT brings its own TensorRT: its users choose no target.
     """

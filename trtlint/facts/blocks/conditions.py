@@ -62,7 +62,7 @@ class Condition:
     Attributes:
         applies: the versions that refuse it, by product.
         stage: whether the parser or the builder refuses it.
-        code: the parser's error code; empty for none.
+        code: the parser's error code; empty if unknown.
         reason: the class of reasons.
         where: the condition, true if the node is refused.
         says: the problem, a sentence without its full stop.

@@ -80,7 +80,7 @@ class Weighting:
         node: the product.
         value: the operand V.
         value_last: which axis of V is last; None for any other axis.
-        guard: the operator that replaces NaN probabilities; None for none.
+        guard: the operator that replaces NaN probabilities; None without such an operator.
         shared: whether other operators also read the probabilities, or they are an output of the graph.
     """
 

@@ -77,14 +77,15 @@ class LayerFact(Fact):
         shape: whether it only computes shapes or synchronizes.
         attention: whether it is a fused attention kernel; None for an island, which names no kernels.
         precision: its computation type, such as ``f16``.
-        asked: its type in ``--layerPrecisions`` of the build command; None for none.
+        asked: its type in ``--layerPrecisions`` of the build command; None if the option does not name the
+            layer.
         weights: the stored type of its weights.
-        input_types: element types of its inputs, None where unknown.
-        output_types: element types of its outputs.
+        input_types: element types of its inputs; None for an unknown type.
+        output_types: element types of its outputs; None for an unknown type.
         tactic: name of the kernel.
         dynamic_filter: whether its weights are a run-time tensor.
         dynamic_bias: whether its bias is a run-time tensor.
-        activation: activation fused into it; None for none.
+        activation: activation fused into the layer; None without activation.
         steps: the steps of a generated kernel, such as ``Mean``, ``Sub``, ``Sqrt``.
         cast_before_mean: whether a generated kernel converts its input before a mean.
         reads_network_input: whether it reads an input of the engine.

@@ -37,7 +37,7 @@ class Gemm(Fact):
         weight: its weight and the weight's origin.
         activation: the first activation after it, a few element-wise and layout operators away;
             None where there is none.
-        to_output: number of nodes between it and the nearest output of the model, None where it
+        to_output: number of nodes between it and the nearest output of the model; None if it
             reaches none.
     """
 

@@ -24,8 +24,8 @@ class GraphIO(Fact):
         name: name of the tensor, which is also its name in the engine.
         direction: ``input`` or ``output``.
         dtype: element type; None if unknown.
-        shape: dimensions: a size, the name of a dynamic one, None for a nameless one; None where
-            not even the rank is known.
+        shape: dimensions: each a size, a name, or None for an unnamed dynamic dimension.  The field is None
+            if not even the rank is known.
         dynamic: positions of the dimensions whose size is not in the file.
         readers: number of nodes that read it.
     """
