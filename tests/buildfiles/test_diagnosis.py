@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
-from trtlint.buildfiles.diagnosis import Diagnosis, diagnose
+from trtlint.buildfiles.diagnosis import Diagnosis, cut_in_parsing, diagnose
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.patterns import table
 from trtlint.engine.rulebook import builtin_rules
@@ -399,3 +400,38 @@ def test_lines_of_public_threads(line: str, pattern: str, groups: dict[str, str]
     assert record is not None
     assert record.pattern == pattern
     assert groups.items() <= record.groups.items()
+
+
+HEADER = (
+    "[I] Start parsing network model.",
+    "[I] [TRT] Input filename:   ./m.onnx",
+    "[I] [TRT] ONNX IR version:  0.0.9",
+    "[I] [TRT] Doc string:       ",
+)
+
+
+@pytest.mark.parametrize(
+    ("after", "cut"),
+    [
+        ((), True),
+        (("[I] [TRT] ----------------", "[W] [TRT] something else"), True),
+        (("[I] Finished parsing network model. Parse time: 0.5",), False),
+        (("[I] Engine built in 2.1 sec.",), False),
+        (("&&&& PASSED TensorRT.trtexec [TensorRT v101303] # trtexec --onnx=m.onnx",), False),
+        (("&&&& FAILED TensorRT.trtexec [TensorRT v101303] # trtexec --onnx=m.onnx",), False),
+        (("[E] [TRT] ModelImporter.cpp:773: Failed to parse ONNX model from file: m.onnx",), False),
+    ],
+)
+def test_a_log_that_ends_in_parsing(tmp_path: Path, after: tuple[str, ...], cut: bool) -> None:
+    lines = (*HEADER, *after)
+    (tmp_path / "build.log").write_text("\n".join([*lines, ""]), "utf-8")
+    found = cut_in_parsing(read_log(tmp_path / "build.log"))
+    assert found.startswith(f"the log ends while the parser reads the model (line {len(lines)})") is cut
+    assert bool(found) is cut
+
+
+def test_a_log_without_the_header_of_a_model_is_not_cut(tmp_path: Path) -> None:
+    (tmp_path / "build.log").write_text(
+        "[I] TensorRT version: 10.13.3\n[I] Loading standard plugins\n", "utf-8"
+    )
+    assert not cut_in_parsing(read_log(tmp_path / "build.log"))

@@ -191,3 +191,32 @@ def _verdict(log: Log) -> Record | None:
     """Return the banner of a failed tool."""
     banners = log.records.get("banner", ())
     return next((record for record in banners if record.groups["state"] == "FAILED"), None)
+
+
+_BEFORE_THE_END = frozenset({"start", "parse", "any"})
+"""Phases of a build up to the parser's end."""
+_PARSED = frozenset({"parsed", "unparsed"})
+"""Roles of messages that show the parser's end."""
+
+
+def cut_in_parsing(log: Log) -> str:
+    """Describe a log that ends while the parser reads the model; empty for other logs.
+
+    The parser prints a header of the ONNX file first, and later phases print other messages:
+    https://github.com/onnx/onnx-tensorrt/blob/main/ModelImporter.cpp
+    """
+    header = min((record.line for record in log.records.get("onnx_header", ())), default=0)
+    if not header or log.settings.status or log.dumps or log.severities.keys() & {"E", "F"}:
+        return ""
+    by_name = table().by_name
+    for name, records in log.records.items():
+        pattern = by_name.get(name)
+        if pattern is None:
+            continue
+        ended = pattern.phase not in _BEFORE_THE_END or pattern.tells in _PARSED or pattern.duration
+        if ended and any(record.line > header for record in records):
+            return ""
+    return (
+        f"the log ends while the parser reads the model (line {log.lines}), so the result of the build is"
+        " unknown; give the whole log"
+    )

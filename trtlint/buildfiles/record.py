@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from trtlint.buildfiles.diagnosis import cut_in_parsing
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.files import read_build_file
 from trtlint.buildfiles.inspector import inspect_plan
@@ -198,6 +199,8 @@ class _Together:
             _single(self._log, "log")
             self._log = content, name
             self._notes += (f"{name}: {note}" for note in content.notes)
+            if cut := cut_in_parsing(content):
+                self._notes.append(f"{name}: {cut}")
         elif isinstance(content, LayerInfo):
             self._take_layers(content, name)
         elif isinstance(content, Profile):
