@@ -102,6 +102,17 @@ def test_a_second_conversion_changes_nothing(capsys: pytest.CaptureFixture[str])
     assert not Path("m.fp16.fp16.onnx").exists()
 
 
+def test_a_model_in_fp16_is_for_measure_and_fix(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        """< ir_version: 8, opset_import: ["" : 17] > g (float16[4] x) => (float16[4] y) { y = Relu (x) }"""
+    )
+    onnx.save(onnx.parser.parse_model(text), "half.onnx")
+    assert run(["convert", "half.onnx", "--to", "fp16", "--no-measure"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "nothing to convert: " in out
+    assert "the model already has 16-bit types: use trtlint measure and trtlint fix" in out
+
+
 def test_types_of_layers_come_from_the_build_command() -> None:
     Path("build.sh").write_text(
         "trtexec --onnx=m.onnx --fp16 --layerPrecisions=first:fp32 --precisionConstraints=obey\n"

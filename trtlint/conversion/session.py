@@ -148,6 +148,12 @@ class Session:
             self.labels = Labels(self.model, request.type, request.keep, request.layers)
             if all(node in self.labels.fixed for node in self.labels.nodes):
                 reason = "no operator of the model computes in FP32 and may change its type"
+                if any(
+                    value.dtype in ("f16", "bf16")
+                    for same in self.model.graph.values.values()
+                    for value in same
+                ):
+                    reason += "; the model already has 16-bit types: use trtlint measure and trtlint fix"
                 self.unchanged = "; ".join((reason, *self.labels.notes))
                 return
             self.ranges = ranges_of(self.model, self.labels, FORMATS[request.type])
