@@ -93,3 +93,16 @@ def test_a_cause_is_told_once_and_its_release_decides(tmp_path: Path) -> None:
 
     assert sites("1.6.1") == [1]
     assert sites("1.7.1") == []
+
+
+def test_a_finding_names_the_gpus_of_its_cause(tmp_path: Path) -> None:
+    """A conditional finding is for no known GPU, so its text cannot be about "this GPU"."""
+    text = (
+        '< ir_version: 12, opset_import: ["" : 23] > g (float4e2m1[32] x) => (float[32] y)'
+        " <float[2] s = {1, 1}> { y = DequantizeLinear <axis = 0, block_size = 16> (x, s) }"
+    )
+    path = model_of_text(text, tmp_path / "m.onnx", checked=False).path
+    (report,) = lint(path, Target(version="10.16")).models
+    (found,) = [each for each in report.conditional if each.rule == "PORT138"]
+    assert found.message == "the builder crashes on quantizers of FP4 on SM 11.0"
+    assert "for SM 11.0" in " ".join(found.advice)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _LATEST_OPSET = 1000
+_FEW = 3
+"""Largest number of GPUs to name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,14 @@ def _known_bad(
         sms=cause.sms,
         types=cause.types,
         dtype=dtype,
-        says=cause.says.fill(names),
-        way=cause.way.fill(names),
+        says=_with_gpus(cause.says.fill(names), cause.sms),
+        way=_with_gpus(cause.way.fill(names), cause.sms),
         source=cause.source,
         versions=cause.applies,
     )
+
+
+def _with_gpus(text: str, sms: Sequence[int]) -> str:
+    """Name the GPUs of a cause: the target may have none."""
+    gpus = " or ".join(f"SM {sm // 10}.{sm % 10}" for sm in sms[:_FEW])
+    return text.replace("this GPU", gpus) if 0 < len(sms) <= _FEW else text
