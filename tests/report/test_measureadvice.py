@@ -123,3 +123,15 @@ def test_target_options_as_arguments() -> None:
         "--trt 10.0 --trt 11.4 --rtx 1.4 --gpu L4 --fp16 --no-tf32 --plugins A,B"
     )
     assert TargetOptions().arguments == ()
+
+
+def test_a_comparison_on_a_cpu_names_the_measurement_of_fp16(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--isolated", "--verify", "--inputs", "large.npz", *WEAK]
+    assert run(["fix", "half.onnx", *options]) == 0
+    out = capsys.readouterr().out
+    assert "ONNX Runtime computes most FP16 operators in FP32 on a CPU" in out
+    assert "trtlint measure half.fixed.onnx --inputs FILE.npz" in out
+    assert run(["fix", "half.onnx", "--isolated", *WEAK]) == 0
+    assert "trtlint measure" not in capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -120,6 +121,11 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], c
     first, last = counts
     for verdict in verdicts:
         yield f"  {verdict.check + ':':<8} {verdict.judgement}: {verdict.words}"
+    if written is not None and _hides_fp16(outcome, verdicts):
+        yield (
+            "  note:    ONNX Runtime computes most FP16 operators in FP32 on a CPU; the error of FP16: "
+            f"trtlint measure {shlex.quote(str(written))} --inputs FILE.npz"
+        )
     for words in costs.words:
         yield f"  costs:   {words}"
     for when, reports in (("before", outcome.before.reports), ("after", outcome.after.reports)):
@@ -130,6 +136,14 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], c
         return
     done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
     yield f"  {done}; {first} before, {last} after"
+
+
+def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
+    """Return whether outputs were compared, and the engine computes in FP16."""
+    values = (value for same in outcome.after.model.graph.values.values() for value in same)
+    half = any(value.dtype == "f16" for value in values)
+    asked = any("FP16" in report.target.split(", ") for report in outcome.after.reports)
+    return (half or asked) and any(verdict.check == "outputs" for verdict in verdicts)
 
 
 def _finding(severity: str, rule: str) -> str:
