@@ -29,6 +29,7 @@ from trtlint.measurement.inputs import InputsError
 from trtlint.model.errors import ModelError
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
+from trtlint.policy.selection import split
 from trtlint.report.fixoutputs import FixOutputs
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
@@ -56,7 +57,9 @@ def run_fix(options: FixOptions) -> int:
     scripts = [] if options.script is None else [Path(options.script)]
     require_outputs(options.outputs, protected, [*outs, *scripts])
     _require_writable("--script", options.script, protected)
-    report = FixOutputs(options.outputs, diff=options.diff, protected=protected)
+    report = FixOutputs(
+        options.outputs, diff=options.diff, protected=protected, selected=split(options.lint.select)
+    )
     ended = Exit.CLEAN
     for task, out, keep in zip(tasks, outs, [_kept(task) for task in tasks], strict=True):
         ended = max(ended, _fix(task, out, keep, options, report))

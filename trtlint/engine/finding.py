@@ -154,6 +154,8 @@ class Finding:
     """The operators whose refusals are caused by this finding; usually empty."""
     includes: tuple[Finding, ...] = field(default=(), metadata={"stored": False})
     """The findings caused by this one, which reports count but do not explain again."""
+    options: tuple[str, ...] = field(default=(), compare=False, metadata={"stored": False})
+    """The options of the command line that describe the target, for commands that reports print."""
 
 
 @dataclass(frozen=True, slots=True)

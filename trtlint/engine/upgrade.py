@@ -6,8 +6,8 @@ the effects of an upgrade; the line with the fewest known risks is the safest.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -170,7 +170,9 @@ def upgrade(
         found: the findings for each, perhaps reviewed.
         rules: the rules that were evaluated.
     """
+    rules = tuple(rules)
     concerns = {rule.id: rule.concerns for rule in rules}
+    yields = {rule.id: rule.yields for rule in rules if rule.yields}
     advised = _advice(found)
     findings = tuple(
         Listed(
@@ -195,7 +197,7 @@ def upgrade(
         outputs=tuple(f"{value.name} {value.type_text}" for value in graph.outputs),
         lines=lines,
         findings=findings,
-        steps=tuple(_step(i, lines, findings, unsettled[i]) for i in range(1, len(lines))),
+        steps=tuple(_step(i, lines, findings, unsettled[i], yields) for i in range(1, len(lines))),
         safest=_safest(lines, findings),
         conditional=tuple(seen.finding for seen in merge([report.conditional for report in found])),
         notes=found[0].notes,
@@ -252,10 +254,15 @@ def _is_risk(listed: Listed) -> bool:
 
 
 def _step(
-    index: int, lines: Sequence[Assessed], findings: Sequence[Listed], unsettled: set[str]
+    index: int,
+    lines: Sequence[Assessed],
+    findings: Sequence[Listed],
+    unsettled: set[str],
+    yields: Mapping[str, Collection[str]],
 ) -> UpgradeStep:
     before, after = lines[index - 1], lines[index]
-    there, then = set(before.found), set(after.found)
+    # A finding that another one hides is still there.
+    there, then = (_with_hidden(line, findings, yields) for line in (before, after))
     gone = (number for number in before.found if number not in then)
     return UpgradeStep(
         before.line,
@@ -263,6 +270,28 @@ def _step(
         tuple(number for number in gone if findings[number].finding.fingerprint not in unsettled),
         tuple(number for number in after.found if number not in there),
     )
+
+
+def _with_hidden(
+    line: Assessed, findings: Sequence[Listed], yields: Mapping[str, Collection[str]]
+) -> frozenset[int]:
+    """Return the findings of a release line, and those that yield there to a finding at one of their nodes."""
+    nodes: dict[str, set[str]] = defaultdict(set)
+    for number in line.found:
+        nodes[findings[number].finding.rule] |= _nodes(findings[number].finding)
+    hidden = (
+        number
+        for number, listed in enumerate(findings)
+        if any(
+            not _nodes(listed.finding).isdisjoint(nodes.get(rule, ()))
+            for rule in yields.get(listed.finding.rule, ())
+        )
+    )
+    return frozenset((*line.found, *hidden))
+
+
+def _nodes(finding: Finding) -> set[str]:
+    return {row.node for site in finding.sites for row in site.rows} | {site.node for site in finding.sites}
 
 
 def _keys(findings: Iterable[Finding]) -> set[str]:

@@ -48,10 +48,14 @@ class FixReport:
         file: the stream to write to.
         as_json: whether to write one JSON document at the end instead of text.
         diff: whether to show the diff.
+        selected: the rules that ``--select`` names; other rules were not judged.
     """
 
-    def __init__(self, file: TextIO, *, as_json: bool = False, diff: bool = False) -> None:
+    def __init__(
+        self, file: TextIO, *, as_json: bool = False, diff: bool = False, selected: Sequence[str] = ()
+    ) -> None:
         self._file = file
+        self._selected = selected
         self._as_json = as_json
         self._diff = diff
         self._models: list[dict[str, Any]] = []
@@ -76,7 +80,7 @@ class FixReport:
         if self._as_json:
             self._models.append(_data(fixed, written, verdicts, costs, lines if self._diff else None))
             return
-        for line in _text(fixed, written, verdicts, costs):
+        for line in _text(fixed, written, verdicts, costs, self._selected):
             self._print(line)
         for line in lines:
             self._print(line)
@@ -92,15 +96,23 @@ class FixReport:
         self._file.write(clean(line) + "\n")
 
 
-def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], costs: Costs) -> Iterator[str]:
+def _text(
+    fixed: Fixed,
+    written: Path | None,
+    verdicts: Sequence[CheckResult],
+    costs: Costs,
+    selected: Sequence[str],
+) -> Iterator[str]:
     outcome = fixed.outcome
+    found_before = {finding.rule for finding in outcome.before.findings}
     yield f"{fixed.path}" + (f" -> {written}" if written is not None else "")
     groups: dict[tuple[str, ...], list[AppliedFix]] = defaultdict(list)
     for applied in outcome.applied:
         groups[applied.rule, applied.severity, applied.fix, applied.title].append(applied)
     for (rule, severity, fix, title), members in groups.items():
         label = "unsaved" if fixed.fault else "fixed  "
-        yield f"  {label}  {_finding(severity, rule)}{fix}: {title}{_at(each.place for each in members)}"
+        later = " (found after the first rewrite)" if rule and rule not in found_before else ""
+        yield f"  {label}  {_finding(severity, rule)}{fix}: {title}{_at(each.place for each in members)}{later}"
         for words in proofs(members):
             yield f"           proof: {words}"
     refusals: dict[tuple[str, str, str | None, str], list[RefusedFix]] = defaultdict(list)
@@ -119,6 +131,8 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], c
         yield f"  {caveat.severity + ':':<8} {caveat.message}"
     counts = (by_severity(Counter(finding.severity for finding in found)) for found in (before, after))
     first, last = counts
+    if not after and selected:
+        last = f"no {' or '.join(selected)}"
     for verdict in verdicts:
         yield f"  {verdict.check + ':':<8} {verdict.judgement}: {verdict.words}"
     if written is not None and _hides_fp16(outcome, verdicts):

@@ -29,9 +29,17 @@ class FixOutputs:
         outputs: the outputs.
         diff: whether to show the diff.
         protected: files of the run that no output may replace.
+        selected: the rules that ``--select`` names; other rules were not judged.
     """
 
-    def __init__(self, outputs: Sequence[Output], *, diff: bool, protected: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        outputs: Sequence[Output],
+        *,
+        diff: bool,
+        protected: Sequence[Path],
+        selected: Sequence[str] = (),
+    ) -> None:
         self._protected = protected
         self._files: list[tuple[Output, TextIO]] = []
         self._reports: list[FixReport] = []
@@ -48,7 +56,9 @@ class FixOutputs:
 
                 self._pages.append((FixMarkdown(diff=diff), file))
             else:
-                self._reports.append(FixReport(file, as_json=output.format == "json", diff=diff))
+                self._reports.append(
+                    FixReport(file, as_json=output.format == "json", diff=diff, selected=selected)
+                )
 
     def problem(self, problem: Problem) -> None:
         """Report a file that could not be read or written."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 
 from trtlint.engine.causes import counted
@@ -97,7 +98,8 @@ def _node(row: Row) -> str:
 
 def fix_command(finding: Finding) -> str:
     """Return the command that applies the rewrites for a finding."""
-    return f"trtlint fix MODEL --select {','.join(dict.fromkeys(each.rule for each in fixable(finding)))}"
+    rules = ",".join(dict.fromkeys(each.rule for each in fixable(finding)))
+    return " ".join(("trtlint fix MODEL --select", rules, *map(shlex.quote, finding.options)))
 
 
 def fixable(finding: Finding) -> tuple[Finding, ...]:
