@@ -22,6 +22,17 @@ def test_the_report_shows_parts_and_nodes_left(tmp_path: Path) -> None:
     assert "without them: 1 part, 0 left" in result.out
 
 
+def test_a_model_of_one_node_has_its_own_words(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[4] x) => (float[U] y) { [u] y = Unique (x) }""",
+    )
+    result = printed(tmp_path, "lint", str(path), "--ep", "tensorrt", "--trt", "10.13", "--no-cache")
+    assert "runs no part of the model: its only node runs elsewhere (predicted)" in result.out
+
+
 def test_json_follows_its_schema(tmp_path: Path) -> None:
     path = write(tmp_path, TWO_UNIQUES)
     arguments = ("--ep", "tensorrt", "--ep-options", "trt_op_types_to_exclude=Abs", "--trt", "10.13")

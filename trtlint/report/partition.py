@@ -54,7 +54,8 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} runs the whole model in 1 part of {plural(taken, 'node')} ({by})"
         return
     if not parts:
-        yield f"{name} runs no part of the model: all {plural(total, 'node')} run elsewhere ({by})"
+        nodes = "its only node runs" if total == 1 else f"all {total} nodes run"
+        yield f"{name} runs no part of the model: {nodes} elsewhere ({by})"
     else:
         share = 100 * taken // max(1, total)
         nodes, count = plural(total, "node"), plural(len(parts), "part")
