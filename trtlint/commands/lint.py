@@ -123,7 +123,7 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protect
 
 
 def _with_options(report: ModelReport, options: LintOptions) -> ModelReport:
-    """Return the report with the target's options on each finding: a fix without them lints another target."""
+    """Return the report with the options of the target: a fix without them lints another target."""
     build = () if options.build is None else ("--build", options.build)
     given = (*options.target.arguments, *build)
     return replace(

@@ -275,7 +275,7 @@ def _step(
 def _with_hidden(
     line: Assessed, findings: Sequence[Listed], yields: Mapping[str, Collection[str]]
 ) -> frozenset[int]:
-    """Return the findings of a release line, and those that yield there to a finding at one of their nodes."""
+    """Return the findings of a release line, and those that yield there to another at their nodes."""
     nodes: dict[str, set[str]] = defaultdict(set)
     for number in line.found:
         nodes[findings[number].finding.rule] |= _nodes(findings[number].finding)

@@ -112,7 +112,8 @@ def _text(
     for (rule, severity, fix, title), members in groups.items():
         label = "unsaved" if fixed.fault else "fixed  "
         later = " (found after the first rewrite)" if rule and rule not in found_before else ""
-        yield f"  {label}  {_finding(severity, rule)}{fix}: {title}{_at(each.place for each in members)}{later}"
+        places = _at(each.place for each in members)
+        yield f"  {label}  {_finding(severity, rule)}{fix}: {title}{places}{later}"
         for words in proofs(members):
             yield f"           proof: {words}"
     refusals: dict[tuple[str, str, str | None, str], list[RefusedFix]] = defaultdict(list)
