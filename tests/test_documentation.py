@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
-import os
 import re
 import subprocess
 import sys
@@ -168,9 +167,8 @@ def test_commands_within_sentences_have_options_that_exist(name: str) -> None:
 def test_links_to_files_hold(name: str) -> None:
     page = PAGES[name]
     for to in re.findall(r"\]\(((?!https?:)[^)#\s]+)", page.read_text(encoding="utf-8")):
-        inside = page.parent / to
-        made = "docs/reference/" in Path(os.path.relpath(inside, REPOSITORY)).as_posix()
-        assert made or inside.exists(), f"{name}: no file {to}"
+        # Pages that only `make docs` writes are no exception: a reader of a checkout does not have them.
+        assert (page.parent / to).exists(), f"{name}: no file {to}"
 
 
 def test_a_screen_may_leave_lines_out() -> None:

@@ -34,6 +34,15 @@ _ELSEWHERE = {
     "CODE_OF_CONDUCT.md": "development/conduct.md",
 }
 """Pages by hand that lie outside of ``docs/``, and where they are on the site."""
+_MADE_FROM = {
+    "trtlint/cli.py": "reference/commands.md",
+    "trtlint/runs/exits.py": "reference/exit-codes.md",
+    "trtlint/policy/schema/configuration.json": "reference/configuration.md",
+    "trtlint/api.py": "reference/python.md",
+    "trtlint/facts": "reference/facts.md",
+}
+"""Sources of made pages: a link to the source, which holds in a checkout, leads to the page on the site."""
+_SCHEMAS = REPOSITORY / "trtlint" / "report" / "schema"
 _SECTIONS = {
     "how-to": "How-to guides",
     "rules": "Rules",
@@ -105,6 +114,9 @@ def all_pages() -> dict[str, str]:
     places = {file: page for file, page in _ELSEWHERE.items() if page in files}
     places |= {rule.path.relative_to(REPOSITORY).as_posix(): f"rules/{rule.id}.md" for rule in rules}
     places["rules"] = "rules/index.md"
+    places |= _MADE_FROM
+    schemas = sorted(_SCHEMAS.glob("*.json"))
+    places |= {file.relative_to(REPOSITORY).as_posix(): f"reference/json/{file.stem}.md" for file in schemas}
     browse = f"{project()['Source']}/blob/main"
     by_hand = {}
     for page, file in files.items():

@@ -100,7 +100,7 @@ def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
 
 def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
     """Return the models that need a conversion at a release line to keep their precision, with its type."""
-    found = {}
+    found: dict[str, str] = {}
     for upgrade in upgrades:
         for item in (upgrade.findings[number] for number in upgrade.lines[line].found):
             advised = " ".join(item.finding.advice) if item.concern != "graph" else ""
