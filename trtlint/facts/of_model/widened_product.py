@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
@@ -25,6 +26,10 @@ _KEEPING = TRANSPARENT | {
 """Operators for which exporters cast to FP32 and back for accuracy."""
 _FARTHEST = 24
 """Largest distance from the Cast to the product; a longer FP32 path is there on purpose."""
+CONVERTED = "trtlint.convert"
+"""The metadata key in which ``trtlint convert`` lists the operators that it keeps in FP32."""
+_MOST_TEXT = 1 << 20
+"""Characters of that metadata; a longer text is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class WidenedProduct(Fact):
         between: operators from the Cast to the product, with repeats, in data-flow order.
         weight: whether the other operand is stored in the file, or computed from stored tensors.
         narrowed: whether every reader of the result is a Cast to 16 bits.
+        kept: whether ``trtlint convert`` kept the product in FP32, by the metadata of the model.
     """
 
     kind: ClassVar[str] = "widened_product"
@@ -51,6 +57,7 @@ class WidenedProduct(Fact):
     between: tuple[str, ...]
     weight: bool
     narrowed: bool
+    kept: bool = False
 
 
 def find(facts: Facts) -> Iterator[WidenedProduct]:
@@ -59,6 +66,7 @@ def find(facts: Facts) -> Iterator[WidenedProduct]:
     ways = _widened(graph)
     if not ways:
         return
+    kept = _kept(facts.model.metadata)
     for node in graph.nodes:
         if node.op not in _PRODUCTS or node.domain:
             continue
@@ -85,7 +93,20 @@ def find(facts: Facts) -> Iterator[WidenedProduct]:
             between=tuple(step.op for step in path[1:]),
             weight=constants.foldable(other),
             narrowed=bool(node.output.uses) and all(_narrows(reader) for reader, _ in node.output.uses),
+            kept=node.path in kept,
         )
+
+
+def _kept(metadata: Mapping[str, str]) -> frozenset[str]:
+    """The operators that a conversion kept in FP32; none where the metadata has another form."""
+    text = metadata.get(CONVERTED, "")
+    if not text or len(text) > _MOST_TEXT:
+        return frozenset()
+    try:
+        listed = json.loads(text)["kept"]
+        return frozenset(str(node) for node, _ in listed)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return frozenset()
 
 
 def _widened(graph: Graph) -> Mapping[Value, Node]:
