@@ -57,6 +57,8 @@ def test_a_command_at_which_trtexec_stops_is_in_the_decision(models: Path) -> No
     (line,) = [line for line in out if line.startswith("the build command must change: ")]
     assert line.startswith("the build command must change: PORT106: TensorRT 11 removed --fp16")
     assert "convert needed to keep FP16: 3 of 3 models (draw.onnx, gelu.onnx, safe.onnx)" in out
+    (advice,) = [line for line in out if line.startswith("do: Remove --fp16, and use")]
+    assert "trtlint convert --to fp16" in advice
 
 
 def test_only_the_last_known_version_is_the_newest(models: Path) -> None:

@@ -16,7 +16,7 @@ from trtlint.report.wording import fixable
 
 MANY = 30
 """Largest number of models before equal lines are merged."""
-_CONVERT = re.compile(r"trtlint convert .*?--to (\w+)")
+_CONVERT = re.compile(r"trtlint convert (?!--)\S.*? --to (\w+)")
 """The command in the advice of findings about the build that a conversion of the model resolves."""
 _MODELS = 60
 """Largest number of listed models that need changes."""
