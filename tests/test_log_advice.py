@@ -90,6 +90,13 @@ UNWRITTEN = "[12/29/2020-20:56:49] [E] Cannot open engine file: a/yolov4.engine"
 UNOPENED = "Error opening engine file: yolo/yolov4-tiny.trt"
 UNNAMED = "RuntimeError: expected ) but found 'number' here: Serialized   File \"code/__torch__.py\", line 6 __torch___function_trt_engine_0x77ea7da0 : __torch__.torch.classes.tensorrt.Engine"
 JIT = "[E] [TRT] 2: [a.cpp::b::1] Error Code 2: Internal Error (Assertion !hasResidualOrExtraJitInput || !isOutInt8 failed.)"
+TIMED_OUT = "[TensorRT] ERROR: ../rtSafe/resources.h (460) - Cuda Error in loadKernel: 702 (the launch timed out and was terminated)"
+TORCH_SYMBOL = "ImportError: /usr/lib/tensorrt_llm/bindings.so: undefined symbol: _ZN2at4_ops9is_pinned4callERKNS_6TensorE"
+NO_PASS = "ValueError: (InvalidArgument) Pass tensorrt_subgraph_pass has not been registered."
+NO_NAME = "ImportError: cannot import name 'QuantConfig' from 'tensorrt_llm.models.modeling_utils' (/usr/lib/modeling_utils.py)"
+TOO_MANY = "tritonclient.utils.InferenceServerException: [400] inference request batch-size must be <= 1 for 'd2_1_b_trt'"
+UNWRITTEN_TENSOR = "In node 0 (importModel): INVALID_GRAPH: Assertion failed: tensors.count(input_name)"
+OWN_CHECK = 'Traceback (most recent call last):\n  File "trt_model.py", line 31, in ONNX_to_TRT\n    assert parser.parse(model.read())\nAssertionError'
 NO_PROFILE = "4: [network.cpp::validate::3062] Error Code 4: Internal Error (Network has dynamic or shape inputs, but no optimization profile has been defined.)"
 NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to parse ONNX model from file: /home/a/folded_model.onnx"
 
@@ -97,6 +104,19 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
 @pytest.mark.parametrize(
     ("lines", "told", "untold"),
     [
+        # https://github.com/jkjung-avt/tensorrt_demos/issues/386
+        ((TIMED_OUT,), "because the GPU drives a display", "First suspect the plugins"),
+        # https://github.com/shashikg/WhisperS2T/issues/21 and 58
+        ((TORCH_SYMBOL,), "The missing symbol belongs to PyTorch", "against the TensorRT"),
+        ((NO_NAME,), "of different releases", "does not contain the reason"),
+        # https://github.com/PaddlePaddle/PaddleDetection/issues/5675
+        ((NO_PASS,), "This Paddle was built without TensorRT", "does not contain the reason"),
+        # https://github.com/triton-inference-server/server/issues/6165
+        ((TOO_MANY,), "--disable-auto-complete-config", "does not contain the reason"),
+        # https://github.com/NVIDIA/TensorRT/issues/289
+        ((UNWRITTEN_TENSOR,), "A node reads a tensor that no node before it writes", "LOG124"),
+        # https://github.com/deepcam-cn/yolov5-face/issues/197
+        ((OWN_CHECK,), "does not contain the reason", "An internal check"),
         # https://github.com/DerryHub/BEVFormer_tensorrt/issues/97
         ((NO_MMCV,), "--staticPlugins=libmmdeploy_tensorrt_ops.so", "com.microsoft"),
         ((IN_DEEPSTREAM, NO_YOLO), "custom-lib-path=libplugin.so", "staticPlugins"),
