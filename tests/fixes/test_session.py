@@ -74,7 +74,7 @@ def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
         ("(float[4] x) => (int64[1,N] y) { y = NonZero (x) }", "known only at run time"),
         (
             "(float[4] x) => (float[4] y) < float r = {0.5}, bool t = {1} > { y = Dropout (x, r, t) }",
-            "in training mode its results depend on chance or on the batch",
+            "in training mode the results are random or depend on the batch",
         ),
         (
             "(float[6] x) => (float[6] y)"
@@ -82,7 +82,7 @@ def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
             " { y = Loop (n, t, x) <body = b (int64 i, bool c, float[6] v) => (bool a, float[6] w)"
             " { a = Identity (c) u = Unsqueeze (i, z) e = Add (u, o)"
             "   s = Slice (v, u, e, z) w = Add (v, s) }> }",
-            "its size differs in each iteration",
+            "the size of the value differs in each iteration",
         ),
     ],
 )

@@ -14,18 +14,18 @@ HEAD = '< ir_version: 10, opset_import: ["" : 17, "ai.onnx.ml" : 3, "house" : 1]
 CASES = {
     "an operator of nobody's": (
         "(float[2] x) => (float[2] y) { y = house.Fold (x) }",
-        "ONNX does not define this operator, and the file does not say what it computes",
+        "ONNX does not define this operator, and the file does not describe its computation",
     ),
     "trees": (
         """(float[2,2] x) => (float[2,1] y) { y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1,
             nodes_modes = ["LEAF"], nodes_nodeids = [0], nodes_treeids = [0], nodes_featureids = [0],
             nodes_falsenodeids = [0], nodes_truenodeids = [0], nodes_values = [0.0], target_ids = [0],
             target_nodeids = [0], target_treeids = [0], target_weights = [1.0]> (x) }""",
-        "each row takes another path through the trees, and no operator of TensorRT does this",
+        "each row takes a different path through the trees, and no operator of TensorRT computes this",
     ),
     "chance": (
         "(float[2] x) => (float[2] y) { y = Bernoulli (x) }",
-        "its results are random, and no equal operator exists",
+        "the results of the operator are random, and no equal operator exists",
     ),
     "a wrong file": (
         "(float[2,3] x, float[3,3] z) => (float[A,B] y) { y = Concat <axis = 1> (x, z) }",
@@ -39,7 +39,7 @@ CASES = {
                 w = If (c) <then_branch = d () => (float[2] q) { q = Neg (v) },
                             else_branch = e () => (float[2] r) { r = Abs (v) }> }> },
             else_branch = f () => (float[2] s) { s = Relu (x) }> }""",
-        "the Loop around it would have to carry the value it reads, and trtlint has no rewrite for this",
+        "the outer Loop would have to carry the value that the inner operator reads, and trtlint has no rewrite for this",
     ),
 }
 
@@ -58,7 +58,7 @@ def test_a_cause_is_named(text: str, why: str, tmp_path: Path, capsys: pytest.Ca
         (
             """(float[1,1,4,4] x, float[1,2,2,2] i) => (float[1,1,2,2] y) {
                 y = GridSample <mode = "cubic"> (x, i) }""",
-            "cubic has another name in opsets 16 to 19, and no other operator interpolates this way",
+            "cubic is called bicubic in opsets 16 to 19, and only GridSample interpolates this way",
         ),
         (
             """(float[1,16,1] x) => (float[A,B,C,D] y)
