@@ -391,6 +391,6 @@ def _measurement(given: AnyPath | Measurement, model: Path | None) -> Measuremen
     if model is not None and found.digest != digest(model):
         name = found.path if isinstance(given, Measurement) else os.fspath(given)
         raise MeasurementError(
-            f"{name}: is of a different model, or of an older version of {found.path}; measure again"
+            f"{name}: measures another model, or an older version of {found.path}; measure again"
         )
     return found

@@ -126,7 +126,7 @@ def test_a_link_that_nobody_named_is_not_followed_out_of_its_folder(tmp_path: Pa
     model.parent.mkdir(parents=True)
     config = tmp_path / "models" / "norm" / "config.pbtxt"
     config.symlink_to("../../secret")
-    with pytest.raises(CommandError, match="links to another folder") as caught:
+    with pytest.raises(CommandError, match="is a link to a file in another folder") as caught:
         config_beside(model)
     assert "hunter2" not in str(caught.value)
 

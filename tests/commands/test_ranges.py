@@ -63,7 +63,7 @@ def test_a_model_that_cannot_be_read_is_left_to_others(
 
 def test_a_measurement_of_no_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
-        click.UsageError, match=r"other: is of a different model, or of an older version of was.onnx"
+        click.UsageError, match=r"other: measures another model, or an older version of was.onnx"
     ):
         ranged(monkeypatch, {"a.onnx": "one"}, "one", "other")
 

@@ -273,7 +273,7 @@ class RangeReader:
         for file, found in self._read.items():
             if found.digest not in self._used:
                 raise click.UsageError(
-                    f"{file}: is of a different model, or of an older version of {found.path}; measure again"
+                    f"{file}: measures another model, or an older version of {found.path}; measure again"
                 )
 
 
