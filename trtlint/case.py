@@ -261,7 +261,13 @@ class OpenCase:
         evaluation, rules = self._evaluation(target), self.case.applicable
         report = evaluation.report(rules, target)
         settled = (each.notes for each in self.case.completed if each.target == target)
-        notes = (*report.notes, *next(settled, ()), *(note for each in evidence for note in each.notes))
+        flags = (each.flag_notice for each in self.case.targets if each.version == target.version)
+        notes = (
+            *report.notes,
+            *next(settled, ()),
+            *(note for note in dict.fromkeys(flags) if note is not None),
+            *(note for each in evidence for note in each.notes),
+        )
         return replace(
             report,
             notes=tuple(note.removeprefix(f"{report.path}: ") for note in notes),

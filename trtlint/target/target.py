@@ -228,6 +228,16 @@ class Target:
         return None
 
     @property
+    def flag_notice(self) -> str | None:
+        """A sentence about precision flags that this version does not have; None without such flags."""
+        flags = sorted(self.asked & _PRECISIONS)
+        if not flags or self._typing != "strong":
+            return None
+        named = ", ".join(f"--{flag}" for flag in flags)
+        since = PRODUCTS[self.product] + (" 11.0 and newer" if self.product == "tensorrt" else "")
+        return f"{since} takes the types from the model; flags without effect: {named}"
+
+    @property
     def tf32(self) -> bool | None:
         """True if FP32 convolutions and matrix products may round their inputs to TF32.
 
