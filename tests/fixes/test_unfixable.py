@@ -39,7 +39,8 @@ CASES = {
                 w = If (c) <then_branch = d () => (float[2] q) { q = Neg (v) },
                             else_branch = e () => (float[2] r) { r = Abs (v) }> }> },
             else_branch = f () => (float[2] s) { s = Relu (x) }> }""",
-        "the outer Loop would have to carry the value that the inner operator reads, and trtlint has no rewrite for this",
+        "the outer Loop would have to carry the value that the inner operator reads, "
+        "and trtlint has no rewrite for this",
     ),
 }
 
