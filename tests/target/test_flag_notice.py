@@ -8,13 +8,14 @@ import onnx
 import pytest
 
 from trtlint.cli import run
+from trtlint.target.flags import Flag
 from trtlint.target.target import Target
 
 NOTE = "TensorRT 11.0 and newer takes the types from the model; flags without effect: --fp16"
 
 
 def test_flags_of_releases() -> None:
-    asked = frozenset({"fp16"})
+    asked: frozenset[Flag] = frozenset({"fp16"})
     assert Target(version="11.4", asked=asked).flag_notice == NOTE
     assert Target(version="10.7", asked=asked).flag_notice is None
     assert Target(asked=asked).flag_notice is None
