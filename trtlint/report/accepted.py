@@ -41,7 +41,7 @@ class Accepted:
 
     @property
     def line(self) -> str:
-        """The closing line, ``2 findings suppressed, 3 places in the baseline``; empty if nothing is hidden."""
+        """The closing line, ``2 findings suppressed, 3 places in the baseline``; empty if none is hidden."""
         parts = []
         if self.suppressed:
             own = f" ({self.own:,} by the model itself)" if self.own else ""
