@@ -81,7 +81,7 @@ def test_inputs_of_the_user_are_used(tmp_path: Path, capsys: pytest.CaptureFixtu
     [
         (("--compare=missing.npz",), "--compare: missing.npz: No such file or directory"),
         (("--compare=damaged.npz",), "--compare: damaged.npz: not an .npz file of arrays"),
-        (("--compare=probe", "--compare=damaged.npz"), "leave one of the two out"),
+        (("--compare=probe", "--compare=damaged.npz"), "omit one of the two"),
         (("--compare", "--no-dry-build"), "--no-dry-build cannot be used with --compare"),
     ],
 )

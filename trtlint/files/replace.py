@@ -50,7 +50,7 @@ def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
         raise IrregularError(path, f"this is {kind_of(status.st_mode)}; only a regular file is replaced")
     for other in protected:
         if _is(other, status):
-            raise IrregularError(path, f"{other} is also an input of this run; name a different file")
+            raise IrregularError(path, f"{other} is read in this run; name another file")
 
 
 @contextmanager
