@@ -23,4 +23,4 @@ def test_each_is_a_schema_of_its_name(file: Path) -> None:
 
 def test_the_reference_lists_each() -> None:
     index = (REPOSITORY / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
-    assert [file.stem for file in FOLDER.glob("*.json") if f"(json/{file.stem}.md)" not in index] == []
+    assert [file.stem for file in FOLDER.glob("*.json") if f"/{FOLDER.name}/{file.name})" not in index] == []
