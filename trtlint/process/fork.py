@@ -251,7 +251,7 @@ def _answer(work: Work, memory: int = 0) -> bytes | ComputationError:
         limit = f"the limit of {amount(memory)} of memory" if memory else "the available memory"
         return ComputationError(f"computing it exceeded {limit}")
     except Exception as error:  # noqa: BLE001 - libraries raise anything on bad data
-        return ComputationError(f"computing it failed ({type(error).__name__})")
+        return ComputationError(f"it cannot be computed ({type(error).__name__})")
 
 
 def _work(works: Sequence[Work], total: float, allowance: Allowance, writer: int) -> None:

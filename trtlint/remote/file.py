@@ -100,7 +100,7 @@ class RemoteFile:
         if self.size > WHOLE:
             size = f"{self.size >> 20} MiB"
             raise RemoteError(
-                f"no range requests on this server for this file of {size}; download it and lint the copy"
+                f"the server has no range requests for this file of {size}; download it and lint the copy"
             )
         self._spend(self.size)
         self.requests += 1
