@@ -87,7 +87,7 @@ def test_examples_name_a_build_command_and_the_version_that_is_left(tmp_path: Pa
         tmp_path, body(RELU, TANH, options), find="flag", where='name == "--fp16"', mark=None, message="here"
     )
     assert [result.got for result in flag] == ["fires", "fires"]
-    with pytest.raises(RuleError, match="no trtexec command"):
+    with pytest.raises(RuleError, match="is not a trtexec command"):
         run(tmp_path, body(RELU, TANH, ' --build "python build.py"'))
 
 
