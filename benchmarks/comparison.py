@@ -26,7 +26,7 @@ from benchmarks.measure import report
 from benchmarks.transformer import Transformer
 from trtlint.compare.sets import random_sets
 from trtlint.dry_build.wheels import find
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.load import load
 from trtlint.network.compare import CompareRequest, compare_network
 from trtlint.process.spawn import Limits
@@ -148,7 +148,7 @@ def _built(folder: Path) -> Iterator[Path]:
     yield path
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Cost:
     """What a comparison takes.
 

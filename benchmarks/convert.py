@@ -98,12 +98,12 @@ def one(name: str, source: Path, tool: str, folder: Path, *, build: bool) -> dic
 
 def _ours(source: Path, out: Path, inputs: Sequence[str]) -> dict[str, Any]:
     from trtlint.conversion.run import run
-    from trtlint.conversion.session import Request
+    from trtlint.conversion.session import ConversionRequest
     from trtlint.errors import TrtlintError
     from trtlint.measurement.inputs import Inputs
 
     try:
-        found, draft = run(Request(source, inputs=Inputs(tuple(inputs))), None)
+        found, draft = run(ConversionRequest(source, inputs=Inputs(tuple(inputs))), None)
         if found.unchanged:
             return {"converts": True, "unchanged": found.unchanged}
         draft.write(out)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from trtlint.api import lint
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.target.target import Target
 
 SHARED = Path(os.environ.get("TRTLINT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -26,7 +26,7 @@ _OTHERS = ("BLD", "PORT")
 """Rules about other things than results, which may fire on a release that is right."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Miss:
     """A release of a case of which the rules say the contrary.
 

@@ -23,7 +23,7 @@ from trtlint.conversion.layertypes import LayerTypes
 from trtlint.conversion.result import ConversionError
 from trtlint.conversion.run import run
 from trtlint.conversion.script import of_script
-from trtlint.conversion.session import Request, Session
+from trtlint.conversion.session import ConversionRequest, ConversionSession
 from trtlint.errors import TrtlintError
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
@@ -70,7 +70,7 @@ def _type_of(tensors: dict[str, list[str]]) -> set[str]:
 
 def named(model: Path, seed: int, type_: str) -> list[str]:
     """Return names of random operators that may have the type."""
-    labels = Session(Request(model, measure=False)).labels
+    labels = ConversionSession(ConversionRequest(model, measure=False)).labels
 
     def fits(node: Node) -> bool:
         return bool(text(node.proto.name)) and (type_ == "fp32" or node not in labels.fixed)
@@ -86,7 +86,7 @@ def judge(model: Path, folder: Path, seed: int, type_: str) -> dict[str, Any]:
     if type_ == "fp16":
         specs.insert(0, LayerSpec(_OPTION, "*", "fp32"))
     out = folder / "out.onnx"
-    _, draft = run(Request(model, measure=False, layers=LayerTypes(tuple(specs), "obey")), None)
+    _, draft = run(ConversionRequest(model, measure=False, layers=LayerTypes(tuple(specs), "obey")), None)
     if draft.converted is None:  # no name was drawn, so that all operators stay in FP32
         return {"named": len(names), "held": 0, "wrong": []}
     draft.write(out)

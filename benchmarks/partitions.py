@@ -28,7 +28,7 @@ from trtlint.engine.evidence.partition import PartitionEvidence
 from trtlint.engine.partition import predicted
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
-from trtlint.partition.result import Partition, Settings
+from trtlint.partition.result import Partition, ProviderSettings
 from trtlint.partition.simulate import simulate
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
@@ -73,7 +73,7 @@ def compare(path: Path, *, rewrite: bool) -> Compared | None:
     """Compare one model; None where the parser takes all of it, or cannot be asked."""
     wheels = find()
     began = time.monotonic()
-    found = simulate(path, "tensorrt", wheels, Settings(), rewrite=rewrite)
+    found = simulate(path, "tensorrt", wheels, ProviderSettings(), rewrite=rewrite)
     seconds = time.monotonic() - began
     if found.partition is None or not found.partition.left:
         return None
@@ -82,7 +82,7 @@ def compare(path: Path, *, rewrite: bool) -> Compared | None:
     opened = Case(path, targets, RuleSet(load_builtin().entries)).open()
     report = opened.evaluate()
     assert opened.model is not None
-    expected = predicted(opened.model, report.findings, "tensorrt", Settings(), rewritten=rewrite)
+    expected = predicted(opened.model, report.findings, "tensorrt", ProviderSettings(), rewritten=rewrite)
     return Compared(path.name, found.partition, expected, seconds)
 
 
@@ -114,7 +114,7 @@ def models(folder: Path, *, all_probes: bool) -> Iterator[Path]:
 def refused(path: Path) -> bool:
     """Whether the parser refuses a model."""
     try:
-        found = simulate(path, "tensorrt", find(), Settings(), rewrite=False)
+        found = simulate(path, "tensorrt", find(), ProviderSettings(), rewrite=False)
     except Exception:  # noqa: BLE001 - a model that cannot be read is not counted
         return False
     return found.partition is not None and bool(found.partition.left)
@@ -143,7 +143,7 @@ def cost(path: Path, runs: int = 5) -> tuple[float, float]:
     """Return the seconds of a lint without and with the prediction, the best of some runs."""
     target = tuple(targets_of(TargetOptions(trt=("10.13",), gpu="L4")))
     rules = RuleSet(load_builtin().entries)
-    evidence = (PartitionEvidence("tensorrt", Settings()),)
+    evidence = (PartitionEvidence("tensorrt", ProviderSettings()),)
 
     def best(case: Case) -> float:
         times = []

@@ -26,7 +26,7 @@ from trtlint.case import Case
 from trtlint.engine.partition import predicted
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
-from trtlint.partition.result import Settings
+from trtlint.partition.result import ProviderSettings
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
 
@@ -70,7 +70,9 @@ def verdicts(folders: Iterable[Path], line: str) -> Iterator[Verdict]:
             opened = Case(path, targets, rules).open()
             report = opened.evaluate()
             assert opened.model is not None
-            parts = predicted(opened.model, report.findings, "nv-tensorrt-rtx", Settings(), rewritten=False)
+            parts = predicted(
+                opened.model, report.findings, "nv-tensorrt-rtx", ProviderSettings(), rewritten=False
+            )
         except Exception as error:  # noqa: BLE001 - a model that cannot be read counts as not taken
             yield Verdict(path.name, entry["op"], entry["compiled"], taken=False, reason=repr(error)[:120])
             continue

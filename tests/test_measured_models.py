@@ -13,7 +13,7 @@ from tests.linting import lint_file
 from trtlint.cli import run
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.rulebook import load_builtin
-from trtlint.measurement.measure import Request
+from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measurement import Measurement
 from trtlint.measurement.measuring import measured
 from trtlint.target.target import Target
@@ -25,7 +25,7 @@ STRONG = Target(version="11.0")
 
 
 def measure(model: Path, inputs: Path) -> Measurement:
-    return measured(Request(str(model), str(model), (str(inputs),)), lambda _: None)
+    return measured(MeasurementRequest(str(model), str(model), (str(inputs),)), lambda _: None)
 
 
 def standing(model: Path, found: Measurement) -> str | None:

@@ -18,8 +18,8 @@ from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rulebook import load_rules as load_rulebook
 from trtlint.errors import ArgumentError, SettingError, TrtlintError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.lean import dataclass
 from trtlint.model.sources import Sources
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.options import FailOn
@@ -153,7 +153,7 @@ def check(
     return report
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Fix:
     """Result of fixing a model.
 
@@ -284,7 +284,7 @@ def upgrade(
         return upgrade(opened.facts(), way, found, [entry.read() for entry in case.applicable])
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Measured:
     """Result of measuring a model.
 
@@ -349,7 +349,7 @@ def measure(
         ArgumentError, SettingError, FileError: as in :func:`lint`.
     """
     from trtlint.engine.evidence.ranges import RangeEvidence
-    from trtlint.measurement.measure import Request, limits_for, measure
+    from trtlint.measurement.measure import MeasurementRequest, limits_for, measure
     from trtlint.model.load import load
 
     own = read(
@@ -368,7 +368,7 @@ def measure(
     )
     path = read_local("model", model)
     case = one_case(path, target, {**keywords, "ranges": None})
-    request = Request(
+    request = MeasurementRequest(
         model=str(path),
         name=str(path),
         files=own.get("inputs", ()),

@@ -19,8 +19,8 @@ from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.ruleset import RuleSet
 from trtlint.facts.kinds import Ground
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
-from trtlint.lean import dataclass
 from trtlint.policy.review import Policy, Ran, Review
 from trtlint.remote.addresses import Address
 from trtlint.target.completion import Completed, built_with, complete_all
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _Data = TypeVar("_Data")
 
 
-@dataclass(frozen=True)
+@fast_dataclass(frozen=True)
 class Case:
     """One model with its settings and evidence.
 

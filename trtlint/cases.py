@@ -20,10 +20,10 @@ from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
 from trtlint.errors import ArgumentError, SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.expand import expand
 from trtlint.files.problem import Problem
 from trtlint.knowledge.providers import Provider
-from trtlint.lean import dataclass
 from trtlint.model.memory import NAME, MemoryModel
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.review import Policy, names
@@ -129,7 +129,7 @@ class Keywords(TypedDict, total=False):
     """Hide findings below this confidence."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class NamedCase:
     """A case and the name of its model in reports."""
 

@@ -71,7 +71,7 @@ def convert(
     from trtlint.conversion.buildline import build_line
     from trtlint.conversion.layertypes import of_command
     from trtlint.conversion.run import run
-    from trtlint.conversion.session import Request
+    from trtlint.conversion.session import ConversionRequest
     from trtlint.measurement.inputs import Inputs
 
     own = read(
@@ -106,7 +106,7 @@ def convert(
             onnx.save(model, path)
         written = Path(own["out"]) if "out" in own else path.with_name(f"{path.stem}.{to}{path.suffix}")
         case = one_case(path, target, keywords)
-        request = Request(
+        request = ConversionRequest(
             model=path,
             type=to,
             io=io,

@@ -27,7 +27,7 @@ from benchmarks.import_differences.cases import Case, feeds_of, write
 from benchmarks.import_differences.running import ask
 from trtlint.api import lint
 from trtlint.dry_build.wheels import find
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.network.layers import Array
 from trtlint.target.target import Target
 
@@ -36,7 +36,7 @@ _DIFFERS = ("differs", "unclear", "failed", "process ended")
 """Outcomes that need an explanation."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Explanation:
     """Why models differ that no rule is about.
 

@@ -13,7 +13,7 @@ import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.network.layers import Array
 
 _NEWEST, _OLDEST = 28, 7
@@ -24,7 +24,7 @@ _MOST_OF_OPERATOR = 60
 _TEXTS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Case:
     """A model with inputs.
 

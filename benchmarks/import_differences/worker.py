@@ -17,7 +17,7 @@ from trtlint.model.load import load
 from trtlint.network.comparing import Comparing, NotComparableError
 from trtlint.network.feeding import compare_all
 from trtlint.network.parsing import WeightFiles
-from trtlint.network.read import Reader
+from trtlint.network.read import NetworkReader
 
 Say = Callable[[Any], None]
 
@@ -62,7 +62,7 @@ def _compared(trt: Any, builder: Any, logger: Any, stem: str) -> tuple[str, str]
         return "refused", ""
     try:
         comparing = Comparing(
-            Path(f"{stem}.onnx"), Reader(trt, network).read(), WeightFiles(), lambda _: None
+            Path(f"{stem}.onnx"), NetworkReader(trt, network).read(), WeightFiles(), lambda _: None
         )
         reason = _run(comparing, Path(f"{stem}.npz"))
     except (NotComparableError, ModelError) as error:

@@ -10,7 +10,7 @@ import pytest
 from trtlint.buildfiles.layers import from_json
 from trtlint.buildfiles.oneline import _engine_tensor
 from trtlint.buildfiles.plan import MAGIC, PlanHeader, plan_header
-from trtlint.buildfiles.settings import Collector, ShapeRange
+from trtlint.buildfiles.settings import Collector, PrintedShapes
 from trtlint.buildfiles.stream import decoded
 
 
@@ -19,7 +19,7 @@ def test_a_range_of_shapes_is_of_the_first_profile_unless_said() -> None:
     groups = {"name": "x", "min": "1, 3", "opt": "2, 3", "max": "4, 3"}
     for more in ({}, {"profile": "0"}, {"profile": "2"}):
         collector._shape({**groups, **more}, 1)
-    expected = [ShapeRange("x", profile, "1x3", "2x3", "4x3") for profile in (0, 0, 2)]
+    expected = [PrintedShapes("x", profile, "1x3", "2x3", "4x3") for profile in (0, 0, 2)]
     assert collector.settings().shapes == tuple(expected)
 
 

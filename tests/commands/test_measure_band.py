@@ -197,7 +197,7 @@ def test_the_progress_bar_is_there_before_the_model_is_read(
 
 def test_the_search_says_where_it_is(tmp_path: Path) -> None:
     from tests.measurement.test_measuring import feeds_of
-    from trtlint.measurement.measure import Request
+    from trtlint.measurement.measure import MeasurementRequest
     from trtlint.measurement.measure import measure as measure_model
 
     model = onnx.parser.parse_model(NORM)
@@ -205,7 +205,7 @@ def test_the_search_says_where_it_is(tmp_path: Path) -> None:
     np.savez(tmp_path / "m.npz", **feeds_of(model, 300.0))  # type: ignore[arg-type]
     told: list[str] = []
     runs: list[int] = []
-    request = Request(str(tmp_path / "m.onnx"), "m.onnx", (str(tmp_path / "m.npz"),))
+    request = MeasurementRequest(str(tmp_path / "m.onnx"), "m.onnx", (str(tmp_path / "m.npz"),))
     found = measure_model(
         request,
         listen=told.append,

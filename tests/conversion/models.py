@@ -9,7 +9,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from trtlint.conversion.run import run
-from trtlint.conversion.session import Draft, Request
+from trtlint.conversion.session import ConversionRequest, PendingConversion
 
 PRODUCTS = """
 < ir_version: 8, opset_import: ["" : 17] >
@@ -39,9 +39,9 @@ def saved(text: str, path: Path, weights: tuple[int, ...] | None = (8, 8)) -> Pa
     return path
 
 
-def converted(path: Path, **options: object) -> tuple[onnx.ModelProto, Draft]:
+def converted(path: Path, **options: object) -> tuple[onnx.ModelProto, PendingConversion]:
     """Convert a model without running it; the result is checked."""
-    request = Request(path, measure=False, **options)  # type: ignore[arg-type]
+    request = ConversionRequest(path, measure=False, **options)  # type: ignore[arg-type]
     out = path.with_name("out.onnx")
     _, draft = run(request, out)
     model = onnx.load(out)

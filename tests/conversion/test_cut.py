@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from tests.conversion.models import converted
-from trtlint.conversion.session import Request, Session
+from trtlint.conversion.session import ConversionRequest, ConversionSession
 
 
 def chain(count: int) -> onnx.ModelProto:
@@ -38,5 +38,5 @@ def test_a_region_between_kept_operators_stays_with_them(tmp_path: Path) -> None
 @pytest.mark.slow
 def test_thousands_of_operators_are_cut(tmp_path: Path) -> None:
     onnx.save(chain(1000), tmp_path / "m.onnx")
-    session = Session(Request(tmp_path / "m.onnx", keep=("soft*7",)))
+    session = ConversionSession(ConversionRequest(tmp_path / "m.onnx", keep=("soft*7",)))
     assert len(session.draft().conversion.kept) >= 100

@@ -10,9 +10,9 @@ import pytest
 from tests.conversion.models import saved
 from trtlint.conversion._rehearse import _error
 from trtlint.conversion.measuring import Found
-from trtlint.conversion.result import Proof
+from trtlint.conversion.result import ConversionCheck
 from trtlint.conversion.run import run
-from trtlint.conversion.session import Request
+from trtlint.conversion.session import ConversionRequest
 from trtlint.measurement.inputs import Inputs
 
 pytest.importorskip("onnxruntime")
@@ -32,7 +32,7 @@ g (float[4,8] x) => (float[4,8] y)
 def test_shapes_do_not_join_operators(tmp_path: Path) -> None:
     path = saved(SHAPED, tmp_path / "m.onnx")
     np.savez(tmp_path / "in.npz", x=np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32))
-    found, _ = run(Request(path, inputs=Inputs((str(tmp_path / "in.npz"),))), None)
+    found, _ = run(ConversionRequest(path, inputs=Inputs((str(tmp_path / "in.npz"),))), None)
     kept = {each.node for each in found.kept}
     assert {"up", "down"} <= kept
     assert not kept & {"shaped", "act"}
@@ -41,7 +41,7 @@ def test_shapes_do_not_join_operators(tmp_path: Path) -> None:
 
 def test_no_run_starts_after_the_time_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trtlint.conversion.run._SECONDS", -1.0)
-    found, _ = run(Request(saved(SHAPED, tmp_path / "m.onnx")), None)
+    found, _ = run(ConversionRequest(saved(SHAPED, tmp_path / "m.onnx")), None)
     assert found.verdict == "unproven"
     assert any("raise the limit with --seconds" in proof.text for proof in found.proofs)
 
@@ -50,11 +50,11 @@ def test_a_search_without_time_leaves_the_last_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = saved(SHAPED, tmp_path / "m.onnx")
-    failed = Proof("rehearsal", "failed", "too large an error", {"error": 1.0})
+    failed = ConversionCheck("rehearsal", "failed", "too large an error", {"error": 1.0})
     searched = iter([Found(enough=True), Found(notes=("no time",))])
     monkeypatch.setattr("trtlint.conversion.session.search_in_process", lambda *_: next(searched))
     monkeypatch.setattr("trtlint.conversion.run.rehearse", lambda *_: failed)
-    found, _ = run(Request(path), None)
+    found, _ = run(ConversionRequest(path), None)
     assert found.verdict == "failed"
 
 

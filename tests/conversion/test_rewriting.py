@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 from tests.conversion.models import MASKED, saved
 from trtlint.conversion.rewriting import apply_to, proposals
 from trtlint.conversion.run import run
-from trtlint.conversion.session import Draft, Request, Session
+from trtlint.conversion.session import ConversionRequest, ConversionSession, PendingConversion
 from trtlint.measurement.inputs import Inputs
 
 LARGE = """
@@ -43,7 +43,7 @@ def evaluated(model: onnx.ModelProto, **feeds: np.ndarray) -> np.ndarray:
 
 def rewritten(path: Path, kept: dict[str, float], greatest: dict[str, float]) -> onnx.ModelProto:
     """Return a model with all rewrites that are proposed."""
-    session = Session(Request(path))
+    session = ConversionSession(ConversionRequest(path))
     found = proposals(session.model, kept, greatest)
     assert found
     apply_to(session.source, session.model, found, path.with_name("rewritten.onnx"))
@@ -92,16 +92,18 @@ def test_a_mask_gets_numbers_of_fp16(tmp_path: Path) -> None:
 
 
 def test_nothing_is_proposed_for_what_is_not_kept(tmp_path: Path) -> None:
-    session = Session(Request(saved(LARGE, tmp_path / "m.onnx", None)))
+    session = ConversionSession(ConversionRequest(saved(LARGE, tmp_path / "m.onnx", None)))
     assert proposals(session.model, [], {"a": 1e6}) == []
     assert proposals(session.model, ["product"], {"a": 1e4}) == []
 
 
-def conversion(path: Path, **arrays: np.ndarray) -> Draft:
+def conversion(path: Path, **arrays: np.ndarray) -> PendingConversion:
     """Convert a model that is measured on one batch."""
     given: dict[str, Any] = {**arrays}
     np.savez(path.with_name("in.npz"), **given)
-    _, draft = run(Request(path, inputs=Inputs((str(path.with_name("in.npz")),))), path.with_name("out.onnx"))
+    _, draft = run(
+        ConversionRequest(path, inputs=Inputs((str(path.with_name("in.npz")),))), path.with_name("out.onnx")
+    )
     return draft
 
 
@@ -130,6 +132,6 @@ def test_a_rewrite_that_does_not_help_is_left_out(tmp_path: Path) -> None:
 
 
 def test_a_product_that_is_infinite_in_fp32_stays(tmp_path: Path) -> None:
-    model = Session(Request(saved(LARGE, tmp_path / "m.onnx", None))).model
+    model = ConversionSession(ConversionRequest(saved(LARGE, tmp_path / "m.onnx", None))).model
     assert proposals(model, {"product"}, {"a": float("inf")}) == []
     assert proposals(model, {"product"}, {"a": 1e6})

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.conversion.models import MASKED, PRODUCTS, converted, looped, saved, types
 from trtlint.conversion.fixed import KeepError
-from trtlint.conversion.session import Request, Session
+from trtlint.conversion.session import ConversionRequest, ConversionSession
 
 HALF, FLOAT = TensorProto.FLOAT16, TensorProto.FLOAT
 
@@ -60,7 +60,7 @@ def test_the_fill_of_a_mask_becomes_the_smallest_number(tmp_path: Path) -> None:
 
 
 def test_attention_has_one_type_unless_its_numbers_need_fp32(tmp_path: Path) -> None:
-    labels = Session(Request(saved(MASKED, tmp_path / "m.onnx", None))).labels
+    labels = ConversionSession(ConversionRequest(saved(MASKED, tmp_path / "m.onnx", None))).labels
     (whole,) = labels.together({})
     assert sorted(node.op for node in whole) == ["Add", "MatMul", "MatMul", "Softmax"]
     kept = labels.fixed_with({"sm": "a reason"})
@@ -90,7 +90,7 @@ def test_a_body_computes_in_fp16_between_casts(tmp_path: Path) -> None:
 
 def test_a_converted_model_is_not_converted_again(tmp_path: Path) -> None:
     converted(saved(PRODUCTS, tmp_path / "m.onnx"))
-    session = Session(Request(tmp_path / "out.onnx"))
+    session = ConversionSession(ConversionRequest(tmp_path / "out.onnx"))
     assert session.unchanged == "trtlint has already converted this model"
 
 
@@ -100,7 +100,7 @@ def test_what_the_author_typed_stays(tmp_path: Path) -> None:
     g (float16[N,8] x) => (float16[N,8] y)
     { [up] a = Cast<to: int = 1>(x) b = Softplus(a) y = Cast<to: int = 10>(b) }
     """
-    session = Session(Request(saved(text, tmp_path / "m.onnx", None)))
+    session = ConversionSession(ConversionRequest(saved(text, tmp_path / "m.onnx", None)))
     assert "no operator" in session.unchanged
 
 
@@ -176,7 +176,9 @@ def test_operators_that_need_a_newer_opset_are_named(tmp_path: Path) -> None:
     g (float[1,3,8,8] x) => (float[1,4,8,8] y)
     { a = Conv<kernel_shape = [1, 1]>(x, w) b = Unsqueeze<axes = [0]>(a) y = Squeeze<axes = [0]>(b) }
     """
-    session = Session(Request(saved(text, tmp_path / "m.onnx", (4, 3, 1, 1)), type="bf16"))
+    session = ConversionSession(
+        ConversionRequest(saved(text, tmp_path / "m.onnx", (4, 3, 1, 1)), type="bf16")
+    )
     assert session.labels.opset == 11
     (note,) = session.labels.notes
     assert "Conv" in note

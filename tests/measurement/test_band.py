@@ -13,7 +13,7 @@ from onnx import numpy_helper
 from tests.measurement.test_measuring import GRAPHS, NORM, feeds_of, measure
 from trtlint.measurement.band import Band, together, verdict_of
 from trtlint.measurement.fusion import FusedLayers
-from trtlint.measurement.measure import Request
+from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measurement import from_data, to_data
 
 pytest.importorskip("onnxruntime")
@@ -149,8 +149,8 @@ def test_the_layers_of_a_build_decide(tmp_path: Path) -> None:
     assert found.kept is not None
     assert found.kept.verified
     assert from_data(to_data(found)) == found
-    request = Request("m", "m", layers=two)
-    assert Request.parse(request.document).layers == two
+    request = MeasurementRequest("m", "m", layers=two)
+    assert MeasurementRequest.parse(request.document).layers == two
 
 
 @pytest.mark.parametrize("name", ["attention", "attention operator", "convolution"])

@@ -69,7 +69,7 @@ def test_a_softmax_is_written_out_where_it_has_one_axis(opset: int, ops: list[tu
     head = f'< ir_version: 7, opset_import: ["" : {opset}] >'
     (node,) = model_of(f"{head} g (float[2,4] x) => (float[2,4] y) {{ y = Softmax (x) }}").graph.nodes
     write = Written(opset)
-    found = formulas._softmax(node, ["x"], cast("formulas.Writer", write))
+    found = formulas._softmax(node, ["x"], cast("formulas.FormulaWriter", write))
     assert (found is None) == (opset < 13)
     assert [each[:2] for each in write.ops] == ops
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from trtlint.measurement import measure
-from trtlint.measurement.measure import MeasureError, Request
+from trtlint.measurement.measure import MeasureError, MeasurementRequest
 from trtlint.process.spawn import ProcessResult
 
 pytest.importorskip("onnxruntime")
@@ -43,5 +43,5 @@ def test_the_last_line_is_the_reason_of_a_failure_alone(
 
     monkeypatch.setattr(measure, "run", run)
     with pytest.raises(MeasureError) as caught:
-        measure.measure(Request(str(tmp_path / "m.onnx"), "m.onnx"))
+        measure.measure(MeasurementRequest(str(tmp_path / "m.onnx"), "m.onnx"))
     assert str(caught.value) == f"the process that ran it {words}"

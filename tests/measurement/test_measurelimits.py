@@ -10,10 +10,10 @@ import pytest
 from onnx import helper, numpy_helper
 
 from trtlint.cli import run
-from trtlint.measurement.measure import Request, limits_for, usual_limits
+from trtlint.measurement.measure import MeasurementRequest, limits_for, usual_limits
 from trtlint.measurement.measuring import measured
 from trtlint.measurement.rewriting import rewrite
-from trtlint.measurement.session import Session
+from trtlint.measurement.session import RehearsalSession
 from trtlint.measurement.skeleton import skeleton
 from trtlint.model.load import load
 from trtlint.process.spawn import Limits, machine_memory
@@ -79,13 +79,13 @@ def test_inputs_that_nothing_reads_are_not_measured(folder: Path) -> None:
     model = product(4)
     model.graph.input.extend(helper.make_tensor_value_info(f"unread_{index}", 1, [1]) for index in range(50))
     onnx.save(model, "unread.onnx")
-    found = measured(Request("unread.onnx", "unread.onnx"), lambda _: None)
+    found = measured(MeasurementRequest("unread.onnx", "unread.onnx"), lambda _: None)
     assert [site.tensor for site in found.sites] == ["x", "y"]
 
 
 def test_the_runtime_plans_no_memory(folder: Path) -> None:
     """Its plan takes time that grows with the square of the number of tensors."""
-    session = Session(rewrite(skeleton(Path("model.onnx"))))
+    session = RehearsalSession(rewrite(skeleton(Path("model.onnx"))))
     assert session._session.get_session_options().enable_mem_pattern is False
 
 

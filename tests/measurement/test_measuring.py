@@ -14,8 +14,8 @@ from onnx import helper, numpy_helper
 
 from tests.measurement import halfprecision
 from trtlint.measurement.formats import FP16
-from trtlint.measurement.measure import Request
-from trtlint.measurement.measurement import Measurement, Site
+from trtlint.measurement.measure import MeasurementRequest
+from trtlint.measurement.measurement import MeasuredTensor, Measurement
 from trtlint.measurement.measuring import measured
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rewriting import rewrite
@@ -124,7 +124,7 @@ def measure(model: onnx.ModelProto | Path, feeds: Feeds | None, folder: Path, **
     if feeds is not None:
         np.savez(folder / "feeds.npz", **feeds)  # type: ignore[arg-type]
         files = (str(folder / "feeds.npz"),)
-    return measured(Request(str(path), "model.onnx", files, **options), lambda _: None)
+    return measured(MeasurementRequest(str(path), "model.onnx", files, **options), lambda _: None)
 
 
 def close(mine: float | None, other: float | None) -> bool:
@@ -135,7 +135,7 @@ def close(mine: float | None, other: float | None) -> bool:
     return max(mine, other) < noise or mine / 2 <= other <= mine * 2
 
 
-def site(found: Measurement, op: str) -> Site:
+def site(found: Measurement, op: str) -> MeasuredTensor:
     """The first tensor of an operator."""
     return next(each for each in found.sites if each.op == op)
 
@@ -210,7 +210,7 @@ def test_ranges_are_those_of_all_batches(tmp_path: Path) -> None:
     for index, values in enumerate(([1.0, -2.0], [7.0], [], [0.5, 0.25, -9.0])):
         np.savez(tmp_path / f"{index}.npz", x=np.array(values, np.float32))
         files.append(str(tmp_path / f"{index}.npz"))
-    found = measured(Request(str(tmp_path / "model.onnx"), "m", tuple(files)), lambda _: None)
+    found = measured(MeasurementRequest(str(tmp_path / "model.onnx"), "m", tuple(files)), lambda _: None)
     assert found.batches == 4
     assert (site(found, "Neg").low, site(found, "Neg").high, site(found, "Neg").max_abs) == (-7.0, 9.0, 9.0)
 

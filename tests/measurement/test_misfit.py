@@ -15,7 +15,7 @@ from trtlint.cli import run
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
-from trtlint.measurement.measurement import Kept, from_data, read_measurement, to_data
+from trtlint.measurement.measurement import KeptNodes, from_data, read_measurement, to_data
 from trtlint.model.load import load
 from trtlint.report import schemas
 
@@ -104,15 +104,15 @@ def test_a_fact_says_so(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("kept", "fits"),
     [
-        (Kept(nodes=("a",) * 12, computing=12, products=1, kept_products=1), True),
-        (Kept(nodes=("a",) * 13, computing=30), False),
-        (Kept(nodes=("a",) * 13, computing=60, products=30, kept_products=10), True),
-        (Kept(nodes=("a",) * 13, computing=60, products=30, kept_products=11), False),
-        (Kept(nodes=("a",) * 156, computing=172), False),
-        (Kept(), True),
+        (KeptNodes(nodes=("a",) * 12, computing=12, products=1, kept_products=1), True),
+        (KeptNodes(nodes=("a",) * 13, computing=30), False),
+        (KeptNodes(nodes=("a",) * 13, computing=60, products=30, kept_products=10), True),
+        (KeptNodes(nodes=("a",) * 13, computing=60, products=30, kept_products=11), False),
+        (KeptNodes(nodes=("a",) * 156, computing=172), False),
+        (KeptNodes(), True),
     ],
 )
-def test_it_fits_where_little_is_kept(kept: Kept, fits: bool) -> None:
+def test_it_fits_where_little_is_kept(kept: KeptNodes, fits: bool) -> None:
     assert kept.fits is fits
 
 

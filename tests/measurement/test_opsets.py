@@ -11,12 +11,12 @@ import pytest
 
 from tests.measurement.operators import NEWEST, OLDEST, OVERFLOWING, feeds, model_of
 from trtlint.measurement.formats import BF16
-from trtlint.measurement.measure import Request
+from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measuring import measured
 from trtlint.measurement.narrowing import Rewritten
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.rounding import rounded
-from trtlint.measurement.session import Session
+from trtlint.measurement.session import RehearsalSession
 from trtlint.measurement.skeleton import TrialError, skeleton
 
 pytest.importorskip("onnxruntime")
@@ -30,7 +30,8 @@ def test_operators_of_every_opset_are_rehearsed(opset: int, type_: str, tmp_path
     onnx.save(model_of(opset), path)
     np.savez(tmp_path / "feeds.npz", **feeds())  # type: ignore[arg-type]
     found = measured(
-        Request(str(path), "model", (str(tmp_path / "feeds.npz"),), type=type_, bound=0.1), lambda _: None
+        MeasurementRequest(str(path), "model", (str(tmp_path / "feeds.npz"),), type=type_, bound=0.1),
+        lambda _: None,
     )
     errors = {output.name: output.error for output in found.outputs}
     assert (errors.pop(OVERFLOWING) is None) == (type_ == "fp16")
@@ -42,9 +43,9 @@ def test_operators_of_every_opset_are_rehearsed(opset: int, type_: str, tmp_path
 def test_in_fp32_the_rewritten_model_computes_what_the_model_does(opset: int, tmp_path: Path) -> None:
     model = model_of(opset)
     onnx.save(model, tmp_path / "model.onnx")
-    mine, _ = Session(rewrite(skeleton(tmp_path / "model.onnx"))).run(feeds())
+    mine, _ = RehearsalSession(rewrite(skeleton(tmp_path / "model.onnx"))).run(feeds())
     names = tuple(output.name for output in model.graph.output)
-    theirs, _ = Session(Rewritten(model.SerializeToString(), (), names, 1)).run(feeds())
+    theirs, _ = RehearsalSession(Rewritten(model.SerializeToString(), (), names, 1)).run(feeds())
     for name in names:
         np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-4, atol=1e-5, err_msg=name)
 
@@ -64,7 +65,7 @@ def model_with(op: str, opset: int, tmp_path: Path) -> Path:
 def test_an_opset_that_onnx_runtime_does_not_support_is_named(opset: int, tmp_path: Path) -> None:
     path = model_with("Gemm", opset, tmp_path)
     with pytest.raises(TrialError) as caught:
-        measured(Request(str(path), "model"), lambda _: None)
+        measured(MeasurementRequest(str(path), "model"), lambda _: None)
     words = "ONNX Runtime supports opset 7 and newer, and the model has opset"
     assert str(caught.value) == f"{words} {opset}: convert it with onnx.version_converter"
 
@@ -73,7 +74,7 @@ def test_an_opset_that_onnx_runtime_does_not_support_is_named(opset: int, tmp_pa
 def test_other_inputs_are_not_asked_for_where_the_model_is_refused(op: str, tmp_path: Path) -> None:
     path = model_with(op, 18, tmp_path)
     with pytest.raises(TrialError, match="ONNX Runtime refuses it") as caught:
-        measured(Request(str(path), "model"), lambda _: None)
+        measured(MeasurementRequest(str(path), "model"), lambda _: None)
     assert "inputs" not in str(caught.value)
 
 
@@ -98,7 +99,7 @@ def test_bf16_is_rounded_without_a_cast_to_it() -> None:
         return graph.initializer[-1].name
 
     rounded("x", "y", BF16, 9, add, constant)
-    found = Session(Rewritten(model.SerializeToString(), (), ("y",), 1)).run({"x": numbers})[0]["y"]
+    found = RehearsalSession(Rewritten(model.SerializeToString(), (), ("y",), 1)).run({"x": numbers})[0]["y"]
     wanted = numbers.astype(ml_dtypes.bfloat16).astype(np.float32)
     np.testing.assert_array_equal(found[:5], wanted[:5])
     assert found[5] == numbers[5]

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from tests.measurement.test_measuring import measure
-from trtlint.measurement.measure import Request
+from trtlint.measurement.measure import MeasurementRequest
 from trtlint.measurement.measuring import measured
 from trtlint.measurement.skeleton import TrialError
 
@@ -49,7 +49,7 @@ def test_the_reference_runs_what_onnx_runtime_lacks(tmp_path: Path) -> None:
 
 def test_the_reference_runs_it_on_made_up_inputs(tmp_path: Path) -> None:
     onnx.save(onnx.parser.parse_model(WHOLE), tmp_path / "model.onnx")
-    found = measured(Request(str(tmp_path / "model.onnx"), "model.onnx"), lambda _: None)
+    found = measured(MeasurementRequest(str(tmp_path / "model.onnx"), "model.onnx"), lambda _: None)
     assert any("ONNX's reference evaluator ran it" in limit for limit in found.limits)
 
 
@@ -59,11 +59,11 @@ def test_what_neither_runs_gets_the_error_of_onnx_runtime(tmp_path: Path) -> Non
     )
     onnx.save(onnx.parser.parse_model(text), tmp_path / "model.onnx")
     with pytest.raises(TrialError, match="ONNX Runtime refuses it"):
-        measured(Request(str(tmp_path / "model.onnx"), "model.onnx"), lambda _: None)
+        measured(MeasurementRequest(str(tmp_path / "model.onnx"), "model.onnx"), lambda _: None)
 
 
 def test_large_models_are_not_run_by_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trtlint.measurement.referencesession._MOST_BYTES", 100)
     onnx.save(onnx.parser.parse_model(WHOLE), tmp_path / "model.onnx")
     with pytest.raises(TrialError, match="ONNX Runtime refuses it"):
-        measured(Request(str(tmp_path / "model.onnx"), "model.onnx"), lambda _: None)
+        measured(MeasurementRequest(str(tmp_path / "model.onnx"), "model.onnx"), lambda _: None)

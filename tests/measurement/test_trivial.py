@@ -10,7 +10,7 @@ import pytest
 
 from tests.inprocess import printed
 from trtlint.conversion.run import run
-from trtlint.conversion.session import Request as Conversion
+from trtlint.conversion.session import ConversionRequest as Conversion
 from trtlint.fixes.verification import outputs
 from trtlint.measurement.inputs import Inputs
 from trtlint.measurement.trivial import trivial, zeros

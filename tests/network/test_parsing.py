@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.dry_build.rtx import NEEDS_WHEELS
 from trtlint.network import parsing
 from trtlint.network.parsing import WeightFiles, parse
-from trtlint.network.read import Reader
+from trtlint.network.read import NetworkReader
 
 pytestmark = NEEDS_WHEELS
 
@@ -47,7 +47,7 @@ def network_of(trt: Any, path: Path) -> tuple[list[object], bool]:
     parsed = parse(trt, path)
     assert parsed.network is not None
     found: list[object] = []
-    for layer in Reader(trt, parsed.network).read().layers:
+    for layer in NetworkReader(trt, parsed.network).read().layers:
         found.append((layer.kind, layer.name, layer.inputs, layer.outputs, layer.types))
         for name, value in sorted(layer.settings.items()):
             array = value.array() if hasattr(value, "array") else None

@@ -14,7 +14,7 @@ from trtlint.engine.partition import predicted
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
 from trtlint.knowledge.providers import Provider
-from trtlint.partition.result import Settings
+from trtlint.partition.result import ProviderSettings
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
 
@@ -48,11 +48,11 @@ def write(folder: Path, text: str) -> Path:
 
 
 def partition(
-    path: Path, provider: Provider = "tensorrt", settings: Settings | None = None, *, select: str = ""
+    path: Path, provider: Provider = "tensorrt", settings: ProviderSettings | None = None, *, select: str = ""
 ) -> dict[str, object]:
     """Predict the parts of a model, for TensorRT-RTX 1.7."""
     entries = [entry for entry in load_builtin().entries if entry.id.startswith(select)]
-    evidence = PartitionEvidence(provider, settings or Settings())
+    evidence = PartitionEvidence(provider, settings or ProviderSettings())
     targets = tuple(targets_of(TargetOptions(rtx=("1.7",))))
     report = Case(path, targets, RuleSet(entries), evidence=(evidence,)).evaluate()
     found: dict[str, object] = next(each for each in report.evidence if each.kind == "partition").data
@@ -76,12 +76,12 @@ def test_refusals_count_whatever_rules_run(tmp_path: Path) -> None:
 
 
 def test_excluded_operators_are_left(tmp_path: Path) -> None:
-    settings = Settings(exclude=frozenset({"Abs"}))
+    settings = ProviderSettings(exclude=frozenset({"Abs"}))
     assert partition(write(tmp_path, TWO_UNIQUES), settings=settings)["left"] == ["u1", "b", "u2"]
 
 
 def test_small_parts_are_given_up(tmp_path: Path) -> None:
-    found = partition(write(tmp_path, TWO_UNIQUES), settings=Settings(min_nodes=2))
+    found = partition(write(tmp_path, TWO_UNIQUES), settings=ProviderSettings(min_nodes=2))
     assert found["parts"] == []
     assert len(found["dropped"]) == 3  # type: ignore[arg-type]
 
@@ -141,7 +141,7 @@ def test_operands_that_onnx_runtime_computes_refuse_nothing(tmp_path: Path) -> N
     opened = Case(path, targets, RuleSet(load_builtin().entries)).open()
     assert opened.model is not None
     findings = opened.evaluate().findings
-    before = predicted(opened.model, findings, "tensorrt", Settings(), rewritten=False)
+    before = predicted(opened.model, findings, "tensorrt", ProviderSettings(), rewritten=False)
     assert [each.node for each in before.left] == ["s"]
 
 
@@ -185,7 +185,7 @@ def test_an_identity_of_an_input_stays(tmp_path: Path, given: str, left: list[st
       [a] p = Relu (x) [u] y = Unique (x) [i] z = Identity ({given})
     }}
     """
-    found = partition(write(tmp_path, text), settings=Settings(exclude=frozenset({"Identity"})))
+    found = partition(write(tmp_path, text), settings=ProviderSettings(exclude=frozenset({"Identity"})))
     assert found["left"] == left
 
 
@@ -267,7 +267,7 @@ def test_shapes_that_a_session_gets_at_run_time(tmp_path: Path, node: str) -> No
 def test_the_rtx_provider_makes_no_profile_for_the_values_of_a_shape(tmp_path: Path) -> None:
     path = write(tmp_path, PADDED)
     assert "input p" in str(partition(path, "nv-tensorrt-rtx")["failure"])
-    assert partition(path, "nv-tensorrt-rtx", Settings(profile=True))["failure"] == ""
+    assert partition(path, "nv-tensorrt-rtx", ProviderSettings(profile=True))["failure"] == ""
     assert partition(path)["failure"] == ""
     path = write(tmp_path, PADDED.replace("float[4,4] x", "float[A,4] x"))
     assert partition(path, "nv-tensorrt-rtx")["failure"] == ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trtlint.partition.regions import Operator, borders, join, runs
-from trtlint.partition.result import Settings
+from trtlint.partition.result import ProviderSettings
 
 
 def chain(*names: str, op: str = "Relu") -> list[Operator]:
@@ -17,7 +17,7 @@ def test_runs_end_at_gaps() -> None:
 
 
 def test_parts_around_a_node_of_the_way_stay_apart() -> None:
-    joined = join(chain("a", "left", "b"), [(0,), (2,)], Settings())
+    joined = join(chain("a", "left", "b"), [(0,), (2,)], ProviderSettings())
     assert joined.parts == ((0,), (2,))
     assert not joined.joined
 
@@ -29,21 +29,21 @@ def test_parts_without_a_way_through_left_nodes_are_joined() -> None:
         Operator("left", "NonZero", ("p",), ("q",)),
         Operator("b", "Relu", ("x",), ("r",)),
     ]
-    joined = join(operators, [(0,), (2,)], Settings())
+    joined = join(operators, [(0,), (2,)], ProviderSettings())
     assert joined.parts == ((0, 2),)
     assert joined.joined
 
 
 def test_small_regions_are_dropped_before_others_are_joined() -> None:
-    joined = join(chain("a", "b", "left", "c"), [(0, 1), (3,)], Settings(min_nodes=2))
+    joined = join(chain("a", "b", "left", "c"), [(0, 1), (3,)], ProviderSettings(min_nodes=2))
     assert joined.parts == ((0, 1),)
     assert joined.small == ((3,),)
 
 
 def test_left_nodes_without_names_are_one_vertex() -> None:
     """The providers know nodes outside of regions by name, so that a cycle is seen where there is none."""
-    named = join(chain("a", "left1", "b", "left2", "c"), [(0,), (2,), (4,)], Settings())
-    nameless = join(chain("a", "", "b", "", "c"), [(0,), (2,), (4,)], Settings())
+    named = join(chain("a", "left1", "b", "left2", "c"), [(0,), (2,), (4,)], ProviderSettings())
+    nameless = join(chain("a", "", "b", "", "c"), [(0,), (2,), (4,)], ProviderSettings())
     assert named.cyclic == ()
     assert named.parts == ((0,), (2,), (4,))
     assert nameless.cyclic == ((2,),)
@@ -56,6 +56,6 @@ def test_borders_are_between_parts_and_other_nodes() -> None:
 
 
 def test_a_region_with_a_gap_can_be_part_of_a_cycle() -> None:
-    joined = join(chain("a", "left", "b", "c"), [(0, 2), (3,)], Settings())
+    joined = join(chain("a", "left", "b", "c"), [(0, 2), (3,)], ProviderSettings())
     assert joined.cyclic == ((0, 2),)
     assert joined.parts == ((3,),)

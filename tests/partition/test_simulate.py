@@ -9,7 +9,7 @@ import pytest
 from tests.dry_build.rtx import NEEDS_WHEELS
 from tests.partition.test_predict import FOLDED_AXES, IN_A_BODY, TWO_UNIQUES, WIDE, partition, write
 from trtlint.dry_build.wheels import find
-from trtlint.partition.result import Partition, Settings
+from trtlint.partition.result import Partition, ProviderSettings
 from trtlint.partition.simulate import simulate
 
 pytestmark = NEEDS_WHEELS
@@ -25,9 +25,9 @@ g (float[4,4] x) => (float[N] y) {
 """
 
 
-def simulated(path: Path, settings: Settings | None = None) -> Partition:
+def simulated(path: Path, settings: ProviderSettings | None = None) -> Partition:
     """Divide a model as the TensorRT provider does, without the rewrites of ONNX Runtime."""
-    found = simulate(path, "tensorrt", find(), settings or Settings(), rewrite=False)
+    found = simulate(path, "tensorrt", find(), settings or ProviderSettings(), rewrite=False)
     assert found.partition is not None, found.ended
     return found.partition
 
@@ -52,14 +52,14 @@ def test_constants_are_no_nodes_and_names_keep_their_positions(tmp_path: Path) -
 
 def test_options_count(tmp_path: Path) -> None:
     path = write(tmp_path, TWO_UNIQUES)
-    assert simulated(path, Settings(min_nodes=2)).parts == ()
-    assert [each.op for each in simulated(path, Settings(exclude=frozenset({"Abs"}))).left] == [
+    assert simulated(path, ProviderSettings(min_nodes=2)).parts == ()
+    assert [each.op for each in simulated(path, ProviderSettings(exclude=frozenset({"Abs"}))).left] == [
         "Unique", "Abs", "Unique"
     ]  # fmt: skip
 
 
 def test_too_few_rounds_leave_everything(tmp_path: Path) -> None:
-    assert simulated(write(tmp_path, TWO_UNIQUES), Settings(max_rounds=0)).parts == ()
+    assert simulated(write(tmp_path, TWO_UNIQUES), ProviderSettings(max_rounds=0)).parts == ()
 
 
 def test_rewrites_of_onnx_runtime_come_first(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_rewrites_of_onnx_runtime_come_first(tmp_path: Path) -> None:
     g (float[4] x) => (float[N] y) < float[1] w = {2}, float[1] v = {3} >
     { [sum] s = Add (w, v) [a] p = Mul (x, s) [u] q = Unique (p) [i] i = Identity (q) [b] y = Relu (i) }
     """
-    found = simulate(write(tmp_path, text), "tensorrt", find(), Settings())
+    found = simulate(write(tmp_path, text), "tensorrt", find(), ProviderSettings())
     assert found.rewritten
     assert found.partition is not None
     assert found.partition.parts == (("a",), ("b",))
@@ -78,7 +78,7 @@ def test_rewrites_of_onnx_runtime_come_first(tmp_path: Path) -> None:
 def test_the_parser_takes_operands_that_onnx_runtime_computes(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path = write(tmp_path, FOLDED_AXES)
-    found = simulate(path, "tensorrt", find(), Settings())
+    found = simulate(path, "tensorrt", find(), ProviderSettings())
     assert found.partition is not None
     assert found.partition.parts == (("r", "s"),)
     assert [each.node for each in simulated(path).left] == ["s"]
@@ -103,7 +103,7 @@ g (float[4,4] x) => (float[N] y, float[4] z)
 def test_nodes_after_the_rewrites_keep_their_places_in_the_file(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path = write(tmp_path, MERGED)
-    found = simulate(path, "tensorrt", find(), Settings())
+    found = simulate(path, "tensorrt", find(), ProviderSettings())
     assert found.rewritten
     assert found.partition is not None
     parts = {frozenset(part) for part in found.partition.parts}
@@ -126,7 +126,7 @@ g (float16[4] x) => (float16[N] y) < float16[4] w = {1,2,3,4}, float16[4] v = {1
 def test_casts_of_a_processor_are_removed(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path = write(tmp_path, HALF)
-    found = simulate(path, "nv-tensorrt-rtx", find(), Settings())
+    found = simulate(path, "nv-tensorrt-rtx", find(), ProviderSettings())
     assert found.rewritten
     assert found.partition is not None
     # A processor does not multiply FP16, so that s is not computed ahead.
@@ -137,7 +137,7 @@ def test_casts_of_a_processor_are_removed(tmp_path: Path) -> None:
 
 def test_the_rtx_provider_takes_nothing_with_a_double_input(tmp_path: Path) -> None:
     path = write(tmp_path, WIDE)
-    found = simulate(path, "nv-tensorrt-rtx", find(), Settings(), rewrite=False).partition
+    found = simulate(path, "nv-tensorrt-rtx", find(), ProviderSettings(), rewrite=False).partition
     assert found is not None
     assert found.parts == ()
     assert list(found.dropped) == partition(path, "nv-tensorrt-rtx")["dropped"]

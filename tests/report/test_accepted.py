@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.report import handmade
-from trtlint.engine.finding import Gone, Suppression
+from trtlint.engine.finding import StaleBaselineEntry, Suppression
 from trtlint.report.accepted import Accepted, gone_notes
 
 BY_TEAM = Suppression("configuration", "trtlint.toml: suppress[0]", "measured")
@@ -30,7 +30,7 @@ def test_findings_are_counted_once_for_all_targets_and_by_why_they_are_accepted(
         "2 findings suppressed (1 by the model itself), 1 place in the baseline, "
         "2 findings below --min-confidence"
     )
-    accepted.add([replace(handmade.clean_model(), gone=(Gone("ACC102", "f", "blocks.1"),))] * 2)
+    accepted.add([replace(handmade.clean_model(), gone=(StaleBaselineEntry("ACC102", "f", "blocks.1"),))] * 2)
     assert accepted.line.endswith(", 1 place no longer found (see --update-baseline)")
 
 
@@ -41,7 +41,7 @@ def test_nothing_accepted_is_no_line() -> None:
 
 
 def test_what_is_gone_is_named_up_to_a_few() -> None:
-    gone = tuple(Gone("ACC102", f"{i}", f"blocks.{i}" if i else "") for i in range(8))
+    gone = tuple(StaleBaselineEntry("ACC102", f"{i}", f"blocks.{i}" if i else "") for i in range(8))
     lines = list(gone_notes([replace(handmade.clean_model(), gone=gone)] * 2))
     assert lines[:2] == [
         "ACC102 is no longer found but still in the baseline",

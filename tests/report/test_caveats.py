@@ -16,7 +16,7 @@ from tests.workspace import Workspace
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import SUPPRESS_KEY, ModelReport, Suppression, Unsearched
 from trtlint.report.formats import BINARY, FORMATS, Style
-from trtlint.report.outputs import Output, Outputs
+from trtlint.report.outputs import Outputs, ReportOutput
 
 BY_MODEL = Suppression("model", "vit.onnx", "measured")
 BY_TEAM = Suppression("configuration", "trtlint.toml: suppress[0]", "measured")
@@ -35,7 +35,7 @@ def written(format_: str, report: ModelReport, folder: Path, *, quiet: bool) -> 
     """What a format says of a report, as one line."""
     stdout = io.StringIO()
     file = folder / f"out.{format_}.json"
-    output = Output(format_, file if format_ in BINARY else None)
+    output = ReportOutput(format_, file if format_ in BINARY else None)
     outputs = Outputs([output], Style(files=1, rules=(), root=None, quiet=quiet), stdout)
     outputs.add([report], lambda finding: finding.severity == "error")
     outputs.close()

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from tests.graphs import model_of
 from trtlint.facts.base import Fact, Step
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.origin import Origin
 from trtlint.model.source import Source
 from trtlint.report.facts import FactEntry, dumps, lines, summary
@@ -20,13 +20,13 @@ g (float[4] x) => (float[4] y) { y = Relu (x) }
 NODE = MODEL.graph.nodes[0]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Inner:
     low: float
     many: tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Sample(Fact):
     kind: ClassVar[str] = "sample"
     roles: ClassVar[Mapping[str, str]] = {"it": "the node"}

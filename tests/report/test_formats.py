@@ -22,7 +22,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.conftest import REPOSITORY
 from tests.report import handmade
-from trtlint.engine.finding import Finding, Gone, ModelReport, Report, Rewrite, Suppression
+from trtlint.engine.finding import Finding, ModelReport, Report, Rewrite, StaleBaselineEntry, Suppression
 from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
 from trtlint.model.source import Source
 from trtlint.report import github, gitlab, junit, markdown, rdjson, sarif
@@ -138,7 +138,9 @@ def test_several_targets_are_one_spot() -> None:
 
 
 def test_what_is_gone_from_a_model_is_noted() -> None:
-    model = replace(handmade.clean_model("m.onnx"), gone=(Gone("ACC102", "0" * 16, "blocks.0"),))
+    model = replace(
+        handmade.clean_model("m.onnx"), gone=(StaleBaselineEntry("ACC102", "0" * 16, "blocks.0"),)
+    )
     all_ = seen(Report((model,)))
     assert all_.notes == (("m.onnx", "ACC102 at blocks.0 is no longer found but still in the baseline"),)
     assert "1 place no longer found" in markdown.dumps(all_)

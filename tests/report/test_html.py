@@ -31,8 +31,8 @@ from trtlint.cli import run
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site
 from trtlint.facts.facts import Facts
+from trtlint.measurement.measurement import MeasuredTensor as Measured
 from trtlint.measurement.measurement import Measurement
-from trtlint.measurement.measurement import Site as Measured
 from trtlint.model.load import Model, load
 from trtlint.report.formats import Run, Style
 from trtlint.report.html import document

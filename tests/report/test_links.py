@@ -25,7 +25,7 @@ from trtlint.cli import run
 from trtlint.engine.rulebook import load_builtin
 from trtlint.report import manual
 from trtlint.report.formats import TEXTS, Style
-from trtlint.report.outputs import Output, Outputs
+from trtlint.report.outputs import Outputs, ReportOutput
 
 MANUAL = "https://manual.test/trtlint/"
 ADDRESS = manual.address  # before the fixture for all tests replaces it
@@ -73,7 +73,7 @@ def check(text: str) -> int:
 def lint_formats() -> Iterator[tuple[str, str]]:
     for name in TEXTS:
         file = io.StringIO()
-        writers = Outputs([Output(name)], Style(files=1, rules=(), root=None), file)
+        writers = Outputs([ReportOutput(name)], Style(files=1, rules=(), root=None), file)
         writers.add(handmade.one_model().models, lambda finding: finding.severity == "error")
         writers.close()
         yield name, file.getvalue()

@@ -14,28 +14,32 @@ from tests.report import handmade
 from trtlint import __version__
 from trtlint.engine.finding import Finding, Report
 from trtlint.report.formats import OVERLAYS, TEXTS, FormatError, Style, writer_of
-from trtlint.report.outputs import Output, OutputError, Outputs, parse
+from trtlint.report.outputs import OutputError, Outputs, ReportOutput, parse
 
 
 @pytest.mark.parametrize(
     ("words", "format", "outputs"),
     [
-        ([], None, [Output("full")]),
-        ([], "json", [Output("json")]),
-        (["github"], None, [Output("github")]),
-        (["github:-"], None, [Output("github")]),
-        (["sarif:a.sarif"], None, [Output("full"), Output("sarif", Path("a.sarif"))]),
-        (["sarif:a.sarif"], "concise", [Output("concise"), Output("sarif", Path("a.sarif"))]),
-        (["sarif:a:b.sarif", "github"], None, [Output("sarif", Path("a:b.sarif")), Output("github")]),
+        ([], None, [ReportOutput("full")]),
+        ([], "json", [ReportOutput("json")]),
+        (["github"], None, [ReportOutput("github")]),
+        (["github:-"], None, [ReportOutput("github")]),
+        (["sarif:a.sarif"], None, [ReportOutput("full"), ReportOutput("sarif", Path("a.sarif"))]),
+        (["sarif:a.sarif"], "concise", [ReportOutput("concise"), ReportOutput("sarif", Path("a.sarif"))]),
+        (
+            ["sarif:a:b.sarif", "github"],
+            None,
+            [ReportOutput("sarif", Path("a:b.sarif")), ReportOutput("github")],
+        ),
     ],
 )
-def test_parse(words: list[str], format: str | None, outputs: list[Output]) -> None:
+def test_parse(words: list[str], format: str | None, outputs: list[ReportOutput]) -> None:
     assert parse(words, format) == outputs
 
 
 def test_quiet_writes_no_text_that_was_not_asked_for() -> None:
-    assert parse(["sarif:a.sarif"], None, quiet=True) == [Output("sarif", Path("a.sarif"))]
-    assert parse([], None, quiet=True) == [Output("full")]
+    assert parse(["sarif:a.sarif"], None, quiet=True) == [ReportOutput("sarif", Path("a.sarif"))]
+    assert parse([], None, quiet=True) == [ReportOutput("full")]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +68,9 @@ def fails(finding: Finding) -> bool:
     return finding.severity == "error"
 
 
-def write(outputs: list[Output], report: Report, *, quiet: bool = False, statistics: bool = False) -> str:
+def write(
+    outputs: list[ReportOutput], report: Report, *, quiet: bool = False, statistics: bool = False
+) -> str:
     """What goes to standard output."""
     stdout = io.StringIO()
     style = Style(files=1, rules=(), root=None, quiet=quiet, statistics=statistics)
@@ -76,7 +82,7 @@ def write(outputs: list[Output], report: Report, *, quiet: bool = False, statist
 
 
 def test_every_format_from_one_run(tmp_path: Path) -> None:
-    outputs = [Output(name, tmp_path / f"{name}.json") for name in TEXTS]
+    outputs = [ReportOutput(name, tmp_path / f"{name}.json") for name in TEXTS]
     assert write(outputs, handmade.one_model()) == ""
     for name in TEXTS:
         text = (tmp_path / f"{name}.json").read_text(encoding="utf-8")
@@ -86,24 +92,24 @@ def test_every_format_from_one_run(tmp_path: Path) -> None:
 
 def test_a_file_says_the_same_as_standard_output(tmp_path: Path) -> None:
     for name in TEXTS:
-        text = write([Output(name)], handmade.one_model())
-        write([Output(name, tmp_path / "out.json")], handmade.one_model())
+        text = write([ReportOutput(name)], handmade.one_model())
+        write([ReportOutput(name, tmp_path / "out.json")], handmade.one_model())
         assert (tmp_path / "out.json").read_text(encoding="utf-8") == text, name
 
 
 @pytest.mark.parametrize("name", sorted(OVERLAYS))
 def test_an_overlay_is_for_one_model_and_a_viewer(name: str, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=f"{name} needs a file name that ends in .json$"):
-        write([Output(name, tmp_path / "findings.txt")], handmade.one_model())
+        write([ReportOutput(name, tmp_path / "findings.txt")], handmade.one_model())
     style = Style(files=2, rules=(), root=None)
     with pytest.raises(OutputError, match=f"^{name} is for one model, but 2 are given$"):
-        Outputs([Output(name)], style, io.StringIO())
+        Outputs([ReportOutput(name)], style, io.StringIO())
 
 
 def test_files_are_written_at_the_end(tmp_path: Path) -> None:
     file = tmp_path / "out.sarif"
     style = Style(files=1, rules=(), root=None)
-    writers = Outputs([Output("sarif", file)], style, io.StringIO())
+    writers = Outputs([ReportOutput("sarif", file)], style, io.StringIO())
     writers.add(handmade.one_model().models, fails)
     assert not file.exists()
     writers.close()
@@ -115,8 +121,8 @@ def test_quiet_is_findings_and_errors_only(name: str) -> None:
     report = Report(
         (*handmade.one_model().models, handmade.unreadable(), handmade.clean_model()), ("a note",)
     )
-    loud = write([Output(name)], report)
-    text = write([Output(name)], report, quiet=True)
+    loud = write([ReportOutput(name)], report)
+    text = write([ReportOutput(name)], report, quiet=True)
     assert "ACC102" in text
     assert "broken.onnx" in text
     for word in ("note: ", "conditional", "clean.onnx", "could not be linted", "trtlint rule"):
@@ -126,20 +132,20 @@ def test_quiet_is_findings_and_errors_only(name: str) -> None:
 
 
 def test_statistics_follow_the_findings() -> None:
-    text = write([Output("concise")], handmade.one_model(), statistics=True)
+    text = write([ReportOutput("concise")], handmade.one_model(), statistics=True)
     findings, _, counts = text.partition("\n\n")
     assert "error[ACC102]" in findings
     assert "sdpa-scale-on-both-operands        1       12" in counts
 
 
 def test_statistics_do_not_spoil_a_document(capsys: pytest.CaptureFixture[str]) -> None:
-    assert json.loads(write([Output("json")], handmade.one_model(), statistics=True))
+    assert json.loads(write([ReportOutput("json")], handmade.one_model(), statistics=True))
     assert "sdpa-scale-on-both-operands" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_every_format_looks_like(name: str, snapshot: SnapshotAssertion) -> None:
-    text = write([Output(name)], handmade.one_model()).replace(__version__, "VERSION")
+    text = write([ReportOutput(name)], handmade.one_model()).replace(__version__, "VERSION")
     # The style of the page, and the digest by which the page allows it, are not what this is about.
     text = re.sub(r"(<style>).*(</style>)|sha256-[\w+/=]+", r"\1\2", text, flags=re.DOTALL)
     assert text == snapshot

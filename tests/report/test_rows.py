@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.workspace import Workspace
 from trtlint.cli import run
 from trtlint.report import schemas
-from trtlint.report.rows import NAMES, Row, as_dict
+from trtlint.report.rows import NAMES, ReportRow, as_dict
 from trtlint.report.trend import RowsError, as_json, as_text, compare, read_rows
 
 HOUSE = ("--rules", "house", "--trt", "10.8", "--quiet")
@@ -104,11 +104,11 @@ def test_a_trend(work: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
     assert [(row["rule"], row["model"]) for row in document["added"]] == [("XYZ902", "models/c.onnx")]
 
 
-ROW = Row("m.onnx", "1", "TensorRT 10.8", "found", "ACC101", "n", "error", "high", "f", 1, "text")
+ROW = ReportRow("m.onnx", "1", "TensorRT 10.8", "found", "ACC101", "n", "error", "high", "f", 1, "text")
 
 
 def test_what_could_not_be_read_says_nothing_of_its_findings() -> None:
-    blind = Row("m.onnx", "", "TensorRT 10.8", "unreadable")
+    blind = ReportRow("m.onnx", "", "TensorRT 10.8", "unreadable")
     trend = compare([ROW], [blind])
     assert (trend.new, trend.gone, trend.models["unreadable"]) == ((), (), 1)
     back = compare([blind], [ROW])
@@ -116,7 +116,7 @@ def test_what_could_not_be_read_says_nothing_of_its_findings() -> None:
 
 
 def test_only_models_that_became_unreadable_count_as_unreadable() -> None:
-    blind = Row("m.onnx", "", "TensorRT 10.8", "unreadable")
+    blind = ReportRow("m.onnx", "", "TensorRT 10.8", "unreadable")
     skipped = replace(blind, model="s.onnx", status="skipped")
     broken = replace(blind, model="new.onnx")
     trend = compare([blind, replace(ROW, model="s.onnx")], [blind, skipped, broken])
@@ -158,7 +158,7 @@ def test_a_row_with_a_field_of_another_type(tmp_path: Path) -> None:
 
 ROWS = st.lists(
     st.builds(
-        Row,
+        ReportRow,
         model=st.sampled_from("abc"),
         revision=st.sampled_from(["", "1", "2"]),
         target=st.just("t"),
@@ -172,7 +172,9 @@ ROWS = st.lists(
 
 @settings(max_examples=100, deadline=None)
 @given(ROWS, ROWS)
-def test_every_finding_of_the_later_scan_is_told_once(before: list[Row], after: list[Row]) -> None:
+def test_every_finding_of_the_later_scan_is_told_once(
+    before: list[ReportRow], after: list[ReportRow]
+) -> None:
     trend = compare(before, after)
     told = [*trend.new, *trend.still, *trend.added]
     keys = {(row.model, row.rule, row.fingerprint) for row in after if row.status == "found"}

@@ -11,13 +11,13 @@ import pytest
 from trtlint.cli import run
 from trtlint.process.spawn import Limits
 from trtlint.report import trend
-from trtlint.report.rows import NAMES, Row, as_dict
+from trtlint.report.rows import NAMES, ReportRow, as_dict
 from trtlint.report.trend import RowsError, compare, read_rows
 
-ROW = Row("m.onnx", "r", "TensorRT 10.8", "found", "ACC102", "n", "error", "high", "f", 1, "message")
+ROW = ReportRow("m.onnx", "r", "TensorRT 10.8", "found", "ACC102", "n", "error", "high", "f", 1, "message")
 
 
-def written(folder: Path, *rows: Row) -> Path:
+def written(folder: Path, *rows: ReportRow) -> Path:
     file = folder / "rows.jsonl"
     file.write_text("".join(f"{json.dumps(as_dict(row))}\n" for row in rows), encoding="utf-8")
     return file
@@ -113,9 +113,9 @@ def test_a_process_that_dies_is_one_line(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_rule_that_was_not_searched_to_the_end_has_no_finding_gone() -> None:
-    caveat = Row("m.onnx", "r", "TensorRT 10.8", "caveat", "ACC102", message="not searched to the end")
+    caveat = ReportRow("m.onnx", "r", "TensorRT 10.8", "caveat", "ACC102", message="not searched to the end")
     assert not compare([ROW], [caveat]).gone
-    assert compare([ROW], [Row("m.onnx", "r", "TensorRT 10.8", "clean")]).gone == (ROW,)
+    assert compare([ROW], [ReportRow("m.onnx", "r", "TensorRT 10.8", "clean")]).gone == (ROW,)
 
 
 def test_real_bombs(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,8 +21,8 @@ from trtlint.cli import run
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import ModelReport, Report, Row
 from trtlint.facts.facts import Facts
+from trtlint.measurement.measurement import MeasuredTensor as Measured
 from trtlint.measurement.measurement import Measurement
-from trtlint.measurement.measurement import Site as Measured
 from trtlint.model.load import load
 from trtlint.report import modelexplorer, netron
 from trtlint.report.formats import Run, Style

@@ -10,7 +10,7 @@ from trtlint.engine.evidence.torch_script import text_evidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_use import TorchUseFact
 from trtlint.torch_tensorrt.calls import TorchCall, calls_in, is_call, read_script
-from trtlint.torch_tensorrt.syntax import ScriptError
+from trtlint.torch_tensorrt.syntax import PythonScriptError
 from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
 
 HALF = (Dotted("torch.half"),)
@@ -192,7 +192,7 @@ def test_nothing_of_a_script_runs(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_python_is_refused_with_a_reason(text: str) -> None:
-    with pytest.raises(ScriptError, match=r"script\.py"):
+    with pytest.raises(PythonScriptError, match=r"script\.py"):
         calls_in(text, "script.py")
 
 
@@ -214,7 +214,7 @@ def test_what_is_not_python_is_refused_with_a_reason(text: str) -> None:
 def test_hostile_scripts_end(text: str) -> None:
     try:
         assert len(calls_in(text, "script.py")) <= 500
-    except ScriptError as error:
+    except PythonScriptError as error:
         assert "script.py" in str(error)
 
 

@@ -12,8 +12,8 @@ from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
 from trtlint.errors import SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import PROVIDERS, Provider
-from trtlint.lean import dataclass
 
 Tool = Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
 """The program that builds.
@@ -53,7 +53,7 @@ class CommandError(SettingError):
     """A text or file without a build command, or a command with unreadable shapes."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Option:
     """One option.
 
@@ -75,7 +75,7 @@ class Option:
         return self.name if self.value is None else f"{self.name}={self.value}"
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ServedTensor:
     """An input or output that a server offers.
 
@@ -96,7 +96,7 @@ class ServedTensor:
     optional: bool
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Served:
     """The model configuration of a server.
 
@@ -111,7 +111,7 @@ class Served:
     tensors: tuple[ServedTensor, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BuildCommand:
     """A command line or server configuration that builds or runs an engine.
 

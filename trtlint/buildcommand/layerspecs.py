@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
 from trtlint.buildcommand.command import BuildCommand
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 LayerOption = Literal["--layerPrecisions", "--layerOutputTypes", "--layerDeviceTypes"]
 OPTIONS: tuple[LayerOption, ...] = get_args(LayerOption)
@@ -21,7 +21,7 @@ _MOST = 10_000
 """Maximum number of layers that one option names."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LayerSpec:
     """Settings for the layers of one name.
 

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from trtlint.buildcommand.command import BuildCommand
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 Bound = Literal["min", "opt", "max"]
 Shape = tuple[int, ...]
@@ -38,7 +38,7 @@ _DIMENSIONS = re.compile(r"\d{1,19}(?:x\d{1,19})*")
 """Sizes; TensorRT keeps each in 64 bits."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ShapeSpec:
     """The shapes of one input in one profile.
 
@@ -68,7 +68,7 @@ class ShapeSpec:
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Shapes:
     """The shapes of a command.
 

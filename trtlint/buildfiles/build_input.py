@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
-from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BuildInput:
     """The files of one build.
 

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 
 from trtlint.buildfiles.patterns import Outcome, table
 from trtlint.buildfiles.records import Log, Record
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 _GETTER = re.compile(r"::get\w*(?:: |::\d)")
 _SETTER = re.compile(r"[bB]uilderConfig(?:\.cpp)?::set\w*(?:: |::\d)")
@@ -36,7 +36,7 @@ _NEXT = _ORDER[2:]
 """Entries used as the reason if no line states it, best first."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The end of a log.
 
@@ -52,7 +52,7 @@ class Diagnosis:
     line: Record | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Successes:
     """Places in a log where an engine works, or where a program tries again.
 

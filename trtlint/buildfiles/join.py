@@ -9,7 +9,7 @@ from trtlint.buildfiles.layers import EngineLayer, LayerInfo
 from trtlint.buildfiles.names import LayerNames, NodeRange, layer_names, metadata_nodes
 from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node
 from trtlint.model.operators import REARRANGING
 from trtlint.model.protos import text
@@ -84,7 +84,7 @@ def is_of_another_model(log: Log, names: NodeNames) -> bool:
     return bool(printed) and not any(names.knows(name) for name in printed)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Join:
     """The mapping between the layers of an engine and the nodes of a graph.
 

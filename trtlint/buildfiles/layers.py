@@ -16,8 +16,8 @@ from typing import Any
 from trtlint.buildfiles.datatypes import DataType, data_type
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.names import without_profile
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import read_bytes
-from trtlint.lean import dataclass
 
 LARGEST_JSON = 256 << 20
 """Maximum size of a JSON file, in bytes; 100,000 detailed layers need less."""
@@ -26,7 +26,7 @@ _MOST_LAYERS = 200_000
 """Maximum number of layers in an engine; the largest known engines have some ten thousand."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LayerTensor:
     """An input or output of an engine layer.
 
@@ -41,7 +41,7 @@ class LayerTensor:
     location: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class EngineLayer:
     """One layer of an engine; None means that this form of file has no such field.
 
@@ -90,7 +90,7 @@ class EngineLayer:
         return self.type == "Reformat" or self.name.startswith("Reformatting CopyNode")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class EngineTensor:
     """An input or output of the engine; ``ranges`` has a (min, opt, max) shape for each profile."""
 
@@ -101,7 +101,7 @@ class EngineTensor:
     ranges: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LayerInfo:
     """The layers of one engine.  ``detailed`` is False if the file has only names."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 Kind = Literal["nodes", "island", "reformat", "internal"]
 
@@ -25,7 +25,7 @@ _TOKEN = re.compile(r"PWN\(|\{ForeignNode\[|\]\}|\(|\)| \+ | \|\| |, ")
 _ISLAND = "{ForeignNode["
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class NodeRange:
     """An island between two named ends; each end is one or more fused nodes, in order."""
 
@@ -33,7 +33,7 @@ class NodeRange:
     last: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LayerNames:
     """The ONNX names in an engine layer's name.
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from trtlint.buildfiles.records import Log, Record
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
-from trtlint.lean import dataclass
 
 _MOST_BYTES = 256 << 20
 _LONGEST = 4000
@@ -25,7 +25,7 @@ _COPIES = frozenset({"MemcpyFromHost", "MemcpyToHost"})
 """Nodes that ONNX Runtime adds to copy between a GPU and the host."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Placed:
     """A model node that a provider other than TensorRT runs.
 
@@ -40,7 +40,7 @@ class Placed:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class OrtLog:
     """The partition in a log of ONNX Runtime.
 

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 SEARCHED = 1500
 """Number of characters searched by a regular expression, unless the pattern is for whole messages:
@@ -47,7 +47,7 @@ unknown error; a model that failed to parse."""
 _compiled = cache(re.compile)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LogPattern:
     """One message of a build.
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
-from trtlint.lean import dataclass
 
 Product = Literal["tensorrt", "tensorrt-rtx"]
 
@@ -20,7 +20,7 @@ _VERSION = 24
 _MAJOR = {"tensorrt": range(8, 16), "tensorrt-rtx": range(1, 8)}
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class PlanHeader:
     """The product and version that an engine was built with.
 

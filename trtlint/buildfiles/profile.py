@@ -10,7 +10,7 @@ import statistics
 from typing import Any
 
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 _NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
 # From TensorRT 8.6 on, the layer's name is last; before, it was first, padded to the longest name.
@@ -20,7 +20,7 @@ _HEADING = re.compile(r"^=== Profile \((\d+) iterations ?\) ===")
 _LONGEST_ROW = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LayerTime:
     """The time of one layer in milliseconds: total, average and median; ``share`` is 0 to 1."""
 
@@ -31,7 +31,7 @@ class LayerTime:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Profile:
     """Layer times over ``iterations`` runs, in engine order; ``line`` is that of the table in a log."""
 
@@ -45,7 +45,7 @@ class Profile:
         return sum(layer.average for layer in self.layers)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Times:
     """End-to-end times of ``--exportTimes``: the number of runs and medians in milliseconds."""
 

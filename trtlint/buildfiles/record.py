@@ -19,7 +19,7 @@ from trtlint.buildfiles.profile import Profile, Times
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
 from trtlint.buildfiles.witnesses import GivenAs
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.witnesses import BuildFile
@@ -30,7 +30,7 @@ _APART = frozenset({"found", "shapes", "tool", "library", "build"})
 """Settings that files of one build may report differently, or that no file contradicts."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class InspectedPlan:
     """An engine whose layers TensorRT has listed."""
 
@@ -38,7 +38,7 @@ class InspectedPlan:
     layers: LayerInfo
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BuildRecord:
     """The contents of one build's files.
 
@@ -86,7 +86,7 @@ def read_build(paths: Iterable[str | tuple[str, GivenAs]]) -> BuildRecord:
     return together([read_file(*((entry, _ANY) if isinstance(entry, str) else entry)) for entry in paths])
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class FileRead:
     """The contents of a build file.
 

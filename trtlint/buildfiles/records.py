@@ -11,12 +11,12 @@ from trtlint.buildfiles.layers import EngineLayer, EngineTensor
 from trtlint.buildfiles.patterns import Tells, table
 from trtlint.buildfiles.profile import Profile
 from trtlint.buildfiles.settings import BuildSettings
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 Severity = Literal["V", "I", "W", "E", "F"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Record:
     """One message of a log.
 
@@ -45,7 +45,7 @@ class Record:
         return value if math.isfinite(value) else None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LayerDump:
     """The layers that a log prints at the end of a build, starting at line ``line``."""
 
@@ -54,7 +54,7 @@ class LayerDump:
     tensors: tuple[EngineTensor, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Log:
     """A parsed log.
 

@@ -9,8 +9,8 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.source_lines import release_of
-from trtlint.lean import dataclass
 
 _FLAGS = {
     "fp16": "fp16", "int8": "int8", "bf16": "bf16", "fp8": "fp8", "int4": "int4", "best": "best",
@@ -39,8 +39,8 @@ _TORCH_NAMES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeRange:
+@fast_dataclass(frozen=True, slots=True)
+class PrintedShapes:
     """The shapes of an input in one optimization profile, as printed (``1x3x224x224``)."""
 
     name: str
@@ -50,7 +50,7 @@ class ShapeRange:
     max: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BuildSettings:
     """Settings in a log or a metadata file; None is unknown.
 
@@ -81,7 +81,7 @@ class BuildSettings:
     model: str | None = None
     optimization_level: int | None = None
     command: str | None = None
-    shapes: tuple[ShapeRange, ...] = ()
+    shapes: tuple[PrintedShapes, ...] = ()
     torch: Mapping[str, str] | None = None
     status: str | None = None
     found: Mapping[str, int] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Collector:
         self._found: dict[str, int] = {}
         self._flags: set[str] = set()
         self._know_flags = False
-        self._shapes: list[ShapeRange] = []
+        self._shapes: list[PrintedShapes] = []
         self._dated: tuple[Mapping[str, str], int] = {}, 0
 
     def set(self, name: str, value: object, line: int | None) -> None:
@@ -278,7 +278,7 @@ class Collector:
         if len(self._shapes) < 1000:
             low, opt, high = (groups[key].replace(", ", "x") for key in ("min", "opt", "max"))
             self._shapes.append(
-                ShapeRange(groups["name"], _whole(groups.get("profile", "0")) or 0, low, opt, high)
+                PrintedShapes(groups["name"], _whole(groups.get("profile", "0")) or 0, low, opt, high)
             )
 
     def _torch(self, groups: Mapping[str, str], line: int) -> None:

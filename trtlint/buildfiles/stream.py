@@ -70,7 +70,7 @@ class Unzipped:
     """A gzip stream; truncated or damaged data end it early, with a note."""
 
     def __init__(self, rest: ByteStream) -> None:
-        self._raw = _Reader(rest)
+        self._raw = _GzipSource(rest)
         self._file = gzip.GzipFile(fileobj=cast("BinaryIO", self._raw), mode="rb")
         self._given = 0
         self.note: str | None = None
@@ -92,7 +92,7 @@ class Unzipped:
         return data
 
 
-class _Reader:
+class _GzipSource:
     """The part of a file object that ``gzip`` uses, over a :class:`ByteStream`."""
 
     def __init__(self, rest: ByteStream) -> None:

@@ -17,19 +17,19 @@ from trtlint.commands.stopping import tidying_up
 from trtlint.conversion.buildline import build_line
 from trtlint.conversion.fixed import KeepError
 from trtlint.conversion.layertypes import LayerTypes, of_command, of_polygraphy
-from trtlint.conversion.measuring import MissingRuntimeError
+from trtlint.conversion.measuring import ConversionNeedsRuntimeError
 from trtlint.conversion.result import Conversion, ConversionError, to_data
 from trtlint.conversion.run import run
-from trtlint.conversion.session import Request
+from trtlint.conversion.session import ConversionRequest
 from trtlint.errors import ExperimentError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import require_replaceable
 from trtlint.files.temporary import remove_stale
-from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.policy.options import TargetOptions
 from trtlint.report.escape import clean
-from trtlint.report.outputs import Output, write_all
+from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
 
@@ -45,7 +45,7 @@ _DOING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ConvertOptions:
     """Options of ``trtlint convert``."""
 
@@ -67,7 +67,7 @@ class ConvertOptions:
     build: str | None
     network_script: str | None
     target: TargetOptions
-    outputs: tuple[Output, ...] = (Output("text"),)
+    outputs: tuple[ReportOutput, ...] = (ReportOutput("text"),)
 
 
 def run_convert(options: ConvertOptions) -> int:
@@ -78,7 +78,7 @@ def run_convert(options: ConvertOptions) -> int:
     wanted = targets(options.target)
     model = Path(options.model)
     out = _destination(model, options)
-    request = Request(
+    request = ConversionRequest(
         model=model,
         type=options.type_,
         io=options.io,
@@ -111,7 +111,7 @@ def run_convert(options: ConvertOptions) -> int:
                 protected=tuple(protected),
                 listen=lambda doing: activity.step(_DOING.get(doing, doing)),
             )
-        except (KeepError, InputsError, MissingRuntimeError) as error:
+        except (KeepError, InputsError, ConversionNeedsRuntimeError) as error:
             raise click.UsageError(str(error)) from error
         except ConversionError as error:
             return _unreadable(Problem(options.model, str(error)))
@@ -133,13 +133,13 @@ def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
         click.UsageError: the command or script cannot be used, or both are given.
     """
     if options.network_script is not None:
-        from trtlint.conversion.script import ScriptError, of_script
+        from trtlint.conversion.script import NetworkScriptError, of_script
 
         if options.build is not None:
             raise click.UsageError("--network-script cannot be used with --build: both set layer types")
         try:
             return of_script(model, options.network_script)
-        except (ScriptError, ExperimentError) as error:
+        except (NetworkScriptError, ExperimentError) as error:
             raise click.UsageError(str(error)) from error
     if options.build is None:
         return None

@@ -12,8 +12,8 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from trtlint import __version__
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.extras import how_to_install
-from trtlint.lean import dataclass
 
 _SECONDS = 10.0
 """Time limit of nvidia-smi."""
@@ -22,7 +22,7 @@ _MOST_FILES = 200_000
 _RTX = ("tensorrt-rtx", "tensorrt-rtx-cu13-bindings", "tensorrt-rtx-cu12-bindings")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Check:
     """One line of the report.
 

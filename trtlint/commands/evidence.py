@@ -17,10 +17,10 @@ from trtlint.buildcommand.shapes import read_shapes
 from trtlint.buildfiles.plan import is_plan
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.commands.partition import partition_of
-from trtlint.commands.tasks import Settings
+from trtlint.commands.tasks import FileSettings
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
-from trtlint.lean import dataclass
 from trtlint.policy.options import INSTALLED, DryOptions, LintOptions
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ BuildFileNames = Sequence[tuple[str, GivenAs]]
 """Files of a build, each with its kind."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Read:
     """Evidence that readers found for one model.
 
@@ -51,10 +51,10 @@ class Read:
         return Read(self.evidence + other.evidence, self.problems + other.problems)
 
 
-class Reader(Protocol):
+class EvidenceReader(Protocol):
     """Reader of one kind of evidence."""
 
-    def read(self, settings: Settings, before: Read) -> Read:
+    def read(self, settings: FileSettings, before: Read) -> Read:
         """Return the evidence about one model.
 
         Args:
@@ -85,7 +85,7 @@ class Readers:
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames = ()) -> None:
         self._readers = [make(options, models, files) for make in READERS]
 
-    def read(self, settings: Settings) -> Read:
+    def read(self, settings: FileSettings) -> Read:
         """Return the evidence about one model.
 
         Raises:
@@ -117,7 +117,7 @@ class BuildReader:
     ) -> None:
         self._files = files
 
-    def read(self, settings: Settings, before: Read) -> Read:  # noqa: ARG002
+    def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
         """Return the build of a model."""
         # TensorRT runs code of an engine, so an engine that came with a checkout is not loaded.
         own = ((path, "any" if is_plan(Path(path)) else role) for role, path in settings.left.items())
@@ -149,7 +149,7 @@ class DryBuildReader:
         self._names = Counter(model.stem for model in models)
         self._versions: dict[str, str] = {}
 
-    def read(self, settings: Settings, before: Read) -> Read:
+    def read(self, settings: FileSettings, before: Read) -> Read:
         """Return the dry build of a model, if requested and if there is no real build."""
         if before.evidence or before.problems:
             return Read()
@@ -252,7 +252,7 @@ class RangeReader:
         except MeasurementError as error:
             raise click.UsageError(str(error)) from None
 
-    def read(self, settings: Settings, before: Read) -> Read:  # noqa: ARG002
+    def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
         """Return the measurement of a model, if one was given."""
         if not self._read:
             return Read()
@@ -283,7 +283,7 @@ class PartitionReader:
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
         self._options = options
 
-    def read(self, settings: Settings, before: Read) -> Read:
+    def read(self, settings: FileSettings, before: Read) -> Read:
         """Return the partition of a model, if a provider is named."""
         found = partition_of(self._options, settings, before.evidence)
         return Read() if found is None else Read((found,))

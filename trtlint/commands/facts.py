@@ -32,7 +32,7 @@ from trtlint.model.origin import Origin, origin
 from trtlint.model.sources import Sources
 from trtlint.report import facts as report
 from trtlint.report.escape import clean
-from trtlint.report.outputs import Output, write_all
+from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.report.placements import table
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
@@ -49,7 +49,7 @@ def run_facts(
     wanted: Sequence[str],
     given: BuildFiles,
     *,
-    outputs: Sequence[Output],
+    outputs: Sequence[ReportOutput],
     command: str | None = None,
 ) -> int:
     """Write the facts of a model and its build and return the exit code."""

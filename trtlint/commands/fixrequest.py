@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.inputs import Inputs
 from trtlint.policy.options import LintOptions
-from trtlint.report.outputs import Output
+from trtlint.report.outputs import ReportOutput
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class FixOptions:
     """Options of ``trtlint fix``."""
 
@@ -23,4 +23,4 @@ class FixOptions:
     verify_build: bool = False
     script: str | None = None
     inputs: Inputs = field(default_factory=Inputs)
-    outputs: tuple[Output, ...] = (Output("text"),)
+    outputs: tuple[ReportOutput, ...] = (ReportOutput("text"),)

@@ -10,7 +10,7 @@ import click
 from trtlint.buildfiles.recognise import is_build_file
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.commands.evidence import BuildFileNames, Read, Readers, names_of, read_build
-from trtlint.commands.tasks import Settings, Task, TaskFactory
+from trtlint.commands.tasks import FileSettings, Task, TaskFactory
 from trtlint.commands.torchinputs import torch_tasks
 from trtlint.files.expand import expand
 from trtlint.policy.options import LintOptions
@@ -65,7 +65,7 @@ def _builds(factory: TaskFactory, files: BuildFileNames) -> Iterator[Task]:
         yield Task.of(factory.settings_of(gathered.path), read.evidence, read.problems, alone=True)
 
 
-def _task(settings: Settings, read: Read, address: Address | None = None) -> Task:
+def _task(settings: FileSettings, read: Read, address: Address | None = None) -> Task:
     return Task.of(settings, read.evidence, read.problems, address=address)
 
 

@@ -20,25 +20,31 @@ from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rulebook import Rulebook, looking_at
 from trtlint.engine.ruleset import RuleSet
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
-from trtlint.lean import dataclass
 from trtlint.measurement.inputs import InputsError
-from trtlint.measurement.measure import MeasureError, MissingRuntimeError, Request, limits_for, measure
+from trtlint.measurement.measure import (
+    MeasureError,
+    MeasurementRequest,
+    MissingRuntimeError,
+    limits_for,
+    measure,
+)
 from trtlint.measurement.measurement import Measurement, to_data
 from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
 from trtlint.model.sources import Sources
 from trtlint.policy.options import TargetOptions
 from trtlint.report.escape import clean
-from trtlint.report.measureadvice import Advice, advice, applies_to
-from trtlint.report.outputs import Output, write_all
+from trtlint.report.measureadvice import MeasurementAdvice, advice, applies_to
+from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class MeasureOptions:
     """Options of ``trtlint measure``."""
 
@@ -57,14 +63,14 @@ class MeasureOptions:
     thorough: bool = False
     layers: str | None = None
     dry_build: str | None = None
-    outputs: tuple[Output, ...] = (Output("text"),)
+    outputs: tuple[ReportOutput, ...] = (ReportOutput("text"),)
 
 
 def run_measure(options: MeasureOptions) -> int:
     """Measure a model, write the report and return the exit code."""
     refuse_addresses([options.model])
     wanted = targets(options.target)
-    request = Request(
+    request = MeasurementRequest(
         model=options.model,
         name=options.model,
         files=options.inputs,
@@ -131,7 +137,7 @@ def _write_text(
     found: Measurement,
     model: Model,
     wanted: Sequence[Target],
-    advised: Sequence[Advice],
+    advised: Sequence[MeasurementAdvice],
     options: MeasureOptions,
 ) -> None:
     """Write the report as text.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trtlint.commands.tasks import Settings
+from trtlint.commands.tasks import FileSettings
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.policy.options import LintOptions
 
 
 def partition_of(
-    options: LintOptions, settings: Settings, before: Iterable[Evidence | PendingEvidence]
+    options: LintOptions, settings: FileSettings, before: Iterable[Evidence | PendingEvidence]
 ) -> Evidence | PendingEvidence | None:
     """Return the partition of a model; None without a provider.
 

@@ -14,7 +14,7 @@ from trtlint.commands.arguments import bundle
 from trtlint.report.formats import REPORTS
 
 if TYPE_CHECKING:
-    from trtlint.report.outputs import Output
+    from trtlint.report.outputs import ReportOutput
 
 
 class ResultOption(click.Option):
@@ -82,7 +82,7 @@ NO_RESULT = click.option(
 HTML = click.option("--html", metavar="FILE", hidden=True, help="Old spelling of --output html:FILE.")
 
 
-def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> tuple[Output, ...]:
+def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> tuple[ReportOutput, ...]:
     """Remove the options of reports from all options and return the outputs.
 
     A value of ``--output`` without a format is an old spelling of ``-o``, and replaces it.
@@ -112,7 +112,7 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
 
 
 def require_outputs(
-    outputs: Sequence[Output], protected: Iterable[Path], results: Iterable[Path] = ()
+    outputs: Sequence[ReportOutput], protected: Iterable[Path], results: Iterable[Path] = ()
 ) -> None:
     """Refuse outputs that cannot be written, before any work is done.
 

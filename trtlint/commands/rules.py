@@ -12,7 +12,7 @@ from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.setup import note_outdated, rulebook
 from trtlint.engine.rule import Rule
 from trtlint.policy.selection import SelectionError, choose, split
-from trtlint.report.outputs import Output, write_all
+from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.report.rules import write_rule, write_table
 from trtlint.report.rulestatistics import write_json, write_statistics
 from trtlint.runs.exits import Exit
@@ -22,7 +22,7 @@ def run_rules(
     selectors: Sequence[str],
     folders: Sequence[str],
     *,
-    outputs: Sequence[Output],
+    outputs: Sequence[ReportOutput],
     statistics: bool = False,
 ) -> int:
     """Write the table of rules, or their statistics, and return the exit code."""

@@ -16,13 +16,13 @@ import onnx
 
 from trtlint.commands.setup import note_outdated, refuse_addresses, rulebook
 from trtlint.engine.finding import SUPPRESS_KEY
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.beside import real_file
 from trtlint.files.globs import matches_name
 from trtlint.files.problem import Problem
 from trtlint.files.regular import open_regular
 from trtlint.files.replace import replacing, require_replaceable
 from trtlint.knowledge.nearest import did_you_mean
-from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
 from trtlint.model.metadata import copy_with
@@ -41,7 +41,7 @@ _WEIGHTS = re.compile(rf"(?:{_PART}/)*{_PART}(?:[._](?:data|weights?)|\.(?:bin|d
 """File names of weights; other names could be files that a tool of the user reads or runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class SuppressOptions:
     """Options of ``trtlint suppress``."""
 

@@ -19,8 +19,8 @@ from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.finding import Confidence
 from trtlint.engine.rulebook import Rulebook
 from trtlint.engine.ruleset import RuleSet
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
-from trtlint.lean import dataclass
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
@@ -33,8 +33,8 @@ _Value = TypeVar("_Value")
 _LOWEST: Confidence = "low"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+@fast_dataclass(frozen=True, slots=True)
+class FileSettings:
     """Settings of one file.
 
     Attributes:
@@ -68,7 +68,7 @@ class Settings:
     weights: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Task:
     """One file to lint, explain, fix or upgrade.
 
@@ -77,13 +77,13 @@ class Task:
         case: the model with its evidence.
     """
 
-    settings: Settings
+    settings: FileSettings
     case: Case
 
     @classmethod
     def of(
         cls,
-        settings: Settings,
+        settings: FileSettings,
         evidence: tuple[Evidence | PendingEvidence, ...] = (),
         problems: tuple[Problem, ...] = (),
         *,
@@ -168,7 +168,7 @@ class TaskFactory:
                 self._fixed = load(Path(options.config))
         self.baselines: dict[Path, Baseline] = {}
 
-    def settings(self, files: Iterable[Path]) -> list[Settings]:
+    def settings(self, files: Iterable[Path]) -> list[FileSettings]:
         """Return the settings of files.
 
         An invalid configuration becomes the problem of its files.
@@ -189,13 +189,13 @@ class TaskFactory:
         """
         return [Task.of(settings) for settings in self.settings(files)]
 
-    def _tried(self, file: Path) -> tuple[Settings, click.UsageError | None]:
+    def _tried(self, file: Path) -> tuple[FileSettings, click.UsageError | None]:
         try:
             return self.settings_of(file), None
         except click.UsageError as error:
             return _without(file, error), error
 
-    def settings_of(self, file: Path) -> Settings:
+    def settings_of(self, file: Path) -> FileSettings:
         """Return the settings of a file.
 
         Raises:
@@ -217,7 +217,7 @@ class TaskFactory:
         )
         preview = configuration.preview if options.preview is None else options.preview
         asked = _asked(sections, options.target)
-        return Settings(
+        return FileSettings(
             file=file,
             configuration=configuration,
             choices=sections,
@@ -315,9 +315,9 @@ class TaskFactory:
         return self.baselines[file]
 
 
-def _without(file: Path, error: click.UsageError) -> Settings:
+def _without(file: Path, error: click.UsageError) -> FileSettings:
     """Return the settings of a file that cannot be linted."""
-    return Settings(
+    return FileSettings(
         file=file,
         configuration=Configuration(),
         choices=(),

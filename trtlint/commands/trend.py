@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from trtlint.commands.reportoptions import require_outputs
 from trtlint.policy.failing import grave
 from trtlint.report.escape import clean
-from trtlint.report.outputs import Output, write_all
+from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trtlint.report.trend import Trend
 
 
-def run_trend(earlier: str, later: str, *, outputs: Sequence[Output], fail_on: FailOn) -> int:
+def run_trend(earlier: str, later: str, *, outputs: Sequence[ReportOutput], fail_on: FailOn) -> int:
     """Write the differences and return the exit code."""
     from trtlint.report.trend import RowsError, compare, read_rows
 

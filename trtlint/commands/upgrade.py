@@ -15,22 +15,22 @@ from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.commands.torchupgrade import has_torch, run_torch_upgrade
 from trtlint.engine.causes import folded
 from trtlint.engine.upgrade import Upgrade, targets, upgrade
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.expand import expand
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.knowledge.releases import Product, minors
-from trtlint.lean import dataclass
 from trtlint.policy.failing import grave
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Review
-from trtlint.report.outputs import Output, write_all
+from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import with_progress
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class UpgradeOptions:
     """Options of ``trtlint upgrade``; ``last`` None is the newest known version."""
 
@@ -44,7 +44,7 @@ class UpgradeOptions:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     preview: bool | None = None
-    outputs: tuple[Output, ...] = (Output("text"),)
+    outputs: tuple[ReportOutput, ...] = (ReportOutput("text"),)
     fail_on: FailOn = "never"
     quiet: bool = False
     config: str | None = None
@@ -69,7 +69,7 @@ def run_upgrade(options: UpgradeOptions) -> int:
         "comparing versions for",
         lambda index: tasks[index].file.name,
     )
-    stdout = Output("text")
+    stdout = ReportOutput("text")
     streamed = stdout in options.outputs
     found = list(_streamed(results, options, len(tasks) > 1) if streamed else results)
     others = (output for output in options.outputs if output != stdout)

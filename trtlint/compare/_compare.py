@@ -20,7 +20,7 @@ from trtlint.compare._timing import timed
 from trtlint.compare.alike import Alike, alike
 from trtlint.compare.sets import Sets, UserSets, random_sets, size_of
 from trtlint.errors import ExperimentError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.feeds import Feeds, given_feeds
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.trivial import zeros
@@ -50,7 +50,7 @@ class _BrokenError(ExperimentError):
     """The model runs, but its rewritten form fails."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _ComparisonSettings:
     """Settings of one comparison.
 

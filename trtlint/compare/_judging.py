@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Outputs = Mapping[str, Array]
@@ -22,7 +22,7 @@ _LEAST = 1e-3
 """Lowest magnitude that a tolerance is relative to."""
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Judgement:
     """Comparison of all outputs in all sets of inputs.
 

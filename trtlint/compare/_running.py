@@ -11,8 +11,8 @@ import onnx
 
 from trtlint.compare._judging import Array
 from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.telemetry import onnx_runtime
-from trtlint.lean import dataclass
 from trtlint.model.widening import Types
 
 _FATAL = 4
@@ -20,7 +20,7 @@ _FATAL = 4
 Feeds = Mapping[str, Array]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Way:
     """Execution mode of two models.
 

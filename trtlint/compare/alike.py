@@ -14,7 +14,7 @@ import onnx
 from onnx import NodeProto, helper
 
 from trtlint.errors import ExperimentError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.contents import nodes
 from trtlint.model.operators import RANDOM
 from trtlint.model.protos import domain_of, text
@@ -30,7 +30,7 @@ _APART = 1024
 """Smallest tensor in bytes that is stored as external data: a message holds at most 2 GB."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Alike:
     """Two models that can be compared.
 

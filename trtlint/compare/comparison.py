@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import FOR_THE_END, FOR_THE_WHOLE, amount, current
 from trtlint.knowledge.extras import how_to_install
-from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.process.spawn import Limits, ProcessResult, machine_memory, run
 
@@ -24,7 +24,7 @@ Times = tuple[tuple[float, ...], tuple[float, ...]]
 """Seconds of each run of a model and of its rewritten form."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Pair:
     """A model, its rewritten form, and their inputs.
 
@@ -39,7 +39,7 @@ class Pair:
     inputs: Inputs = Inputs()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Comparison:
     """Result of comparing two models.
 

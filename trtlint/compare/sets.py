@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import onnx
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.feeds import Array, Feeds, random_feeds
 from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
@@ -34,7 +34,7 @@ class Sets(Protocol):
         """All sets; random ones as memory allows, with ``beside`` extra bytes for each."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class UserSets:
     """The user's sets."""
 
@@ -49,7 +49,7 @@ class UserSets:
         return self.batches
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RandomSets:
     """Random sets for one choice of shapes; deterministic.
 

@@ -18,7 +18,7 @@ from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.keeping import Budget
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rewriting import rewrite
-from trtlint.measurement.session import Session
+from trtlint.measurement.session import RehearsalSession
 from trtlint.measurement.skeleton import TrialError, skeleton
 from trtlint.measurement.trial import Trial, ratio
 from trtlint.measurement.trivial import sentence
@@ -76,7 +76,7 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
         if paths not in errors:
             budget.charge()
             narrowing = Narrowing(format_, paths, found.constants)
-            session = Session(rewrite(model, narrowing, probed=False))
+            session = RehearsalSession(rewrite(model, narrowing, probed=False))
             errors[paths] = _worst(_errors(trial, session))
         return errors[paths]
 
@@ -199,10 +199,10 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
     """
     model = skeleton(converted)
     narrowing = Narrowing(format_) if model.typed else None
-    return _errors(trial, Session(rewrite(model, narrowing, probed=False)))
+    return _errors(trial, RehearsalSession(rewrite(model, narrowing, probed=False)))
 
 
-def _errors(trial: Trial, session: Session) -> dict[str, float | None]:
+def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
     """Return the error of each output in its worst batch: largest difference over largest magnitude."""
     differences: dict[str, list[float]] = {name: [] for name in sorted(trial.judged)}
     magnitudes: dict[str, list[float]] = {name: [] for name in differences}

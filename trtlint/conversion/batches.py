@@ -8,7 +8,7 @@ import numpy as np
 
 from trtlint.measurement.feeds import Feeds, given_feeds, random_feeds
 from trtlint.measurement.inputs import Inputs
-from trtlint.measurement.skeleton import RefusedError, Skeleton, TrialError
+from trtlint.measurement.skeleton import ModelNotLoadedError, Skeleton, TrialError
 from trtlint.measurement.trial import Trial
 
 _SPLIT_FROM = 4
@@ -42,7 +42,7 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
     while (made_up := random_feeds(model.graph.inputs, 1, choice)) is not None:
         try:
             return Trial(model, _part(made_up, attempt, held_back=held_back))
-        except RefusedError:  # noqa: PERF203 - whatever the inputs are
+        except ModelNotLoadedError:  # noqa: PERF203 - whatever the inputs are
             raise
         except TrialError as error:  # a choice of shapes that does not fit the model
             failure, choice = error, choice + 1

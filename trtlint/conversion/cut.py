@@ -15,7 +15,7 @@ from dataclasses import field
 
 from trtlint.conversion.narrowports import Ports
 from trtlint.conversion.weight import elements, flops
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 
 _CAST = 1000
@@ -38,8 +38,8 @@ _FP32, _NARROW = "fp32", "narrow"
 _Key = object
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+@fast_dataclass(frozen=True, slots=True)
+class CutProblem:
     """Input of the choice of types.
 
     Attributes:
@@ -63,13 +63,13 @@ class Problem:
     preferred: Mapping[Node, bool] = field(default_factory=dict)
 
 
-def narrow_nodes(problem: Problem) -> set[Node]:
+def narrow_nodes(problem: CutProblem) -> set[Node]:
     """Return the operators that compute in 16 bits."""
-    return _Cut(problem).result()
+    return _MinimumCut(problem).result()
 
 
-class _Cut:
-    def __init__(self, problem: Problem) -> None:
+class _MinimumCut:
+    def __init__(self, problem: CutProblem) -> None:
         self.problem = problem
         self.leader: dict[Node, Node] = {}
         for group in problem.groups:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from trtlint.case import facts_of
 from trtlint.facts.of_model.attention import Attention
 from trtlint.facts.of_model.normalization import Normalization
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import Model
 
@@ -16,7 +16,7 @@ _MOST_BETWEEN = 200
 """Largest number of operators between the two products of an attention block."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Island:
     """Operators that must get the same type.
 

@@ -16,8 +16,8 @@ from typing import Literal
 
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildcommand.layerspecs import LayerSpec, layer_specs
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import read_bytes
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
 
@@ -32,7 +32,7 @@ _MOST_PATTERNS = 200
 _LATER_OPTION = "-"
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LayerTypes:
     """The types that a build sets for layers.
 
@@ -48,7 +48,7 @@ class LayerTypes:
     source: str = "--layerPrecisions"
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class AskedTypes:
     """The operators with a type from the build.
 

@@ -10,28 +10,28 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trtlint.conversion.result import ConversionError, Magnitude, Proof
+from trtlint.conversion.result import ConversionCheck, ConversionError, Magnitude
 from trtlint.conversion.weight import flops
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.extras import how_to_install
-from trtlint.lean import dataclass
 from trtlint.measurement.inputs import InputsError
 from trtlint.measurement.measure import usual_limits
 from trtlint.process.spawn import Limits, run
 
 if TYPE_CHECKING:
     from trtlint.conversion.labels import Labels
-    from trtlint.conversion.session import Request
+    from trtlint.conversion.session import ConversionRequest
     from trtlint.conversion.stored import Range
 
 _WORK = "trtlint.conversion._rehearse"
 _TAIL = 400
 
 
-class MissingRuntimeError(ConversionError):
+class ConversionNeedsRuntimeError(ConversionError):
     """ONNX Runtime is not installed."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Found:
     """Result of the search.
 
@@ -58,7 +58,7 @@ class NotRunError(ConversionError):
 
 
 def search_in_process(
-    request: Request,
+    request: ConversionRequest,
     model: Path,
     labels: Labels,
     ranges: Range,
@@ -76,7 +76,7 @@ def search_in_process(
         attempt: number of earlier searches whose results failed the simulation.
 
     Raises:
-        MissingRuntimeError: ONNX Runtime is not installed.
+        ConversionNeedsRuntimeError: ONNX Runtime is not installed.
         InputsError: the inputs cannot be used.
     """
     document = {
@@ -96,37 +96,43 @@ def search_in_process(
     return Found(found["kept"], found["error"], found["enough"], notes, listed, found["greatest"])
 
 
-def rehearse(request: Request, converted: Path, listen: Callable[[str], None], attempt: int = 0) -> Proof:
+def rehearse(
+    request: ConversionRequest, converted: Path, listen: Callable[[str], None], attempt: int = 0
+) -> ConversionCheck:
     """Compare a converted file in its own types with the source in FP32, on held-back inputs."""
     if find_spec("onnxruntime") is None:
-        return Proof("rehearsal", "unproven", f"ONNX Runtime is not installed: {how_to_install('measure')}")
+        return ConversionCheck(
+            "rehearsal", "unproven", f"ONNX Runtime is not installed: {how_to_install('measure')}"
+        )
     listen("rehearsal")
     try:
         found = _ask(request, {"task": "prove", "attempt": attempt, "converted": str(converted)}, listen)
     except NotRunError as error:
-        return Proof("rehearsal", "unproven", str(error))
+        return ConversionCheck("rehearsal", "unproven", str(error))
     worst = found["worst"]
     figures = {"error": worst, "tolerance": request.tolerance, "batches": found["batches"]}
     figures["errors"] = found["errors"]
     if not found["errors"]:
-        return Proof("rehearsal", "unproven", "no float output is finite in FP32", figures)
+        return ConversionCheck("rehearsal", "unproven", "no float output is finite in FP32", figures)
     if worst is None:
-        return Proof("rehearsal", "failed", "an output is not finite or has a different shape", figures)
+        return ConversionCheck(
+            "rehearsal", "failed", "an output is not finite or has a different shape", figures
+        )
     text = f"the largest error of an output is {worst:.2g} (tolerance {request.tolerance:g})"
     if worst > request.tolerance:
-        return Proof("rehearsal", "failed", text, figures)
+        return ConversionCheck("rehearsal", "failed", text, figures)
     if found["trivial"]:
-        return Proof("rehearsal", "unproven", f"not proven: {found['trivial']}", figures)
+        return ConversionCheck("rehearsal", "unproven", f"not proven: {found['trivial']}", figures)
     if found["made_up"]:
-        return Proof(
+        return ConversionCheck(
             "rehearsal", "unproven", f"{text}, on generated inputs; give real inputs with --inputs", figures
         )
-    return Proof("rehearsal", "proven", text, figures)
+    return ConversionCheck("rehearsal", "proven", text, figures)
 
 
-def _ask(request: Request, document: Mapping[str, Any], listen: Callable[[str], None]) -> Any:
+def _ask(request: ConversionRequest, document: Mapping[str, Any], listen: Callable[[str], None]) -> Any:
     if find_spec("onnxruntime") is None:
-        raise MissingRuntimeError(
+        raise ConversionNeedsRuntimeError(
             f"measuring needs ONNX Runtime: {how_to_install('measure')}; or use --no-measure"
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.formats import BF16, Format
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
@@ -44,7 +44,7 @@ def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Extent:
     """The magnitudes of a stored tensor.
 

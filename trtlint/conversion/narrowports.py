@@ -11,7 +11,7 @@ from functools import cache
 
 from onnx import defs
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.schemas import schema_at
 
@@ -37,7 +37,7 @@ QUANTIZED_OPSET = 19
 _WIDTH = {"fp16": "tensor(float16)", "bf16": "tensor(bfloat16)"}
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Ports:
     """The ports (inputs and outputs) of an operator type that become 16-bit together with the operator.
 

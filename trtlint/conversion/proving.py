@@ -6,7 +6,7 @@ from pathlib import Path
 
 import onnx
 
-from trtlint.conversion.result import Proof, Verdict
+from trtlint.conversion.result import ConversionCheck, Verdict
 from trtlint.dry_build.drybuild import dry_build
 from trtlint.dry_build.errors import DryBuildError, WheelError
 from trtlint.dry_build.result import DryBuild, Level
@@ -21,17 +21,17 @@ _SPARE_LAYERS = 2
 """Additional layers allowed in every engine: the Casts of one input and one output."""
 
 
-def check(proto: onnx.ModelProto, source: onnx.ModelProto) -> Proof:
+def check(proto: onnx.ModelProto, source: onnx.ModelProto) -> ConversionCheck:
     """Run ONNX's checker on a converted structure."""
     found = checker_error(proto)
     if not found:
-        return Proof("checker", "proven", "the ONNX checker accepts the model")
+        return ConversionCheck("checker", "proven", "the ONNX checker accepts the model")
     if checker_error(source):
-        return Proof("checker", "unproven", f"the ONNX checker refuses the source too: {found}")
-    return Proof("checker", "failed", found)
+        return ConversionCheck("checker", "unproven", f"the ONNX checker refuses the source too: {found}")
+    return ConversionCheck("checker", "failed", found)
 
 
-def parse(converted: Path, source: Path) -> tuple[Proof | None, tuple[str, ...]]:
+def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[str, ...]]:
     """Run NVIDIA's parser on a converted file.
 
     Returns:
@@ -42,22 +42,26 @@ def parse(converted: Path, source: Path) -> tuple[Proof | None, tuple[str, ...]]
     except WheelError:
         return None, ()
     except (DryBuildError, TrtlintError) as error:
-        return Proof("parser", "unproven", str(error)), ()
+        return ConversionCheck("parser", "unproven", str(error)), ()
     version = found.result.version
     if found.result.parsed:
-        return Proof("parser", "proven", f"the parser of TensorRT-RTX {version} accepts the model"), ()
+        return ConversionCheck(
+            "parser", "proven", f"the parser of TensorRT-RTX {version} accepts the model"
+        ), ()
     errors = found.result.errors
     text = (
         errors[0].text if errors else f"the parser ended: {found.result.cause} {found.result.signal}".strip()
     )
     before = _dry(source, "parse")
     if before is None or not before.result.parsed:
-        return Proof("parser", "unproven", f"TensorRT-RTX {version} refuses the source too: {text}"), ()
+        return ConversionCheck(
+            "parser", "unproven", f"TensorRT-RTX {version} refuses the source too: {text}"
+        ), ()
     nodes = tuple(error.node for error in errors if error.node)
-    return Proof("parser", "failed", f"TensorRT-RTX {version} refuses the model: {text}"), nodes
+    return ConversionCheck("parser", "failed", f"TensorRT-RTX {version} refuses the model: {text}"), nodes
 
 
-def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) -> Proof:
+def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) -> ConversionCheck:
     """Build a converted file and its source, and compare their fused layers.
 
     Args:
@@ -74,12 +78,18 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     }
     result, before = found["result"], found["fp32"]
     if result is None or before is None:
-        return Proof("builder", "unproven", "TensorRT-RTX is not installed, or cannot read the model")
+        return ConversionCheck(
+            "builder", "unproven", "TensorRT-RTX is not installed, or cannot read the model"
+        )
     version = result.result.version
     if not result.result.built:
         if before.result.built:
-            return Proof("builder", "failed", f"TensorRT-RTX {version} builds the source, not the result")
-        return Proof("builder", "unproven", f"TensorRT-RTX {version} does not build the source either")
+            return ConversionCheck(
+                "builder", "failed", f"TensorRT-RTX {version} builds the source, not the result"
+            )
+        return ConversionCheck(
+            "builder", "unproven", f"TensorRT-RTX {version} does not build the source either"
+        )
     counts = {name: counts(each) for name, each in found.items() if each is not None and each.result.built}
     fused = {name: count[0] for name, count in counts.items()}
     layers = {name: count[1] for name, count in counts.items()}
@@ -90,13 +100,15 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     if fused["result"] < best:
         verdict: Verdict = "failed" if narrow is None else "unproven"
         why = "" if narrow is None else " with every operator in 16 bits, but the model needs FP32"
-        return Proof("builder", verdict, f"{text}, {best}{why or ' before'}", figures)
+        return ConversionCheck("builder", verdict, f"{text}, {best}{why or ' before'}", figures)
     most = max(layers.get("fp32", 0), layers.get("narrow", 0))
     if most and layers["result"] > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:
-        return Proof("builder", "unproven", f"{text}; the source has {most} layers", figures)
+        return ConversionCheck("builder", "unproven", f"{text}; the source has {most} layers", figures)
     if warned["result"] > warned.get("fp32", 0):
-        return Proof("builder", "unproven", f"{text}; it warns of a normalization in 16 bits", figures)
-    return Proof("builder", "proven", text, figures)
+        return ConversionCheck(
+            "builder", "unproven", f"{text}; it warns of a normalization in 16 bits", figures
+        )
+    return ConversionCheck("builder", "proven", text, figures)
 
 
 def _dry(path: Path, level: Level, sm: int | None = None) -> DryBuild | None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, field
 from typing import Any, Literal
 
 from trtlint.errors import ExperimentError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 SCHEMA = "trtlint.convert/1"
 """Name and version of the JSON document; incompatible changes raise the version."""
@@ -21,8 +21,8 @@ class ConversionError(ExperimentError):
     """A model that cannot be converted; the text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+@fast_dataclass(frozen=True, slots=True)
+class KeptOperator:
     """An operator that stays in FP32.
 
     Attributes:
@@ -40,7 +40,7 @@ class Kept:
     share: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class CastAdded:
     """A Cast that the conversion inserts.
 
@@ -57,7 +57,7 @@ class CastAdded:
     inside: bool
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Stored:
     """A stored tensor that does not round to the narrow type without loss of range.
 
@@ -72,7 +72,7 @@ class Stored:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Magnitude:
     """The largest magnitude that an operator computes in FP32.
 
@@ -87,8 +87,8 @@ class Magnitude:
     greatest: float
 
 
-@dataclass(frozen=True, slots=True)
-class Island:
+@fast_dataclass(frozen=True, slots=True)
+class IslandSummary:
     """Operators that get the same type.
 
     Attributes:
@@ -104,8 +104,8 @@ class Island:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+@fast_dataclass(frozen=True, slots=True)
+class ConversionCheck:
     """A check of the converted model.
 
     Attributes:
@@ -121,7 +121,7 @@ class Proof:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Conversion:
     """A converted model.
 
@@ -157,16 +157,16 @@ class Conversion:
     operators: int = 0
     narrow: int = 0
     share: float | None = None
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[KeptOperator, ...] = ()
     casts: tuple[CastAdded, ...] = ()
     stored: tuple[Stored, ...] = ()
     ranges: tuple[Magnitude, ...] = ()
-    islands: tuple[Island, ...] = ()
+    islands: tuple[IslandSummary, ...] = ()
     rewrites: tuple[str, ...] = ()
     opset: tuple[int, int] = (0, 0)
     size: tuple[int, int] = (0, 0)
     error: float | None = None
-    proofs: tuple[Proof, ...] = ()
+    proofs: tuple[ConversionCheck, ...] = ()
     advice: str = ""
     command: str = ""
     notes: tuple[str, ...] = ()

@@ -18,11 +18,11 @@ from trtlint.case import facts_of
 from trtlint.conversion.weight import is_product
 from trtlint.conversion.writing import Converted, is_external, write
 from trtlint.facts.of_model.constant import Constant
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.edit import apply
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites import clamp_mask, scale_on_query
 from trtlint.fixes.source import SourceModel
-from trtlint.lean import dataclass
 from trtlint.measurement.formats import FP16
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -41,8 +41,8 @@ _OPERANDS = 2
 _BIAS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+@fast_dataclass(frozen=True, slots=True)
+class ProductRewrite:
     """A rewrite, and the product that it helps.
 
     Attributes:
@@ -54,7 +54,7 @@ class Rewrite:
     patch: Patch
 
 
-def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) -> list[Rewrite]:
+def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) -> list[ProductRewrite]:
     """Return rewrites for products in FP32; each operator is changed by at most one rewrite.
 
     Args:
@@ -63,7 +63,7 @@ def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) 
         greatest: the largest magnitudes of tensors.
     """
     wanted = set(kept)
-    found: list[Rewrite] = []
+    found: list[ProductRewrite] = []
     taken: set[Node] = set()
     for rewrite in (*_attention(model, wanted, greatest), *_powers(model, wanted, greatest)):
         touched = set(rewrite.patch.touched)
@@ -73,7 +73,9 @@ def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) 
     return found
 
 
-def apply_to(source: SourceModel, model: Model, rewrites: Sequence[Rewrite], file: Path) -> SourceModel:
+def apply_to(
+    source: SourceModel, model: Model, rewrites: Sequence[ProductRewrite], file: Path
+) -> SourceModel:
     """Apply rewrites; write the model to a file that can be run.
 
     Args:
@@ -94,7 +96,7 @@ def apply_to(source: SourceModel, model: Model, rewrites: Sequence[Rewrite], fil
     return SourceModel(source.path, source.raw, proto)
 
 
-def _attention(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[Rewrite]:
+def _attention(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[ProductRewrite]:
     """Yield rewrites of attention: the scale moves to Q, and mask values are clamped to the FP16 range."""
     facts = facts_of(model)
     for fact in facts.of("attention"):
@@ -115,15 +117,15 @@ def _attention(model: Model, wanted: set[str], greatest: Mapping[str, float]) ->
             yield from _tried(near, partial(clamp_mask.propose, fact, model))
 
 
-def _tried(node: str, propose: Callable[[], Patch]) -> Iterator[Rewrite]:
+def _tried(node: str, propose: Callable[[], Patch]) -> Iterator[ProductRewrite]:
     try:
         patch = propose()
     except NotApplicable:
         return
-    yield Rewrite(node, patch)
+    yield ProductRewrite(node, patch)
 
 
-def _powers(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[Rewrite]:
+def _powers(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[ProductRewrite]:
     """Yield rewrites that scale an operand of a product by a power of two, and its result back."""
     for node in model.graph.nodes:
         if node.path in wanted and is_product(node) and node.op in _SCALABLE and not node.scope:

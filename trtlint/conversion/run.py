@@ -11,9 +11,15 @@ from pathlib import Path
 
 from trtlint.conversion import proving
 from trtlint.conversion.measuring import rehearse
-from trtlint.conversion.result import Conversion, Proof
+from trtlint.conversion.result import Conversion, ConversionCheck
 from trtlint.conversion.rewriting import apply_to, proposals
-from trtlint.conversion.session import Draft, Listen, Request, Rewritten, Session
+from trtlint.conversion.session import (
+    ConversionRequest,
+    ConversionSession,
+    Listen,
+    PendingConversion,
+    RewrittenDraft,
+)
 from trtlint.errors import TrtlintError
 from trtlint.files.limits import limit_work
 from trtlint.measurement.formats import FORMATS
@@ -36,14 +42,14 @@ _LEAST_SHARE = 0.5
 
 
 def run(
-    request: Request,
+    request: ConversionRequest,
     out: Path | None,
     *,
     command: str = "",
     sm: int | None = None,
     protected: Sequence[Path] = (),
     listen: Listen | None = None,
-) -> tuple[Conversion, Draft]:
+) -> tuple[Conversion, PendingConversion]:
     """Convert a model; write the result unless a proof fails.
 
     Args:
@@ -55,9 +61,9 @@ def run(
         listen: receives the current step.
 
     Raises:
-        ConversionError, InputsError, ModelError, OSError, KeepError: as :class:`Session`.
+        ConversionError, InputsError, ModelError, OSError, KeepError: as :class:`ConversionSession`.
     """
-    session = Session(request, listen)
+    session = ConversionSession(request, listen)
     if request.seconds is None:
         size = session.source.raw.tensors.size + session.source.external
         session.request = replace(request, until=time.monotonic() + _SECONDS + _SECONDS_PER_BYTE * size)
@@ -76,8 +82,8 @@ def run(
 
 
 def _rewritten(
-    session: Session, draft: Draft, proofs: tuple[Proof, ...], sm: int | None
-) -> tuple[Draft, tuple[Proof, ...]]:
+    session: ConversionSession, draft: PendingConversion, proofs: tuple[ConversionCheck, ...], sm: int | None
+) -> tuple[PendingConversion, tuple[ConversionCheck, ...]]:
     """Return the better conversion: with or without rewrites of the model."""
     tried: Collection[str] = ()
     if _is_late(session.request):
@@ -97,10 +103,10 @@ def _rewritten(
             try:
                 source = apply_to(session.source, session.model, found, Path(folder, f"{count}.onnx"))
                 titles = tuple(each.patch.title for each in found)
-                other = Session(
+                other = ConversionSession(
                     session.request,
                     session.listen,
-                    Rewritten(source, Path(folder, f"{count}.onnx"), titles),
+                    RewrittenDraft(source, Path(folder, f"{count}.onnx"), titles),
                 )
                 new, verdicts = _proven(other, sm)
             except (TrtlintError, OSError):  # without rewrites the model is converted already
@@ -115,12 +121,14 @@ def _rewritten(
     return draft, proofs
 
 
-def _rank(draft: Draft, proofs: Sequence[Proof]) -> tuple[bool, float]:
+def _rank(draft: PendingConversion, proofs: Sequence[ConversionCheck]) -> tuple[bool, float]:
     failed = any(proof.verdict == "failed" for proof in proofs)
     return not failed, draft.conversion.share or 0.0
 
 
-def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]:
+def _proven(
+    session: ConversionSession, sm: int | None
+) -> tuple[PendingConversion, tuple[ConversionCheck, ...]]:
     """Return the converted model with its proofs.
 
     Operators that the parser refuses stay in FP32.  If the simulation fails, its inputs are
@@ -137,11 +145,11 @@ def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]
                 break
             draft, proofs = _accepted(session, converted)
             if not request.measure:
-                proofs.append(Proof("rehearsal", "unproven", "nothing was measured (--no-measure)"))
+                proofs.append(ConversionCheck("rehearsal", "unproven", "nothing was measured (--no-measure)"))
                 break
             if session.found.enough is None:
                 text = "; ".join(session.found.notes) or "nothing was measured"
-                proofs.append(Proof("rehearsal", "unproven", text))
+                proofs.append(ConversionCheck("rehearsal", "unproven", text))
                 break
             proofs.append(rehearse(request, converted, session.listen, attempt))
             if session.found.enough is False or _is_clear(proofs[-1], request.tolerance):
@@ -158,18 +166,18 @@ def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]
     return draft, tuple(proofs)
 
 
-def _is_late(request: Request) -> bool:
+def _is_late(request: ConversionRequest) -> bool:
     """Return whether too little time is left for another search."""
     return request.until is not None and request.until - time.monotonic() < _SECONDS / 2
 
 
-def _is_clear(proof: Proof, tolerance: float) -> bool:
+def _is_clear(proof: ConversionCheck, tolerance: float) -> bool:
     """Return whether a simulation with other inputs probably gives the same verdict."""
     error = proof.figures.get("error")
     return proof.verdict != "failed" and (error is None or error <= tolerance * _CLEAR)
 
 
-def _accepted(session: Session, converted: Path) -> tuple[Draft, list[Proof]]:
+def _accepted(session: ConversionSession, converted: Path) -> tuple[PendingConversion, list[ConversionCheck]]:
     """Write the converted model to a file; keep operators in FP32 that the parser refuses in 16 bits."""
     for _ in range(_MOST_ROUNDS):
         with limit_work(session.request.model, allowance=session.source.allowance()):
@@ -179,7 +187,7 @@ def _accepted(session: Session, converted: Path) -> tuple[Draft, list[Proof]]:
         weights = session.source.raw.tensors.size + session.source.external
         if weights > _MOST_PARSED and not (session.request.measure or session.request.build):
             text = "not parsed: the parser needs memory for all weights; --verify-build runs the parser"
-            return draft, [*proofs, Proof("parser", "unproven", text)]
+            return draft, [*proofs, ConversionCheck("parser", "unproven", text)]
         session.listen("writing")
         draft.write(converted)
         session.listen("parser")
@@ -194,7 +202,7 @@ def _accepted(session: Session, converted: Path) -> tuple[Draft, list[Proof]]:
     return draft, proofs
 
 
-def _advice(request: Request, found: Conversion, proofs: Sequence[Proof]) -> str:
+def _advice(request: ConversionRequest, found: Conversion, proofs: Sequence[ConversionCheck]) -> str:
     """Return one line that recommends another type, if this type fits badly; otherwise an empty string."""
     if request.type != "fp16":
         return ""

@@ -19,7 +19,7 @@ _USUAL_FUNCTION = "postprocess"
 _NODE = re.compile(r"\[ONNX Layer: ([^\]]{1,1000})\]")
 
 
-class ScriptError(SettingError):
+class NetworkScriptError(SettingError):
     """A network script that cannot be run; the text is the reason."""
 
 
@@ -33,13 +33,13 @@ def of_script(model: Path, given: str) -> LayerTypes:
         given: ``FILE.py:FUNCTION``.
 
     Raises:
-        ScriptError: the file does not exist, or the function raises an exception.
+        NetworkScriptError: the file does not exist, or the function raises an exception.
         ConversionError: the parser refuses the model.
         WheelError: TensorRT-RTX is not installed.
     """
     file, _, function = given.rpartition(":") if ".py:" in given else (given, "", _USUAL_FUNCTION)
     if not Path(file).is_file():
-        raise ScriptError(f"--network-script {file}: there is no such file")
+        raise NetworkScriptError(f"--network-script {file}: there is no such file")
     wheels = find()
     order = {
         "model": os.path.abspath(model),  # noqa: PTH100 - links stay
@@ -51,7 +51,7 @@ def of_script(model: Path, given: str) -> LayerTypes:
     ended = run(_WORK, order, Limits(), paths=(wheels.folder,), environment=hidden)
     last = ended.answers[-1] if ended.answers else {}
     if "error" in last:
-        raise ScriptError(f"--network-script {last['error']}")
+        raise NetworkScriptError(f"--network-script {last['error']}")
     if "layers" not in last:
         raise ConversionError(f"--network-script {given}: the process {ended.words}")
     specs = []

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.keeping import Budget, least
 
 Paths = frozenset[str]
@@ -24,7 +24,7 @@ _SENSITIVITY_TIME = 0.4
 """Share of the time for simulations of single products."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Candidates:
     """The operators to choose from.
 
@@ -48,7 +48,7 @@ class Candidates:
         return max(1, sum(self.costs.get(path, 0) for path in unit))
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Choice:
     """Result of the search.
 

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trtlint.conversion.casting import Casting
-from trtlint.conversion.cut import Problem, narrow_nodes
+from trtlint.conversion.cut import CutProblem, narrow_nodes
 from trtlint.conversion.fixed import uses_floats
 from trtlint.conversion.labels import Labels
 from trtlint.conversion.layertypes import LayerTypes
 from trtlint.conversion.measuring import Found, search_in_process
 from trtlint.conversion.narrowports import Ports
-from trtlint.conversion.result import KEY, CastAdded, Conversion, Island, Kept
+from trtlint.conversion.result import KEY, CastAdded, Conversion, IslandSummary, KeptOperator
 from trtlint.conversion.stored import Range, ranges_of
 from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
 from trtlint.conversion.writing import Converted, is_external, require_writable, write
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import limit_work
 from trtlint.fixes.source import SourceModel, read_source
-from trtlint.lean import dataclass
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.inputs import Inputs
 from trtlint.model.graph import Node, Value
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 Listen = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+@fast_dataclass(frozen=True, slots=True)
+class ConversionRequest:
     """Settings of a conversion.
 
     Attributes:
@@ -68,8 +68,8 @@ class Request:
     until: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+@fast_dataclass(frozen=True, slots=True)
+class PendingConversion:
     """A converted model before it is written.
 
     Attributes:
@@ -84,7 +84,7 @@ class Draft:
     external: bool
     source: SourceModel
 
-    def write(self, out: Path, protected: Sequence[Path] = ()) -> Draft:
+    def write(self, out: Path, protected: Sequence[Path] = ()) -> PendingConversion:
         """Write the model; return the draft with the file's name and sizes.
 
         Raises:
@@ -97,8 +97,8 @@ class Draft:
         return replace(self, conversion=replace(self.conversion, output=str(out), size=(before, size)))
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+@fast_dataclass(frozen=True, slots=True)
+class RewrittenDraft:
     """A model with rewrites that keep its results in FP32.
 
     Attributes:
@@ -112,7 +112,7 @@ class Rewritten:
     titles: tuple[str, ...]
 
 
-class Session:
+class ConversionSession:
     """The conversion of one model: choose types, write them, and choose again if a proof fails.
 
     Args:
@@ -127,7 +127,10 @@ class Session:
     """
 
     def __init__(
-        self, request: Request, listen: Listen | None = None, rewritten: Rewritten | None = None
+        self,
+        request: ConversionRequest,
+        listen: Listen | None = None,
+        rewritten: RewrittenDraft | None = None,
     ) -> None:
         self.request = request
         self.measured = request.model if rewritten is None else rewritten.file
@@ -166,7 +169,7 @@ class Session:
 
         Raises:
             InputsError: the inputs cannot be used.
-            MissingRuntimeError: ONNX Runtime is not installed.
+            ConversionNeedsRuntimeError: ONNX Runtime is not installed.
         """
         if self.request.measure:
             self.found = search_in_process(
@@ -186,7 +189,7 @@ class Session:
         self.labels.fixed.update(dict.fromkeys(new, reason))
         return bool(new)
 
-    def draft(self, *, kept: bool = True) -> Draft:
+    def draft(self, *, kept: bool = True) -> PendingConversion:
         """Return the converted model.
 
         Args:
@@ -202,7 +205,7 @@ class Session:
                 unchanged=self.unchanged,
                 notes=tuple(self.model.notes),
             )
-            return Draft(done, None, self.external, self.source)
+            return PendingConversion(done, None, self.external, self.source)
         found = self.found if kept else Found()
         draft = assemble(
             self.request, self.source, self.model, self.labels, self.ranges, found, external=self.external
@@ -211,7 +214,7 @@ class Session:
 
 
 def assemble(
-    request: Request,
+    request: ConversionRequest,
     source: SourceModel,
     model: Model,
     labels: Labels,
@@ -219,7 +222,7 @@ def assemble(
     found: Found,
     *,
     external: bool,
-) -> Draft:
+) -> PendingConversion:
     """Choose the types by a minimum cut, write the structure, and describe the result."""
     import onnx
 
@@ -227,7 +230,7 @@ def assemble(
     fixed = labels.fixed_with(found.kept)
     narrow_io = request.io != "fp32"
     boundary = boundary_values(model.graph)
-    problem = Problem(
+    problem = CutProblem(
         nodes=labels.nodes,
         ports=labels.ports,
         fixed=frozenset(fixed),
@@ -251,11 +254,11 @@ def assemble(
     conversion = _described(request, model, labels, plan, fixed, casting.casts, ranges, found)
     _note(proto, conversion)
     converted = Converted(proto, tuple(casting.made), source.raw.tensors, format_)
-    return Draft(conversion, converted, external, source)
+    return PendingConversion(conversion, converted, external, source)
 
 
 def _described(
-    request: Request,
+    request: ConversionRequest,
     model: Model,
     labels: Labels,
     plan: TypePlan,
@@ -267,7 +270,7 @@ def _described(
     total = sum(flops(node) for node in labels.nodes)
     narrow = sum(flops(node) for node in labels.nodes if node in plan.narrow)
     kept = [
-        Kept(
+        KeptOperator(
             node.path,
             node.op,
             fixed.get(node, "a Cast would cost more time than the narrow type saves"),
@@ -296,12 +299,12 @@ def _described(
     )
 
 
-def _island(kind: str, nodes: frozenset[Node], plan: TypePlan, type_: str) -> Island:
+def _island(kind: str, nodes: frozenset[Node], plan: TypePlan, type_: str) -> IslandSummary:
     own = sorted((node for node in nodes if uses_floats(node)), key=lambda node: node.index)
     narrow = sum(node in plan.narrow for node in own)
     shown = type_ if narrow == len(own) else "mixed" if narrow else "fp32"
     first = own[0] if own else min(nodes, key=lambda node: node.index)
-    return Island(kind, first.path, len(nodes), shown)
+    return IslandSummary(kind, first.path, len(nodes), shown)
 
 
 def _could_change(node: Node, ports: Mapping[Node, Ports]) -> bool:

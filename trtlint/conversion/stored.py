@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from trtlint.conversion.narrowing import extent
 from trtlint.conversion.result import Stored
 from trtlint.conversion.weight import is_product
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.formats import Format
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -26,7 +26,7 @@ _FEW = 16
 """Largest number of elements of a tensor of fill values, such as the number that masks scores."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Range:
     """The stored tensors whose numbers leave the range of the narrow type.
 

@@ -11,8 +11,8 @@ from onnx import TensorProto
 from trtlint.conversion.casting import MADE
 from trtlint.conversion.narrowing import CopiedTensor, NarrowTensor
 from trtlint.conversion.result import ConversionError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.replace import replacing
-from trtlint.lean import dataclass
 from trtlint.measurement.formats import Format
 from trtlint.model.assembly import ComputedPiece, Piece
 from trtlint.model.contents import all_tensors
@@ -30,7 +30,7 @@ _ALIGNED = 4096
 https://github.com/onnx/onnx/blob/main/docs/ExternalData.md"""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Converted:
     """A converted structure and its large tensors.
 
@@ -64,7 +64,7 @@ class Converted:
 
 
 def is_external(proto: onnx.ModelProto) -> bool:
-    """Whether a model has tensors in files of external data."""
+    """Return whether a model has tensors in files of external data."""
     return any(_in_file(tensor) for tensor in all_tensors(proto))
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 PROBE = "probe"
 """Option value for inputs that probe edge cases; reports also show it."""
 Outcome = Literal["agrees", "differs", "unclear", "not-compared"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TensorDifference:
     """A tensor that the network computes differently from ONNX.
 
@@ -50,7 +50,7 @@ class TensorDifference:
     inputs: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Uncomputed:
     """Tensors that were not computed, and the reason.
 
@@ -63,7 +63,7 @@ class Uncomputed:
     tensors: int
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Unclear:
     """A tensor on which ONNX Runtime and ONNX's reference disagree.
 
@@ -76,7 +76,7 @@ class Unclear:
     op: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Agreement:
     """Result of comparing a parsed network with its ONNX model.
 

@@ -21,8 +21,8 @@ from trtlint.dry_build.result import DryBuild, DryBuildResult, Level, ParserErro
 from trtlint.dry_build.shapes import ShapeRange
 from trtlint.dry_build.weights import Staged, WeightsError, staged
 from trtlint.dry_build.wheels import Wheels, find
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.rtx import USUAL_SM, builder
-from trtlint.lean import dataclass
 from trtlint.process.spawn import Limits, ProcessResult, run
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _PREFIX = re.compile(r"^\[[^\]]*\] \[TRT\] \[[A-Z]\] ")
 _TAIL = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class DryBuildRequest:
     """Settings of one dry build.
 

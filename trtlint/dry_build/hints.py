@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import isqrt
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 _EXTRA_TOKENS = (0, 1, 2, 5)
 """Tokens besides the patches: none; class; class and distillation; class and four registers
@@ -37,7 +37,7 @@ _ABOUT_RANKS = re.compile(r"equal ranks?|rank mismatch|ranks? must|inputs\. Expe
 """Errors that mention dimensions but that no other size fixes."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class NetworkSizes:
     """Parts of a network that suggest sizes.
 
@@ -54,7 +54,7 @@ class NetworkSizes:
     channels: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Hints:
     """Sizes to try, most likely first.
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from trtlint.dry_build.agreement import Agreement
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
@@ -18,7 +18,7 @@ Cause = Literal["done", "failed", "crashed", "time", "memory"]
 """End of a process: normal, with an exit code, by a signal, or at a limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ParserError:
     """One error of the ONNX parser.
 
@@ -39,7 +39,7 @@ class ParserError:
     function: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class UsedShape:
     """The shape or values that one input was built for.
 
@@ -66,7 +66,7 @@ class UsedShape:
         return f"{self.name}={'..'.join('x'.join(map(str, shape)) or 'scalar' for shape in ends)}"
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class DryBuildResult:
     """Result of a dry build.
 
@@ -145,7 +145,7 @@ class DryBuildResult:
         return cls(**found)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class DryBuild:
     """The result of a dry build and its log.
 

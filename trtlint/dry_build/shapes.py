@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from trtlint.dry_build.hints import Hints
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 Shape = tuple[int, ...]
 Range = tuple[Shape, Shape, Shape]
@@ -59,7 +59,7 @@ _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
 """Size by symbol name; the first match counts."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Input:
     """An input of the parsed network.
 
@@ -83,7 +83,7 @@ class Input:
         return -1 in self.dims
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ShapeRange:
     """A user-provided shape of an input.
 
@@ -96,7 +96,7 @@ class ShapeRange:
     shapes: Range
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ShapeChoice:
     """The shapes of one build.
 
@@ -111,7 +111,7 @@ class ShapeChoice:
     chosen: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Way:
     """A strategy for choosing sizes.
 

@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from trtlint.errors import ExperimentError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
-from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     import onnx
@@ -33,7 +33,7 @@ class WeightsError(ExperimentError, ValueError):
     """The model cannot be prepared for the parser; the text gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Staged:
     """A model that the parser can read.
 
@@ -50,7 +50,7 @@ class Staged:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Stored:
     offset: int
     size: int

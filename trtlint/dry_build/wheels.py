@@ -11,14 +11,14 @@ from importlib import metadata
 from pathlib import Path
 
 from trtlint.dry_build.errors import WheelError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.extras import how_to_install
 from trtlint.knowledge.releases import releases
-from trtlint.lean import dataclass
 
 _BINDINGS, _LIBRARIES = "tensorrt-rtx-cu12-bindings", "tensorrt-rtx-cu12-libs"
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Wheels:
     """Installed wheels.
 

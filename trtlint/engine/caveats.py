@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from trtlint.engine.finding import ModelReport
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 _RULES = 5
 """Largest number of rules named in one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Caveat:
     """One sentence about the report of one model.
 

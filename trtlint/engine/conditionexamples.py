@@ -22,9 +22,9 @@ from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.examples import ExampleResult, Outcome, newest, target_of
 from trtlint.facts.blocks.conditions import PATH, ConditionEntry, entries
 from trtlint.facts.of_model.rejection import rejections
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.parsers import lines_of
 from trtlint.knowledge.releases import Product
-from trtlint.lean import dataclass
 from trtlint.target.target import Target
 
 _MODEL = re.compile(r"[(<]")
@@ -34,7 +34,7 @@ _OPSET = "17"
 Expected = Literal["refused", "accepted"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ConditionExample:
     """An example of an entry.
 

@@ -36,9 +36,9 @@ from trtlint.facts.base import Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.model import ModelFact
 from trtlint.facts.refusal import Refusal
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.ranges import covers_all, in_words
 from trtlint.knowledge.releases import Product
-from trtlint.lean import dataclass
 from trtlint.target.target import Target
 from trtlint.target.truth import Truth, Unknown
 
@@ -144,7 +144,7 @@ def _rank(finding: Finding) -> tuple[bool, float, int, str]:
     return refuted, -(finding.share or 0.0), SEVERITIES.index(finding.severity), finding.rule
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Versions:
     """Range of releases of a site, whether the target is surely in it, and its scope in words."""
 
@@ -153,7 +153,7 @@ class _Versions:
     scope: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Group:
     """Key for merging sites into one finding."""
 
@@ -169,7 +169,7 @@ class _Group:
     depends: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Hit:
     """A place where a rule holds, with the data of its finding."""
 
@@ -178,7 +178,7 @@ class _Hit:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _RuleSearch:
     """Search for one rule and one target.
 

@@ -24,9 +24,9 @@ from trtlint.engine.evidence.torch_program import TorchProgramEvidence
 from trtlint.engine.evidence.torch_script import TorchScriptEvidence
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.knowledge.torchreleases import torch_release
-from trtlint.lean import dataclass
 from trtlint.measurement.measuredtext import MeasuredTextError, measurement_of_text
 from trtlint.model.load import Model
 from trtlint.torch_tensorrt.calls import script_in
@@ -45,7 +45,7 @@ RELEASE = "--torch-tensorrt"
 _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ExampleBlock:
     """One fenced block.
 

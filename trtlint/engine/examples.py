@@ -39,17 +39,17 @@ from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.exampleblocks import RELEASE, ExampleBlock, evidence_of, example_facts, examples_in
 from trtlint.engine.examplemodel import BrokenTextError, ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.knowledge.torchreleases import TorchReleaseError, torch_release
-from trtlint.lean import dataclass
 from trtlint.measurement.measuredtext import MeasuredTextError
 from trtlint.target.completion import complete
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
-from trtlint.torch_tensorrt.syntax import ScriptError
+from trtlint.torch_tensorrt.syntax import PythonScriptError
 
 Outcome = Literal[
     "fires",
@@ -77,7 +77,7 @@ _SHOWN = 5
 _SECTIONS: dict[str, Literal["fires", "silent"]] = {"fires": "fires", "stays silent": "silent"}
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Example:
     """One example of a rule file.
 
@@ -102,7 +102,7 @@ class Example:
     times: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ExampleResult:
     """Result of an example, or of the check that a required one exists.
 
@@ -197,7 +197,7 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     except ModelTextError as error:
         place = "" if error.line is None else f"line {example.line + error.line}: "
         return "unreadable", f"{place}{error}"
-    except (BuildFileError, MeasuredTextError, ScriptError, TorchReleaseError) as error:
+    except (BuildFileError, MeasuredTextError, PythonScriptError, TorchReleaseError) as error:
         return "unreadable", " ".join(str(error).split())
     record = next((each.record for each in evidence if isinstance(each, BuildEvidence)), None)
     target = example.target if record is None else complete(example.target, record).target

@@ -12,8 +12,8 @@ from dataclasses import field, replace
 from typing import Any, Literal
 
 from trtlint.facts.refusal import Refusal
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
-from trtlint.lean import dataclass
 from trtlint.model.source import Source
 
 Severity = Literal["error", "warning", "note"]
@@ -29,7 +29,7 @@ SUPPRESS_KEY = "trtlint.suppress"
 """The key of a model's ``metadata_props`` with suppressions for this model."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Row:
     """One line of the drawing of a site: a node, the data after it, and its role in the problem.
 
@@ -49,7 +49,7 @@ class Row:
     """Index of the node in ``graph.nodes`` of the model."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Route:
     """Position of a fact: ``facts.of(kind)[position]`` of the same model."""
 
@@ -57,7 +57,7 @@ class Route:
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Site:
     """One place where a finding holds."""
 
@@ -76,7 +76,7 @@ class Site:
     """Why no rewrite exists for this place, from the rule; empty if the rule gives no reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Rewrite:
     """A rewrite of the model that a rule recommends.
 
@@ -87,7 +87,7 @@ class Rewrite:
     safety: Literal["safe", "unsafe"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Suppression:
     """Why a finding is accepted.
 
@@ -102,8 +102,8 @@ class Suppression:
     expires: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
+@fast_dataclass(frozen=True, slots=True)
+class StaleBaselineEntry:
     """An entry of a baseline without a site in the model."""
 
     rule: str
@@ -113,7 +113,7 @@ class Gone:
     """Module path or node at the time of the baseline; empty for the whole model."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Finding:
     """One risk, at one or more sites."""
 
@@ -158,7 +158,7 @@ class Finding:
     """The options of the command line that describe the target, for commands that reports print."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Unsearched:
     """A rule whose search in a model reached a limit: findings may be missing."""
 
@@ -172,7 +172,7 @@ class Unsearched:
     """The limit of the inference of types; empty for the other causes."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class EvidenceSummary:
     """One piece of evidence, as data of a report."""
 
@@ -192,7 +192,7 @@ class EvidenceSummary:
         return json.loads(self.text)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Further:
     """A file that was not given, and the question that it would answer."""
 
@@ -202,7 +202,7 @@ class Further:
     settles: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ModelReport:
     """The findings of one model for one target."""
 
@@ -225,7 +225,7 @@ class ModelReport:
     are accepted, it is here with these sites and in ``findings`` with the others; both parts have the same
     fingerprint.  A finding with ``depends`` is conditional.
     """
-    gone: tuple[Gone, ...] = ()
+    gone: tuple[StaleBaselineEntry, ...] = ()
     """Baseline entries for this model that match nothing for any target; equal in the report of each target.
     """
     suppress: str = ""
@@ -264,7 +264,7 @@ class ModelReport:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Report:
     """Result of one run: a report for each model and target, in the order of the request."""
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import yaml
 
 from trtlint.errors import SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import did_you_mean
-from trtlint.lean import dataclass
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST = 12
@@ -32,7 +32,7 @@ class FrontMatterError(SettingError):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Item:
     """A value of the front matter and the line of the file where its text begins.
 

@@ -10,7 +10,7 @@ from trtlint.engine.finding import Finding
 from trtlint.facts.of_model.mixed_types import refused_alone
 from trtlint.knowledge.providers import Provider
 from trtlint.partition.predict import NAMELESS, Reason, predict
-from trtlint.partition.result import Partition, Settings
+from trtlint.partition.result import Partition, ProviderSettings
 
 if TYPE_CHECKING:
     from trtlint.model.graph import Node
@@ -26,7 +26,7 @@ def predicted(
     model: Model,
     findings: Iterable[Finding],
     provider: Provider,
-    settings: Settings,
+    settings: ProviderSettings,
     *,
     rewritten: bool = True,
 ) -> Partition:

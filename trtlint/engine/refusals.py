@@ -41,7 +41,7 @@ def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMe
     found: dict[int, LogMessage] = {}
     parse = subject.refusal is not None and subject.refusal.stage == "parse"
     for node in nodes_of(subject):
-        for message in facts.said.messages.get(node, ()):
+        for message in facts.node_evidence.messages.get(node, ()):
             of_parser = message.name in _OF_PARSER
             counts = (of_parser and (holds or parse)) or (holds and not message.overcome)
             if counts and message.is_reason and not message.of_island:
@@ -64,7 +64,7 @@ def errors_of_parser(
 def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
     """Yield the errors of the parser without a node, the first of each kind."""
     if refusal.stage == "parse":
-        for message in facts.said.nameless:
+        for message in facts.node_evidence.nameless:
             if message.name in _OF_PARSER and message.first:
                 yield message
 

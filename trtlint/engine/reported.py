@@ -11,7 +11,7 @@ from trtlint.engine.rule import Rule
 from trtlint.engine.subjects import Subject
 from trtlint.facts.kinds import ground_of
 from trtlint.facts.refusal import Refusal
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 
 _PARSER = "parser_refusal"
@@ -44,7 +44,7 @@ def turn(rule: Rule) -> int:
     return 2 if about_builds(rule) else 0
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Reported:
     """Statements of the findings so far.
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from trtlint.engine.finding import Severity
 from trtlint.errors import SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.releases import Product
-from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.engine.evidence.conditions import EvidenceConditions
@@ -58,7 +58,7 @@ class RuleError(SettingError):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Advice:
     """Advice for some targets.
 
@@ -77,7 +77,7 @@ class Advice:
     safety: Safety = "safe"
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Unfixable:
     """Why no rewrite exists for some places.
 
@@ -90,7 +90,7 @@ class Unfixable:
     because: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Rule:
     """A rule, ready to be evaluated.
 

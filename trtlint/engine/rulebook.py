@@ -11,9 +11,9 @@ from typing import Protocol, TypeVar
 
 from trtlint.engine.rule import Rule, RuleError, Status, group_of
 from trtlint.facts.kinds import Ground, ground_of
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.redirects import redirect
-from trtlint.lean import dataclass
 
 _MOST_ENTRIES = 20_000
 """Largest number of files and folders in a folder of rules: a configuration with ``/`` must not scan a disk.
@@ -24,7 +24,7 @@ _STATUS = re.compile(r"^status: (preview|deprecated)$", re.MULTILINE)
 """Pattern of the lines with kind and status in trtlint's own rule files."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class RuleEntry:
     """A rule of a rulebook, read on first use: a model alone needs less than half of them.
 
@@ -51,7 +51,7 @@ class RuleEntry:
         return cls(rule.id, rule.name, rule.find, rule.status, rule.path, lambda: rule)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Rulebook:
     """Rules sorted by id; ids and names are unique."""
 

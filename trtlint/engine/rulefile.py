@@ -69,12 +69,12 @@ def parse_rule(path: Path, text: str, *, checked: bool) -> Rule:
     """
     try:
         front, body, body_line = split(text)
-        return _Reader(path, front, checked).rule(body, body_line)
+        return _FrontMatterReader(path, front, checked).rule(body, body_line)
     except FrontMatterError as error:
         raise RuleError(path, error.line, error.message) from None
 
 
-class _Reader:
+class _FrontMatterReader:
     """Reads the front matter of one file; every method raises FrontMatterError with the line."""
 
     def __init__(self, path: Path, front: Item, checked: bool) -> None:

@@ -11,10 +11,10 @@ from trtlint.engine.scope import about_the_model, field_names, required
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.refusal import Refusal
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.releases import Product
 from trtlint.language.functions import FUNCTIONS
 from trtlint.language.pattern import Match
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 from trtlint.model.origin import Origin, origin
@@ -23,7 +23,7 @@ from trtlint.target.target import Target
 _SEES_UNKNOWN = tuple(f"{name}(" for name, function in FUNCTIONS.items() if function.sees_unknown)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Subject:
     """One thing in a model that a rule is evaluated for.
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from itertools import takewhile
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class MergedFinding:
     """A finding, and the ascending indexes of the targets that it holds for."""
 
@@ -22,7 +22,7 @@ class MergedFinding:
     targets: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Change:
     """Differences between a target and the one before: rule and name of each finding."""
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from trtlint.engine.finding import Finding
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import TorchRelease, torch_operators
-from trtlint.lean import dataclass
 from trtlint.model.origin import origin_of_trace
 from trtlint.torch_tensorrt.program import Program, ProgramNode
 
@@ -19,7 +19,7 @@ CHANGES: tuple[Change, ...] = ("falls back", "converts", "stays in PyTorch", "un
 _MOST_PLACES = 20
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class OperatorChange:
     """An operator that some release leaves to PyTorch.
 
@@ -44,7 +44,7 @@ class OperatorChange:
     places: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class CallChange:
     """A finding about the calls of a script.
 
@@ -59,7 +59,7 @@ class CallChange:
     releases: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchUpgrade:
     """The answer for one script or program.
 

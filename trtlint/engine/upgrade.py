@@ -17,8 +17,8 @@ from trtlint.engine.rule import Concern, Rule
 from trtlint.engine.targets import merge
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.model import ModelFact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.releases import PRODUCTS, Product, releases
-from trtlint.lean import dataclass
 from trtlint.target.parsing import parse_versions
 from trtlint.target.target import Target
 
@@ -26,7 +26,7 @@ CONCERNS: tuple[Concern, ...] = ("graph", "command", "code")
 """What may have to change, in the order of the work."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Assessed:
     """One release line of the range.
 
@@ -49,7 +49,7 @@ class Assessed:
     refused: int
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Listed:
     """A finding and its lines in the range.
 
@@ -66,7 +66,7 @@ class Listed:
     advice: tuple[tuple[str, tuple[int, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class UpgradeStep:
     """Step from one release line to the next: indexes into :attr:`Upgrade.findings`."""
 
@@ -76,7 +76,7 @@ class UpgradeStep:
     new: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Safest:
     """The release line with the fewest known risks.
 
@@ -95,7 +95,7 @@ class Safest:
     first_adds: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Upgrade:
     """Upgrade report for one model.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
     from trtlint.dry_build.result import DryBuild
     from trtlint.facts.blocks.sizes import Sizes
-    from trtlint.facts.said import Said
+    from trtlint.facts.node_evidence import NodeEvidence
     from trtlint.measurement.measurement import Measurement
     from trtlint.model.graph import Node
 
@@ -197,11 +197,11 @@ class Facts:
         )
 
     @cached_property
-    def said(self) -> Said:
+    def node_evidence(self) -> NodeEvidence:
         """Messages and engine layers of the build, by node."""
-        from trtlint.facts.said import said
+        from trtlint.facts.node_evidence import node_evidence
 
-        return said(self)
+        return node_evidence(self)
 
     @cached_property
     def joined(self) -> Join | None:

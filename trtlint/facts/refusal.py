@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Refusal:
     """A refusal by the ONNX parser or the builder.
 

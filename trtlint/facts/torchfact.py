@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import torch_release
-from trtlint.lean import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchFact(Fact):
     """A fact that was found for one release of Torch-TensorRT.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from trtlint.errors import FileError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 LONGEST = 1000
 """Characters of a name or a reason in a message; a model can contain a node name of 10 MB."""
@@ -40,7 +40,7 @@ class UnreadableError(FileError):
         self.node = node
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Problem:
     """A problem that kept a file, or a part of it, from being linted."""
 

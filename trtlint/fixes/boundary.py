@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Bound, Patch, lowest, numpy_type
 from trtlint.fixes.region import Region, RegionError
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -74,7 +74,7 @@ _ATTENTION_MASK = 3
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Feeds:
     """Tensors for the inputs of a region.
 

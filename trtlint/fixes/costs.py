@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.fixing import Fixed, described
-from trtlint.lean import dataclass
 from trtlint.model.assembly import pieces_of, size_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _MOST_OUTLIERS = 0.2
 """Maximum share of contradicting pairs of runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Costs:
     """Costs of a model before and after its fixes.
 

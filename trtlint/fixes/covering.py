@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.keep_fp32 import adjacent, obstacle
 from trtlint.fixes.patch import Patch
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
@@ -20,8 +20,8 @@ REWRITES = frozenset({"widen-norm", "widen-chain", "widen-node", "fuse-norm"})
 """Rewrites whose result computes in FP32: TensorRT does so in LayerNormalization and RMSNormalization."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptNodes:
+@fast_dataclass(frozen=True, slots=True)
+class KeptGroups:
     """Nodes to keep in FP32, by the values that they compute.
 
     A rewrite of another node can rename a node, but not its output.
@@ -53,12 +53,12 @@ class KeptNodes:
         return list(dict.fromkeys(path for path in kept if path is not None))
 
 
-def kept_nodes(model: Model, paths: Sequence[str]) -> KeptNodes:
+def kept_nodes(model: Model, paths: Sequence[str]) -> KeptGroups:
     """Return the nodes of a model to keep in FP32."""
     wanted = frozenset(paths)
     nodes = tuple(node for node in model.graph.nodes if node.path in wanted)
     groups = adjacent([node for node in nodes if not obstacle(node, model)])
-    return KeptNodes(tuple(paths), nodes, tuple(map(frozenset, groups)))
+    return KeptGroups(tuple(paths), nodes, tuple(map(frozenset, groups)))
 
 
 def _first(node: Node) -> str:

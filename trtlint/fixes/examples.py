@@ -25,11 +25,11 @@ from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.examples import Begin, ExampleResult, Outcome, always, newest, target_of
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.ruleset import RuleSet
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.fixing import Fixed, fix_file
 from trtlint.fixes.reference import run_reference, wide, widened
 from trtlint.fixes.relint import judging
 from trtlint.fixes.source import read_source
-from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.model.load import Model, load
 from trtlint.policy.review import Review
@@ -48,7 +48,7 @@ _MOST_COMPARED = 256
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class FixedExample:
     """A model before and after.
 

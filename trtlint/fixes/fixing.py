@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
-from trtlint.lean import dataclass
 from trtlint.measurement.identity import digest_of
 from trtlint.model.reader import RawModel
 from trtlint.model.writer import write
@@ -30,7 +30,7 @@ _HASHED_WHOLE = 64 << 20
 """Largest file in bytes that is hashed completely."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Fixed:
     """Result of fixing one file.
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 import onnx
 from onnx import defs
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Draft, Patch, onnx_type
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import text
@@ -30,7 +30,7 @@ _INSIDE = frozenset({"stash_type", "output_dtype"})
 """Attributes that set the computation or output type regardless of the inputs."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Fp32Group:
     """Adjacent operators that compute in FP32 together.
 

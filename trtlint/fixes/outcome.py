@@ -11,15 +11,15 @@ import onnx
 
 from trtlint.engine.finding import Finding, ModelReport, Severity
 from trtlint.facts.facts import Facts
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Bound, Patch
-from trtlint.lean import dataclass
 from trtlint.model.load import Model
 
 Key = tuple[str, str]
 """A rewrite, and the first output name of its site."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Linted:
     """A model and its findings.
 
@@ -45,7 +45,7 @@ class Linted:
         return list({finding.fingerprint: finding for finding in found}.values())
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Proof:
     """Result of a local proof of a patch.
 
@@ -87,7 +87,7 @@ def _number(bound: float) -> float | None:
     return bound if math.isfinite(bound) else None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class AppliedFix:
     """A rewrite applied at one site.
 
@@ -109,7 +109,7 @@ class AppliedFix:
     patch: Patch | None = field(default=None, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RefusedFix:
     """A rewrite that was not applied at one site; ``fix`` is None if the rule has none.
 
@@ -123,7 +123,7 @@ class RefusedFix:
     reason: str
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class FixOutcome:
     """Result of fixing a model.
 

@@ -11,7 +11,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from trtlint.errors import TrtlintError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import DTYPES
@@ -29,7 +29,7 @@ class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not 
     """Reason why a rewrite does not apply: a clause, such as ``the scores are an output of the model``."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Bound:
     """Range of a tensor in which a patch preserves the results.
 
@@ -43,7 +43,7 @@ class Bound:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Patch:
     """An edit of one graph: the main graph or a body.
 
@@ -102,7 +102,7 @@ class Patch:
         return tuple(dict.fromkeys((*self.remove, *(node for node, _, _ in self.rewire))))
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Draft:
     """Builder of a patch; new nodes are named after the node that they replace.
 

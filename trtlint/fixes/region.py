@@ -8,9 +8,9 @@ import onnx
 from onnx import helper
 
 from trtlint.errors import TrtlintError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.edit import EditError, needs
 from trtlint.fixes.patch import Patch
-from trtlint.lean import dataclass
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
 
@@ -22,7 +22,7 @@ class RegionError(TrtlintError):
     """A patch without a region that can be computed alone; the text gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Region:
     """The nodes that a patch changes.
 

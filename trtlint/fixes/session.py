@@ -8,6 +8,7 @@ import onnx
 
 from trtlint.engine.finding import SEVERITIES, Finding, Rewrite, Severity, Site
 from trtlint.facts.base import Fact, Step
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import current
 from trtlint.fixes import keep_fp32, names, proposer
 from trtlint.fixes.covering import REWRITES, kept_nodes
@@ -15,7 +16,6 @@ from trtlint.fixes.edit import EditError, apply
 from trtlint.fixes.harm import harm_of, places_of
 from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Lint, Linted, Proof, Prove, RefusedFix
 from trtlint.fixes.patch import NotApplicable, Patch
-from trtlint.lean import dataclass
 from trtlint.model.check import checker_error
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
@@ -31,7 +31,7 @@ _UNIFY = "unify-types"
 """Rewrite without which the checker rejects some models, whatever the findings."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _RequestedFix:
     """A rewrite requested by a finding at one site."""
 
@@ -47,7 +47,7 @@ class _RequestedFix:
         return self.rewrite.name, _value_of(self.fact.node)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Proposal:
     """A patch for a finding and its proof."""
 

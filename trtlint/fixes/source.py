@@ -7,9 +7,9 @@ from pathlib import Path
 
 import onnx
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.beside import real_file
 from trtlint.files.limits import Allowance, limit_work, scale_allowance
-from trtlint.lean import dataclass
 from trtlint.model.contents import all_tensors
 from trtlint.model.inline import NOTHING_INLINED, Inlined, inline
 from trtlint.model.protos import text
@@ -29,7 +29,7 @@ MEMORY = 1800 << 20
 """Memory to fix a model, in bytes for each process, besides Python and its libraries."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class SourceModel:
     """A file and its structure before any rewrite.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trtlint.compare.comparison import Times, compare
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.trivial import ZERO, sentence
 
@@ -19,7 +19,7 @@ _STAGES = ("rejected by the parser", "rejected by the builder", "built")
 """Results of builds, worst first."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class CheckResult:
     """Result of one check of the whole model.
 

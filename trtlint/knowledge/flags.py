@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
-from trtlint.lean import dataclass
 
 Line = tuple[int, int]
 """A comparable release line: (10, 7) is 10.7."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class FlagHistory:
     """History of one trtexec option, from flags.yaml.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
-from trtlint.lean import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class FrontEnd:
     """One program; unknown texts are empty.
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
-from trtlint.lean import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Architecture:
     """The GPUs of one compute capability, from gpus.yaml.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
 from trtlint.knowledge.frontends import FrontEnd
-from trtlint.lean import dataclass
 
 _FILE = "libplugin.so"
 """Stands for the library in the texts of frontends.yaml."""
@@ -18,7 +18,7 @@ _INIT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class PluginLibrary:
     """One library with plugins.
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Literal, get_args
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
-from trtlint.lean import dataclass
 
 Provider = Literal["tensorrt", "nv-tensorrt-rtx"]
 """Provider names of ``--ep``, and the names in reports."""
@@ -53,7 +53,7 @@ WORDS: Mapping[str, str] = {
 """The values that each kind of option takes, for messages."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ProviderOption:
     """One option of a provider.
 

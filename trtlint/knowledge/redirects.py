@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
-from trtlint.lean import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Redirect:
     """The change of one rule.
 

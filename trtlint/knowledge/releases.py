@@ -7,8 +7,8 @@ from typing import Literal
 
 from packaging.version import Version
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
-from trtlint.lean import dataclass
 
 Product = Literal["tensorrt", "tensorrt-rtx"]
 Typing = Literal["weak", "choice", "strong"]
@@ -17,7 +17,7 @@ PRODUCTS: dict[Product, str] = {"tensorrt": "TensorRT", "tensorrt-rtx": "TensorR
 """Products, and their names in reports."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Release:
     """One release, from versions.yaml.
 

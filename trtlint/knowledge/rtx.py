@@ -6,14 +6,14 @@ from functools import cache
 
 from packaging.version import Version
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
-from trtlint.lean import dataclass
 
 USUAL_SM = 89
 """The default compute capability: SM 8.9, which every release supports."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Builder:
     """The builder in the wheels of one TensorRT-RTX release line.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import text
-from trtlint.lean import dataclass
 
 _BEGIN = re.compile(r"^- op: (.*)$", re.MULTILINE)
 """The start of an entry."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TableEntry:
     """One unparsed entry.
 

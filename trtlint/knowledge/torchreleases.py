@@ -7,9 +7,9 @@ from functools import cache
 from typing import Literal
 
 from trtlint.errors import SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
-from trtlint.lean import dataclass
 
 Route = Literal["compile", "options", "windows", "engine"]
 """Function that takes the arguments: a compiler, ``torch.compile`` (``options``) or a variant."""
@@ -40,7 +40,7 @@ class TorchReleaseError(SettingError):
     """An unknown release of Torch-TensorRT."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchRelease:
     """One release of Torch-TensorRT.
 
@@ -70,7 +70,7 @@ class TorchRelease:
         return int(self.version.split(".")[1])
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchArgument:
     """One argument in one release.
 
@@ -194,7 +194,7 @@ def _line(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchOperator:
     """Support of an operator in releases, from torch_operators.yaml.
 

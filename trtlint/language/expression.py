@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.language.compiler import Compiler
 from trtlint.language.operations import Code, truth
 from trtlint.language.syntax import ExpressionError, parse
-from trtlint.lean import dataclass
 from trtlint.target.truth import Truth, Unknown
 
 __all__ = ["Expression", "ExpressionError", "Scope", "compile_expression"]
@@ -33,7 +33,7 @@ Scope = Mapping[str, Any]
 """The names that an expression may use, with their types: classes or other annotations."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Compiled:
     names: frozenset[str]
     code: Code

@@ -13,13 +13,13 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 
 KindName = Literal["truth", "number", "text", "tuple", "mapping", "record", "anything"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Kind:
     """One type of the rule language.
 
@@ -43,7 +43,7 @@ class Kind:
         return {"truth": "true or false", "anything": "of no declared type"}.get(self.name, f"a {self.name}")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class OneOf:
     """The texts that a field can hold: ``Annotated[str, OneOf(names)]``.
 

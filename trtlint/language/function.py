@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.language.fieldtypes import Kind, Kinds
-from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.target.truth import Unknown
 
@@ -17,7 +17,7 @@ VALUE: Kinds = (Kind("record", cls=Value),)
 TUPLE: Kinds = (Kind("tuple"),)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Function:
     """A function of the rule language.
 

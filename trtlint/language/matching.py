@@ -13,8 +13,8 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.language.patternlines import PatternInput, PatternLine
-from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import PASSING
 from trtlint.model.walks import upstream
@@ -30,7 +30,7 @@ _MIN_READINGS = 1_000
 Bindings = Mapping[str, Value | None]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Reading:
     """One match of the pattern: the value of each name, and the node of each line."""
 

@@ -25,9 +25,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.language.matching import Bindings, Matcher, Reading, live_nodes
 from trtlint.language.patternlines import PatternError, PatternLine, read_lines
-from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node
 from trtlint.model.values import Constants
 
@@ -36,7 +36,7 @@ __all__ = ["Match", "Matches", "Pattern", "PatternError"]
 _MAX_ALTERNATIVES = 16
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Match:
     """Nodes that a pattern matches.
 
@@ -52,7 +52,7 @@ class Match:
     alternatives: tuple[Match, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Matches:
     """The result of a search.
 
@@ -65,7 +65,7 @@ class Matches:
     complete: bool
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Pattern:
     """A compiled pattern.
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import onnx
 
 from trtlint.errors import SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import nearest
-from trtlint.lean import dataclass
 from trtlint.model.operators import COMMUTATIVE
 
 MAX_LINES = 16
@@ -31,7 +31,7 @@ class PatternError(SettingError):
         self.column = column
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class PatternInput:
     """An input in a line: its name (None for ``_``), and whether it has ``~`` before or ``?`` after it."""
 
@@ -40,7 +40,7 @@ class PatternInput:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class PatternLine:
     """One line of a pattern, which matches one node.
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import shorten
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Template:
     """A text with ``{expressions}``."""
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 
 STEP = 16
@@ -34,7 +34,7 @@ Add = Callable[..., str]
 Constant = Callable[..., str]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Sum:
     """The terms that each element of a product adds up.
 

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import field
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.folding import Folding
 from trtlint.measurement.formats import Format
-from trtlint.measurement.measurement import Inside, Range, Site
+from trtlint.measurement.measurement import Inside, MeasuredTensor, Range
 from trtlint.measurement.narrowing import Probe
 from trtlint.measurement.trial import Ranged
 from trtlint.model.graph import Node, Value
@@ -17,7 +17,7 @@ from trtlint.model.graph import Node, Value
 _UNFOLDED = Folding()
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Findings:
     """The overflows that ranges show.
 
@@ -32,8 +32,8 @@ class Findings:
     inside: frozenset[str]
 
 
-@dataclass(slots=True)
-class _Place:
+@fast_dataclass(slots=True)
+class _ProbedOutput:
     """A probe of an output, and the internal numbers of its node."""
 
     probe: Probe
@@ -144,16 +144,18 @@ def regions(
     return [frozenset(paths) for paths in groups.values()]
 
 
-def sites(ranged: Ranged, begun: Iterable[Node], unsound: frozenset[str], format_: Format) -> list[Site]:
+def sites(
+    ranged: Ranged, begun: Iterable[Node], unsound: frozenset[str], format_: Format
+) -> list[MeasuredTensor]:
     """Return every float tensor with its range; initializers only if they do not fit."""
     origin = {node.path for node in begun}
-    places: dict[tuple[str, str], _Place] = {}
+    places: dict[tuple[str, str], _ProbedOutput] = {}
     waiting: dict[str, list[Inside]] = defaultdict(list)
     for probe in ranged.probes:
         if probe.inside:
             waiting[probe.node].append(Inside(probe.inside, ranged.greatest(probe)))
         else:
-            places[probe.node, probe.tensor] = _Place(probe)
+            places[probe.node, probe.tensor] = _ProbedOutput(probe)
     listed = []
     for place in places.values():
         probe = place.probe
@@ -176,10 +178,10 @@ def _site(
     *,
     fits: Range | None = None,
     origin: bool = False,
-) -> Site:
+) -> MeasuredTensor:
     greatest, extremes = ranged.greatest(probe), ranged.extremes(probe)
     low, high = (None, None) if extremes is None else extremes
-    site = Site(
+    site = MeasuredTensor(
         probe.node,
         probe.op,
         probe.tensor,

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.ways import WAYS, Way
 
 Verdict = Literal["fine", "broken", "depends"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Band:
     """The error of one output, or of all, computed in several ways.
 
@@ -67,7 +67,7 @@ class Band:
         return cls(*(number(data[way]) for way in WAYS))
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BuildError:
     """The error of a build whose layers are known: tensors between its layers are rounded, no others.
 
@@ -118,7 +118,7 @@ class BuildError:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TypeBand:
     """The error of another narrow type on the same inputs.
 

@@ -13,7 +13,7 @@ from typing import Any
 import onnx
 from onnx import FunctionProto, ModelProto, TensorProto, ValueInfoProto, defs, helper
 
-from trtlint.measurement.formulas import Writer
+from trtlint.measurement.formulas import FormulaWriter
 from trtlint.model.graph import Node
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline
@@ -27,7 +27,7 @@ ROUNDED_INSIDE = frozenset({"Gelu", "HardSwish", "Mish", "MeanVarianceNormalizat
 """Operators that are rounded inside."""
 
 
-def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: Writer) -> str | None:
+def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: FormulaWriter) -> str | None:
     """Write out an operator by its definition.
 
     Args:

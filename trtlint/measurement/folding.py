@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from trtlint.lean import dataclass
-from trtlint.measurement.formulas import Writer
+from trtlint.fast_dataclass import fast_dataclass
+from trtlint.measurement.formulas import FormulaWriter
 from trtlint.model.graph import WITH_BODIES, Graph, Node, Value
 from trtlint.model.operators import RANDOM
 from trtlint.model.tensors import TensorStore
@@ -39,7 +39,7 @@ _UNFOLDED = WITH_BODIES | RANDOM | {"SequenceMap"}
 """Operators that the builder does not compute."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Affine:
     """A BatchNormalization as TensorRT computes it: ``scale * x + shift`` for each channel.
 
@@ -54,7 +54,7 @@ class Affine:
     convolution: Node | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Folding:
     """The operators of a model that are folded.
 
@@ -199,7 +199,7 @@ def _into_convolution(node: Node, own: Affine, known: Constants, constants: froz
     return _in_fp32(own.scale, joined, conv) or own
 
 
-def batch_normalization(node: Node, affine: Affine, tensor: str, write: Writer) -> str:
+def batch_normalization(node: Node, affine: Affine, tensor: str, write: FormulaWriter) -> str:
     """Write a BatchNormalization as TensorRT computes it; return its result before rounding.
 
     Args:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import onnx
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Format:
     """A narrow floating-point format.
 

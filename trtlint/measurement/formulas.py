@@ -26,7 +26,7 @@ _OPTIONAL_BIAS = 11
 _WITH_BIAS = 3
 
 
-class Writer(Protocol):
+class FormulaWriter(Protocol):
     """A graph that a formula is written to."""
 
     opset: int
@@ -55,12 +55,12 @@ class Writer(Protocol):
         """Round stored numbers that no product multiplies, unless the build fuses their reader."""
 
 
-Formula = Callable[[Node, Sequence[str], Writer], str | None]
+Formula = Callable[[Node, Sequence[str], FormulaWriter], str | None]
 """Writes out an operator, given the names of its inputs; returns its result before rounding, or None if the
 operator cannot be written out."""
 
 
-def _sum(node: Node, tensor: str, inputs: Sequence[str], write: Writer, what: str) -> str:
+def _sum(node: Node, tensor: str, inputs: Sequence[str], write: FormulaWriter, what: str) -> str:
     """Write the sum over the axes of a reduction."""
     keep = int(node.number("keepdims", 1))
     axes = node.attribute("axes")
@@ -76,31 +76,31 @@ def _sum(node: Node, tensor: str, inputs: Sequence[str], write: Writer, what: st
     return write.step(total, what)
 
 
-def _count(tensor: str, reduced: str, write: Writer) -> str:
+def _count(tensor: str, reduced: str, write: FormulaWriter) -> str:
     """Write the number of elements that one element of a reduced tensor stands for."""
     sizes = [write.emit("Cast", [write.emit("Size", [name])], to=1) for name in (tensor, reduced)]
     return write.emit("Div", sizes)
 
 
-def _mean(node: Node, inputs: Sequence[str], write: Writer) -> str:
+def _mean(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str:
     total = _sum(node, inputs[0], inputs, write, "sum")
     return write.emit("Div", [total, _count(inputs[0], total, write)])
 
 
-def _sum_of_squares(node: Node, inputs: Sequence[str], write: Writer) -> str:
+def _sum_of_squares(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str:
     squares = write.step(write.emit("Mul", [inputs[0], inputs[0]]), "square")
     return _sum(node, squares, inputs, write, "sum of squares")
 
 
-def _l2_norm(node: Node, inputs: Sequence[str], write: Writer) -> str:
+def _l2_norm(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str:
     return write.emit("Sqrt", [_sum_of_squares(node, inputs, write)])
 
 
-def _log_of_sum(node: Node, inputs: Sequence[str], write: Writer) -> str:
+def _log_of_sum(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str:
     return write.emit("Log", [_sum(node, inputs[0], inputs, write, "sum")])
 
 
-def _lp_normalization(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
+def _lp_normalization(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
     if int(node.number("p", 2)) != 2:
         return None
     squares = write.step(write.emit("Mul", [inputs[0], inputs[0]]), "square")
@@ -113,13 +113,13 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: Writer) -> str |
     return write.emit("Div", [inputs[0], write.emit("Add", [norm, empty])])
 
 
-def _sum_over(tensor: str, axes: Sequence[int], write: Writer) -> str:
+def _sum_over(tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
     if write.opset < _INPUT_AXES_SUM:
         return write.emit("ReduceSum", [tensor], axes=list(axes), keepdims=1)
     return write.emit("ReduceSum", [tensor, write.constant(list(axes), np.int64)], keepdims=1)
 
 
-def _softmax(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
+def _softmax(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
     if write.opset < _INPUT_AXES_SUM:  # it flattened the axes behind into one
         return None
     axes, x = [int(node.number("axis", -1))], inputs[0]
@@ -128,17 +128,17 @@ def _softmax(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
     return write.emit("Div", [powers, write.step(_sum_over(powers, axes, write))])
 
 
-def _greatest(tensor: str, axes: Sequence[int], write: Writer) -> str:
+def _greatest(tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
     if write.opset < _INPUT_AXES:
         return write.emit("ReduceMax", [tensor], axes=list(axes), keepdims=1)
     return write.emit("ReduceMax", [tensor, write.constant(list(axes), np.int64)], keepdims=1)
 
 
-def _matmul(node: Node, inputs: Sequence[str], write: Writer) -> str:
+def _matmul(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str:
     return write.emit_node(node.proto, inputs, node)[0]
 
 
-def _gemm(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
+def _gemm(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
     if len(inputs) < _WITH_BIAS or not inputs[2]:
         return write.emit_node(node.proto, inputs, node)[0]
     if node.number("beta", 1.0) != 1.0:
@@ -150,7 +150,7 @@ def _gemm(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
     return write.emit("Add", [product, inputs[2]])
 
 
-def _convolution(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
+def _convolution(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
     weight = node.input(1)
     if len(inputs) < _WITH_BIAS or not inputs[2]:
         return write.emit_node(node.proto, inputs, node)[0]

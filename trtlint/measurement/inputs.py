@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.errors import SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
-from trtlint.lean import dataclass
 
 _USUAL_FUNCTION = "load_data"
 """Default function of a script, as in Polygraphy."""
@@ -19,7 +19,7 @@ class InputsError(SettingError):
     """Inputs that trtlint cannot use; the text names them and the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Inputs:
     """The input files that the user names; none for generated inputs.
 

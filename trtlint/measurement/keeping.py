@@ -31,7 +31,7 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Whether no run is left."""
+        """True if no run is left."""
         return self.left <= 0
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.band import number
 
 _FEW = 12
@@ -17,8 +17,8 @@ _SHARE = 1 / 3
 of the narrow type is left, and each Cast between the types costs time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+@fast_dataclass(frozen=True, slots=True)
+class KeptNodes:
     """The least set of nodes found that must stay in FP32.
 
     Attributes:
@@ -47,7 +47,7 @@ class Kept:
 
     @property
     def fits(self) -> bool:
-        """Whether the narrow type fits the model: few nodes are kept, or a small share of all."""
+        """True if the narrow type fits the model: few nodes are kept, or a small share of all."""
         if len(self.nodes) <= _FEW:
             return True
         return (
@@ -69,7 +69,7 @@ class Kept:
         }
 
     @classmethod
-    def parse(cls, nodes: Sequence[Any], data: Mapping[str, Any] | None) -> Kept | None:
+    def parse(cls, nodes: Sequence[Any], data: Mapping[str, Any] | None) -> KeptNodes | None:
         """Return the set of JSON data, None for None.
 
         Raises:

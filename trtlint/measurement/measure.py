@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trtlint.errors import ExperimentError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.extras import how_to_install
-from trtlint.lean import dataclass
 from trtlint.measurement.fusion import FusedLayers
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.measurement import Measurement, from_data
@@ -44,8 +44,8 @@ class MissingRuntimeError(MeasureError):
     """ONNX Runtime is not installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+@fast_dataclass(frozen=True, slots=True)
+class MeasurementRequest:
     """Request to measure a model.
 
     Attributes:
@@ -87,7 +87,7 @@ class Request:
         return {**asdict(self), **self.inputs.request, "model": model, "layers": layers}
 
     @classmethod
-    def parse(cls, document: Mapping[str, Any]) -> Request:
+    def parse(cls, document: Mapping[str, Any]) -> MeasurementRequest:
         """Return the request of JSON data."""
         found, layers = dict(document), document.get("layers")
         found.update({name: tuple(document[name]) for name in ("files", "lists")})
@@ -116,7 +116,7 @@ def limits_for(model: Model, seconds: float | None = None, memory: int | None = 
 
 
 def measure(
-    request: Request,
+    request: MeasurementRequest,
     limits: Limits | None = None,
     listen: Callable[[str], None] | None = None,
     progress: Callable[[Mapping[str, Any]], None] | None = None,

@@ -16,7 +16,7 @@ import math
 
 from trtlint.errors import FileError
 from trtlint.measurement.formats import FORMATS, Format
-from trtlint.measurement.measurement import Inside, Measurement, Output, Range, Site
+from trtlint.measurement.measurement import Inside, MeasuredOutput, MeasuredTensor, Measurement, Range
 from trtlint.model.load import Model
 
 _BOUND = 0.01
@@ -51,14 +51,14 @@ def measurement_of_text(text: str, model: Model) -> Measurement:
         rehearsed=rehearsed,
         bound=_BOUND,
         sites=tuple(_site(line.split(), model, format_) for line in lines if line not in said),
-        outputs=tuple(Output(value.name, error) for value in model.graph.outputs),
+        outputs=tuple(MeasuredOutput(value.name, error) for value in model.graph.outputs),
         first=(),
         kept=None,
         limits=(),
     )
 
 
-def _site(words: list[str], model: Model, format_: Format) -> Site:
+def _site(words: list[str], model: Model, format_: Format) -> MeasuredTensor:
     name, numbers, rest = words[0], words[1 : 1 + _LIMITS], words[1 + _LIMITS :]
     value = next(iter(model.graph.values.get(name, ())), None)
     if value is None:
@@ -70,7 +70,7 @@ def _site(words: list[str], model: Model, format_: Format) -> Site:
     except ValueError:
         raise MeasuredTextError(f"{' '.join(words)!r} is not a tensor with two numbers") from None
     node = value.producer
-    site = Site(
+    site = MeasuredTensor(
         node="" if node is None else node.path,
         op=("Input" if value.is_input else "Constant") if node is None else node.op,
         tensor=name,

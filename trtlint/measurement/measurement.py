@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trtlint.errors import FileError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import shorten
 from trtlint.files.regular import read_bytes
-from trtlint.lean import dataclass
 from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, number, together, verdict_of
 from trtlint.measurement.formats import FORMATS
-from trtlint.measurement.kept import Kept as Kept
+from trtlint.measurement.kept import KeptNodes as KeptNodes
 
 SCHEMA = "trtlint.measure/1"
 """Name and version of the format; the version grows with each incompatible change."""
@@ -29,7 +29,7 @@ class MeasurementError(FileError, ValueError):
     """A file that is not a measurement; the text gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Inside:
     """Internal number of an operator.
 
@@ -42,7 +42,7 @@ class Inside:
     max_abs: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Closer:
     """Closer statistics of a tensor that does not fit the narrow type.
 
@@ -57,8 +57,8 @@ class Closer:
     vanishing: float
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+@fast_dataclass(frozen=True, slots=True)
+class MeasuredTensor:
     """Float tensor of the model with its range.
 
     Attributes:
@@ -89,10 +89,10 @@ class Site:
 
     @property
     def constant(self) -> bool:
-        """Whether the tensor is stored in the model."""
+        """True if the tensor is stored in the model."""
         return self.op == "Constant"
 
-    def fitting(self, fits: Range) -> Site:
+    def fitting(self, fits: Range) -> MeasuredTensor:
         """Return a copy with another verdict on the range."""
         return replace(self, fits=fits)
 
@@ -102,8 +102,8 @@ class Site:
         return max([self.max_abs or 0.0, *(each.max_abs or 0.0 for each in self.inside)])
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+@fast_dataclass(frozen=True, slots=True)
+class MeasuredOutput:
     """Error of a float output of the model.
 
     Attributes:
@@ -124,7 +124,7 @@ class Output:
     trivial: str = ""
 
     def proves(self, bound: float) -> bool:
-        """Whether the errors show anything: a constant output hides small errors before it."""
+        """Return whether the errors show anything: a constant output hides small errors before it."""
         small = all(error is not None and error <= bound for error in self.errors)
         return self.finite and not (self.trivial and small)
 
@@ -134,7 +134,7 @@ class Output:
         return (self.error,) if self.band is None else self.band.errors
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Measurement:
     """Result of a measurement.
 
@@ -166,10 +166,10 @@ class Measurement:
     typed: bool
     rehearsed: bool
     bound: float
-    sites: tuple[Site, ...]
-    outputs: tuple[Output, ...]
+    sites: tuple[MeasuredTensor, ...]
+    outputs: tuple[MeasuredOutput, ...]
     first: tuple[str, ...]
-    kept: Kept | None
+    kept: KeptNodes | None
     limits: tuple[str, ...]
     build: BuildError | None = None
     types: tuple[TypeBand, ...] = ()
@@ -183,11 +183,11 @@ class Measurement:
 
     @property
     def fits(self) -> bool:
-        """Whether the narrow type fits the model: few nodes must stay in FP32."""
+        """True if the narrow type fits the model: few nodes must stay in FP32."""
         return self.kept is None or self.kept.fits
 
     @property
-    def judged(self) -> tuple[Output, ...]:
+    def judged(self) -> tuple[MeasuredOutput, ...]:
         """Return the outputs that are finite in FP32 and not trivial; the others have no verdict."""
         return tuple(output for output in self.outputs if output.proves(self.bound))
 
@@ -199,7 +199,7 @@ class Measurement:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Whether the outputs pass in the narrow type; None if none was rehearsed.
+        """True if the outputs pass in the narrow type; None if none was rehearsed.
 
         If the layers of a build are known, that build decides; else the whole band decides.
         """
@@ -216,13 +216,13 @@ class Measurement:
         """The outputs whose errors prove nothing because they are 0 or constant, with the reason."""
         return {output.name: output.trivial for output in self.outputs if self.is_trivial(output)}
 
-    def is_trivial(self, output: Output) -> bool:
-        """Whether the error of an output proves nothing because the output is 0 or constant."""
+    def is_trivial(self, output: MeasuredOutput) -> bool:
+        """Return whether the error of an output proves nothing because the output is 0 or constant."""
         return bool(self.rehearsed and output.finite and not output.proves(self.bound))
 
     @property
     def good(self) -> bool:
-        """Whether the outputs pass in every build; true if no output is of a float type or finite."""
+        """True if the outputs pass in every build; true if no output is of a float type or finite."""
         if self.trivial and not self.judged:
             return False
         if self.build is not None:
@@ -274,7 +274,7 @@ def to_data(found: Measurement) -> dict[str, Any]:
     }
 
 
-def _site_data(site: Site) -> dict[str, Any]:
+def _site_data(site: MeasuredTensor) -> dict[str, Any]:
     data: dict[str, Any] = {
         "node": site.node,
         "op": site.op,
@@ -350,7 +350,7 @@ def from_data(data: Mapping[str, Any]) -> Measurement:
         bound=float(data["bound"]),
         sites=tuple(_site(entry) for entry in data["sites"]),
         outputs=tuple(
-            Output(
+            MeasuredOutput(
                 str(entry["name"]),
                 number(entry["error_fp16"]),
                 number(entry["error_unclamped"]),
@@ -361,19 +361,19 @@ def from_data(data: Mapping[str, Any]) -> Measurement:
             for entry in data["outputs"]
         ),
         first=tuple(map(str, data["first_not_finite"])),
-        kept=Kept.parse(data["keep_fp32"], data["kept"]),
+        kept=KeptNodes.parse(data["keep_fp32"], data["kept"]),
         limits=tuple(map(str, data["limits"])),
         build=BuildError.parse(data.get("build")),
         types=tuple(map(TypeBand.parse, data.get("types", ()))),
     )
 
 
-def _site(entry: Mapping[str, Any]) -> Site:
+def _site(entry: Mapping[str, Any]) -> MeasuredTensor:
     closer = entry.get("closer")
     fits = entry["fp16"]
     if fits not in ("overflow", "underflow", "ok"):
         raise ValueError(f"fp16 is {fits!r}")
-    return Site(
+    return MeasuredTensor(
         node=str(entry["node"]),
         op=str(entry["op"]),
         tensor=str(entry["tensor"]),

@@ -18,12 +18,12 @@ from trtlint.measurement.feeds import Feeds, digest, given_feeds, random_feeds
 from trtlint.measurement.formats import BF16, FORMATS, FP16, TF32, Format
 from trtlint.measurement.identity import digest as model_digest
 from trtlint.measurement.inputs import InputsError
-from trtlint.measurement.measure import ALL, Request
-from trtlint.measurement.measurement import Measurement, Output, to_data
+from trtlint.measurement.measure import ALL, MeasurementRequest
+from trtlint.measurement.measurement import MeasuredOutput, Measurement, to_data
 from trtlint.measurement.narrowing import SecondLook
 from trtlint.measurement.rehearsing import Rehearsal, rehearse
 from trtlint.measurement.search import KeepSearch
-from trtlint.measurement.skeleton import NARROW, RefusedError, Skeleton, TrialError, skeleton
+from trtlint.measurement.skeleton import NARROW, ModelNotLoadedError, Skeleton, TrialError, skeleton
 from trtlint.measurement.trial import Trial
 from trtlint.measurement.ways import operands
 from trtlint.model.errors import ModelError
@@ -41,7 +41,7 @@ Say = Callable[[Any], None]
 
 def work(request: Mapping[str, Any], say: Say) -> None:
     """Measure a model and send answers; the last answer is the measurement or an error."""
-    asked = Request.parse(request)
+    asked = MeasurementRequest.parse(request)
     try:
         say({"measurement": to_data(measured(asked, say))})
     except InputsError as error:
@@ -50,7 +50,7 @@ def work(request: Mapping[str, Any], say: Say) -> None:
         say({"error": "model", "text": shorten(str(error))})
 
 
-def measured(request: Request, say: Say) -> Measurement:
+def measured(request: MeasurementRequest, say: Say) -> Measurement:
     """Measure a model in this process.
 
     Raises:
@@ -144,7 +144,7 @@ def _multiplies_in_fp32(model: Skeleton) -> bool:
     )
 
 
-def _trial(model: Skeleton, request: Request) -> tuple[Trial, tuple[str, ...]]:
+def _trial(model: Skeleton, request: MeasurementRequest) -> tuple[Trial, tuple[str, ...]]:
     """Return the model with its inputs, run in FP32, and the files of the inputs."""
     inputs = model.graph.inputs
     _require_tensors(model)
@@ -159,7 +159,7 @@ def _trial(model: Skeleton, request: Request) -> tuple[Trial, tuple[str, ...]]:
     while (made_up := random_feeds(inputs, request.batches or 1, attempt)) is not None:
         try:
             return Trial(model, made_up), ()
-        except RefusedError as error:  # noqa: PERF203 - other inputs do not help
+        except ModelNotLoadedError as error:  # noqa: PERF203 - other inputs do not help
             return _by_reference(model, made_up, error), ()
         except TrialError as error:  # these shapes do not fit the model
             failure, attempt = error, attempt + 1
@@ -212,13 +212,13 @@ def _require_finite(trial: Trial, *, made_up: bool) -> None:
     )
 
 
-def _outputs(trial: Trial, rehearsal: Rehearsal | None) -> list[Output]:
+def _outputs(trial: Trial, rehearsal: Rehearsal | None) -> list[MeasuredOutput]:
     names = trial.ranged.outputs[0] if trial.ranged.outputs else {}
     if rehearsal is None:
-        return [Output(name, None, finite=name in trial.judged) for name in names]
+        return [MeasuredOutput(name, None, finite=name in trial.judged) for name in names]
     bands, unclamped = rehearsal.bands(), rehearsal.unclamped
     return [
-        Output(
+        MeasuredOutput(
             name,
             rehearsal.plain.errors.get(name),
             None if unclamped is None else unclamped.errors.get(name),

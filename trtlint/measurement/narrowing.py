@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.formats import Format
 
 STATISTICS = "trtlint/statistics"
@@ -15,7 +15,7 @@ SOUNDNESS = ("ReduceL1",)
 """Figure of a tensor in a narrow type: finite if all its numbers are."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Probe:
     """A tensor, or an internal number of an operator, that a run measures.
 
@@ -36,7 +36,7 @@ class Probe:
     inside: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Narrowing:
     """Settings of a run in a narrow type.
 
@@ -60,7 +60,7 @@ class Narrowing:
     accumulate: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class SecondLook:
     """Tensors that get closer statistics in FP32.
 
@@ -73,7 +73,7 @@ class SecondLook:
     format: Format
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Rewritten:
     """A model that measures itself.
 

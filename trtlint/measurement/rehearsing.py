@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.band import Band, BuildError
 from trtlint.measurement.formats import FP16, Format
 from trtlint.measurement.fusion import FusedLayers
@@ -13,7 +13,7 @@ from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.trial import Rehearsed, Trial
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Rehearsal:
     """A model rehearsed in each way.
 

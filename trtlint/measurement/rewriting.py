@@ -29,7 +29,7 @@ from trtlint.measurement.rounding import bounded, rounded
 from trtlint.measurement.seeds import fix_seed
 from trtlint.measurement.skeleton import NARROW, Skeleton
 from trtlint.measurement.ways import operands
-from trtlint.measurement.writing import NodeWriter, Scope, Versions
+from trtlint.measurement.writing import NodeWriter, Versions, WrittenGraph
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, opsets, text
 from trtlint.model.widening import widen_node, widen_type
@@ -83,7 +83,7 @@ class _Rewriting:
         self.folding = skeleton.folding
         self.domains = opsets(skeleton.proto)
         self.probes: list[Probe] = []
-        self.scope = self.main = Scope()
+        self.scope = self.main = WrittenGraph()
         self.versions: dict[Value, Versions] = {}
         self.kept: bool = False
         self.columns: dict[Value, int] = {}
@@ -303,7 +303,7 @@ class _Rewriting:
         """Rewrite a body in place; nothing is measured inside."""
         entry = next(entry for entry in node.proto.attribute if text(entry.name) == attribute)
         original = next(iter(bodies(entry)))
-        here, self.scope = self.scope, Scope(main=False)
+        here, self.scope = self.scope, WrittenGraph(main=False)
         for tensor in original.initializer:
             same = self.skeleton.graph.values[text(tensor.name)]
             self._weight(next(value for value in same if value.initializer is tensor), tensor)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from trtlint.measurement.analysis import Findings, regions
 from trtlint.measurement.band import worst
 from trtlint.measurement.keeping import Budget, least, window
-from trtlint.measurement.kept import Kept
+from trtlint.measurement.kept import KeptNodes
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.ports import CARRYING
 from trtlint.measurement.rehearsing import Rehearsal, within
@@ -105,7 +105,7 @@ class KeepSearch:
             drivers.append(driver)
         return drivers
 
-    def found(self) -> Kept:
+    def found(self) -> KeptNodes:
         """Return the set, verified."""
         folding = self.trial.skeleton.folding
         counted = [node for node in self.nodes if self._counts(node)]
@@ -123,7 +123,7 @@ class KeepSearch:
             if all(map(self._passes, errors)):
                 chosen, last = again, errors
         margin = self._margin(chosen, singles)
-        return Kept(
+        return KeptNodes(
             nodes=tuple(node.path for node in self.nodes if node.path in chosen),
             error=worst(last),
             runs=self.budget.runs,

@@ -14,7 +14,7 @@ import numpy as np
 
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.measurement.narrowing import STATISTICS, Rewritten
-from trtlint.measurement.skeleton import RefusedError, TrialError
+from trtlint.measurement.skeleton import ModelNotLoadedError, TrialError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Feeds = Mapping[str, Array]
@@ -24,7 +24,7 @@ _LINES = 2
 """Lines of ONNX Runtime's message to report."""
 
 
-class Session:
+class RehearsalSession:
     """A rewritten model that can be run.
 
     Args:
@@ -61,7 +61,7 @@ class Session:
                 rewritten.data, options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # ONNX Runtime exports no common exception class
-            raise RefusedError(f"ONNX Runtime refuses it: {_reason(error)}") from error
+            raise ModelNotLoadedError(f"ONNX Runtime refuses it: {_reason(error)}") from error
 
     def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
         """Run the model on one batch.

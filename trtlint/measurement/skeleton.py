@@ -15,7 +15,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from trtlint.errors import ExperimentError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.folding import Folding, find_folding
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import structure
@@ -39,11 +39,11 @@ class TrialError(ExperimentError):
     """A model that cannot be run; the text gives the reason."""
 
 
-class RefusedError(TrialError):
+class ModelNotLoadedError(TrialError):
     """A model that ONNX Runtime does not load, with any inputs."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Skeleton:
     """A model without its weights.
 

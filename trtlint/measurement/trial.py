@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.measurement import Closer
 from trtlint.measurement.narrowing import Narrowing, Probe, Rewritten, SecondLook
 from trtlint.measurement.referencesession import ReferenceSession
 from trtlint.measurement.rewriting import rewrite
-from trtlint.measurement.session import Array, Session
+from trtlint.measurement.session import Array, RehearsalSession
 from trtlint.measurement.skeleton import Skeleton
 from trtlint.measurement.trivial import trivial
 
 _HIGH, _LOW, _SUM = range(3)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Ranged:
     """Result of a run in FP32.
 
@@ -48,7 +48,7 @@ class Ranged:
         return (float(row[_LOW]), float(row[_HIGH])) if self.finite(probe) else None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Rehearsed:
     """Result of a run in a narrow type.
 
@@ -92,8 +92,8 @@ class Trial:
     def _finite(self, name: str) -> bool:
         return all(bool(np.isfinite(outputs[name]).all()) for outputs in self.ranged.outputs)
 
-    def _session(self, rewritten: Rewritten) -> Session | ReferenceSession:
-        return ReferenceSession(rewritten) if self.by_reference else Session(rewritten)
+    def _session(self, rewritten: Rewritten) -> RehearsalSession | ReferenceSession:
+        return ReferenceSession(rewritten) if self.by_reference else RehearsalSession(rewritten)
 
     def _range(self) -> Ranged:
         rewritten = rewrite(self.skeleton)

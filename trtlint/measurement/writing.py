@@ -10,13 +10,13 @@ import numpy as np
 import onnx
 from onnx import NodeProto
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.ways import operands
 from trtlint.model.graph import Node, Value
 
 
-@dataclass(slots=True)
-class Scope:
+@fast_dataclass(slots=True)
+class WrittenGraph:
     """The nodes and initializers of the graph that is being written."""
 
     main: bool = True
@@ -24,11 +24,11 @@ class Scope:
     initializers: list[onnx.TensorProto] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Versions:
     """Names of the exact and the rounded version of a value."""
 
-    scope: Scope
+    scope: WrittenGraph
     exact: str = ""
     rounded: str = ""
     constant: bool = False
@@ -38,7 +38,7 @@ class Rewriting(Protocol):
     """The model that is being written."""
 
     opset: int
-    scope: Scope
+    scope: WrittenGraph
 
     def fresh(self) -> str:
         """Return a unique name."""
@@ -66,7 +66,7 @@ class Rewriting(Protocol):
 
     @property
     def fused(self) -> bool:
-        """Whether the operators between products are not rounded."""
+        """True if the operators between products are not rounded."""
 
 
 class NodeWriter:

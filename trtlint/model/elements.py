@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import onnx
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.protos import DTYPES, MOST_DIMENSIONS, Dimension, ElementType, dimension, domain_of, text
 from trtlint.model.schemas import attribute_type
 
@@ -210,7 +210,7 @@ class Node:
         return self.outputs[0]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Body:
     """A graph inside an ``If``, ``Loop`` or ``Scan``.
 

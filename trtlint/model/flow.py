@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 from weakref import WeakKeyDictionary
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.imported import is_stored, known_at_build
 from trtlint.model.values import Constants
@@ -26,7 +26,7 @@ _MOST_NESTED = 500
 """Limit of nested constructs whose bodies are searched; each search visits all scopes of the graph."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Flow:
     """The control flow of one graph.
 

@@ -69,7 +69,7 @@ class Graph:
         self.sparse: dict[Value, onnx.SparseTensorProto] = {}
         self._repeats: dict[str, int] = defaultdict(int)
         order: list[Node] = []
-        scope = _Scope(self, proto, "", None, order)
+        scope = _GraphBuilder(self, proto, "", None, order)
         self.inputs: tuple[Value, ...] = tuple(scope.inputs)
         for value in self.inputs:
             value.is_input = True
@@ -209,11 +209,11 @@ class Graph:
         return len(self._by_op.get(op, ()))
 
 
-class _Scope:
+class _GraphBuilder:
     """Builds the part of the graph in one GraphProto; looks up names in outer graphs."""
 
     def __init__(
-        self, graph: Graph, proto: onnx.GraphProto, path: str, parent: _Scope | None, order: list[Node]
+        self, graph: Graph, proto: onnx.GraphProto, path: str, parent: _GraphBuilder | None, order: list[Node]
     ) -> None:
         self.graph = graph
         self.parent = parent
@@ -260,7 +260,7 @@ class _Scope:
                 for body in bodies(attribute):
                     scope = f"{node.path}/{text(attribute.name)}"
                     graph.add_owner(scope, node)
-                    inner = _Scope(graph, body, scope, self, order)
+                    inner = _GraphBuilder(graph, body, scope, self, order)
                     graph.add_body(scope, Body(tuple(inner.inputs), tuple(inner.outputs)))
                     for port, value in enumerate(inner.outputs):
                         value.leaves_body = True
@@ -282,7 +282,7 @@ class _Scope:
 
     def _resolve(self, name: str, node: Node | None) -> Value:
         name = text(name)
-        scope: _Scope | None = self
+        scope: _GraphBuilder | None = self
         while scope is not None:
             if name in scope.names:
                 return scope.names[name]

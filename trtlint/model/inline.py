@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import onnx
 from google.protobuf.message import DecodeError
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.misreading import Misreading, misreadings
 from trtlint.model.protos import bodies, defined, domain_of, opsets, text
@@ -34,7 +34,7 @@ _Key = tuple[str, str, str]
 _Nodes = Iterable[onnx.NodeProto]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class FunctionCall:
     """The first call of a model-local function from the graph or one of its bodies.
 
@@ -49,7 +49,7 @@ class FunctionCall:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Inlined:
     """Result of inlining.
 

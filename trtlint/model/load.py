@@ -11,8 +11,8 @@ from typing import Protocol
 
 import onnx
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import LimitError, limit_work
-from trtlint.lean import dataclass
 from trtlint.model.dimensions import clean_bodies, clean_dimensions
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Graph
@@ -28,7 +28,7 @@ from trtlint.model.unique_names import make_names_unique, restore_names
 from trtlint.model.values import Constants
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Model:
     """An ONNX model; its weights stay in the file.
 
@@ -196,7 +196,7 @@ def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypePro
     return copy.SerializeToString(), declared
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Inferred:
     """A model with inferred types.
 

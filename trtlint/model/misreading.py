@@ -14,7 +14,7 @@ from typing import Literal
 
 import onnx
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.protos import bodies, defined, domain_of, opsets, text
 
 Reason = Literal["operator", "domain", "crossed", "shadowed", "attribute"]
@@ -27,7 +27,7 @@ _DEEPEST = 64
 _Key = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Misreading:
     """A call that the parser may read differently.
 
@@ -65,7 +65,7 @@ def misreadings(proto: onnx.ModelProto) -> tuple[Misreading, ...]:
     return tuple(dict.fromkeys(found))
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Binding:
     """The value of a function attribute in one call, and whether the parser loses it."""
 

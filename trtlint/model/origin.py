@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
 from trtlint.model.source import Frame, Source
@@ -46,7 +46,7 @@ _LIBRARY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Origin:
     """The place of a node in the Python code, as the exporter recorded it.
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import DecodeError
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import IrregularError, open_regular
 from trtlint.files.view import open_view
-from trtlint.lean import dataclass
 from trtlint.model import sniff
 from trtlint.model.errors import ModelError
 from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore
@@ -76,7 +76,7 @@ _HAS_OPSETS = 3
 """The IR version from which a model must import operator sets."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RawModel:
     """The structure of a model, without large tensors.
 

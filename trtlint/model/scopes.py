@@ -12,7 +12,7 @@ from dataclasses import field
 
 import onnx
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.protos import bodies, text
 
 _CARRIED = 2
@@ -23,7 +23,7 @@ _MOST_COPIES = 10_000
 """Limit of copies in one model, to bound the time."""
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Outer:
     """Known values around a body, by name."""
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import field
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 _PACKAGES = frozenset({"site-packages", "dist-packages"})
@@ -17,7 +17,7 @@ _HOMES = {"home": 2, "users": 2, "root": 1}
 """Number of leading components that form a home directory, by the first component."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Frame:
     """A line of code that was running when the exporter created a node.
 
@@ -63,7 +63,7 @@ class Frame:
         return PureWindowsPath(self.path) if windows else PurePosixPath(self.path)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Source:
     """A line of Python code that a node came from, according to the exporter.
 

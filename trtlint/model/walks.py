@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 
 MAX_STEPS = 64
 """Bound of a walk, deeper than any real block; it keeps the whole search linear."""
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class Watch:
     """Record of a watched block: whether a walk was cut short."""
 

@@ -16,7 +16,7 @@ from trtlint.network.comparing import Comparing, NotComparableError
 from trtlint.network.expected import WeightsMissingError
 from trtlint.network.feeding import compare_all
 from trtlint.network.parsing import parse
-from trtlint.network.read import Reader
+from trtlint.network.read import NetworkReader
 
 Say = Callable[[Any], None]
 _LONGEST = 500
@@ -48,7 +48,7 @@ def work(request: dict[str, Any], say: Say) -> None:
         if parsed.network is None:
             say({"reason": "the parser refuses the model"})
             return
-        network = Reader(trt, parsed.network).read()
+        network = NetworkReader(trt, parsed.network).read()
         comparing = Comparing(path, network, parsed.files, lambda share: say({"done": round(share, 3)}))
         given = Inputs(tuple(request["files"]), tuple(request["lists"]), request["script"])
         compare_all(model.graph.inputs, given, comparing, request["shapes"], probe=bool(request["probe"]))

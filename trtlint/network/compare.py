@@ -12,9 +12,9 @@ from typing import Any
 
 from trtlint.dry_build.agreement import PROBE, Agreement
 from trtlint.dry_build.wheels import Wheels
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
 from trtlint.knowledge.extras import how_to_install
-from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.process.spawn import Limits, ProcessResult, run
 
@@ -25,7 +25,7 @@ _MOST_FILES = 1024
 _SHAPES = tuple[tuple[str, tuple[int, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class CompareRequest:
     """The inputs of a comparison.
 

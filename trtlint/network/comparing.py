@@ -18,7 +18,7 @@ from onnx import ModelProto, TensorProto, helper
 
 from trtlint.dry_build.agreement import TensorDifference
 from trtlint.errors import ExperimentError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.widening import FP32, Types
 from trtlint.network.candidates import candidates
 from trtlint.network.deviations import deviation, is_cut, is_unclear
@@ -27,8 +27,8 @@ from trtlint.network.iterations import OWN
 from trtlint.network.judge import Difference, compare, says_nothing, tolerance_of
 from trtlint.network.layers import Array, Layer, Network
 from trtlint.network.parsing import WeightFiles
-from trtlint.network.refused import RefusedError, reason_of
-from trtlint.network.region import Region, Regions, constants
+from trtlint.network.refused import RuntimeRefusedError, reason_of
+from trtlint.network.region import Regions, Subgraph, constants
 from trtlint.network.run import Missing, Runner, Value
 from trtlint.network.twins import Initializers, Twins
 from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_float, is_lossy, narrowed, wide
@@ -52,7 +52,7 @@ class NotComparableError(ExperimentError):
     """A model that cannot be compared; the text is the reason."""
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class _Found:
     """Results of comparisons, by the names of tensors."""
 
@@ -152,7 +152,7 @@ class Comparing:
         try:
             self._expected.begin(feeds)
             self._runner.run(feeds)
-        except RefusedError as error:
+        except RuntimeRefusedError as error:
             self._found = before  # of inputs that fail later on, nothing counts
             return str(error)
         self._found.sets += 1
@@ -317,7 +317,9 @@ class Comparing:
             return
         self._found.differences[name] = self._difference(name, layer, region, found, got, opinion is not None)
 
-    def _as_float(self, region: Region, name: str, known: Mapping[str, Array], got: Array, kind: str) -> bool:
+    def _as_float(
+        self, region: Subgraph, name: str, known: Mapping[str, Array], got: Array, kind: str
+    ) -> bool:
         """Return whether ONNX's result in FP32, instead of DOUBLE, equals the network's."""
         single = {
             each: array.astype(np.float32) if array.dtype == np.float64 else array
@@ -349,7 +351,7 @@ class Comparing:
         return compare(opinion, expected, kind, tolerance_of(kind, self._kinds)) is not None
 
     def _difference(
-        self, name: str, layer: Layer, region: Region, found: Difference, got: Array, both: bool
+        self, name: str, layer: Layer, region: Subgraph, found: Difference, got: Array, both: bool
     ) -> TensorDifference:
         node = region.nodes[-1]
         return TensorDifference(

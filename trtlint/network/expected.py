@@ -23,7 +23,7 @@ from trtlint.model.widening import Types, widen_model
 from trtlint.network.iterations import bound_loops
 from trtlint.network.layers import Array
 from trtlint.network.parts import Parts
-from trtlint.network.refused import RefusedError, reason_of
+from trtlint.network.refused import RuntimeRefusedError, reason_of
 
 _LEAST = 128 << 20
 """Bytes of tensors that may be in memory at once on any machine."""
@@ -116,7 +116,7 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
     return runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 
-def by_reference(model: Path, names: Sequence[str]) -> Source:
+def by_reference(model: Path, names: Sequence[str]) -> TensorSource:
     """Return a source that computes a model in ONNX's reference.
 
     Raises:
@@ -136,7 +136,7 @@ def by_reference(model: Path, names: Sequence[str]) -> Source:
     return _Reference(ReferenceEvaluator(with_initial_conditions(proto), new_ops=list(more_ops())), names)
 
 
-class Source(Protocol):
+class TensorSource(Protocol):
     """Computes tensors of a model."""
 
     def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
@@ -146,7 +146,7 @@ class Source(Protocol):
         """Compute some tensors again, for inputs of an earlier run."""
 
 
-def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> Source:
+def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorSource:
     """Return a source that computes a model in ONNX Runtime.
 
     Args:
@@ -195,7 +195,7 @@ class Expected:
         names: the tensors that will be asked for.
     """
 
-    def __init__(self, source: Source, names: Sequence[str]) -> None:
+    def __init__(self, source: TensorSource, names: Sequence[str]) -> None:
         self._source = source
         self._names = frozenset(names)
         self._feeds: Feeds = {}
@@ -208,7 +208,7 @@ class Expected:
         """Compute the first tensors for a set of inputs.
 
         Raises:
-            RefusedError: the inputs do not fit.
+            RuntimeRefusedError: the inputs do not fit.
             MemoryError: memory is short.
         """
         self._feeds = dict(feeds)
@@ -221,7 +221,7 @@ class Expected:
         """Return a tensor and remove it from memory; None if ONNX Runtime returns no tensor.
 
         Raises:
-            RefusedError: the inputs do not fit.
+            RuntimeRefusedError: the inputs do not fit.
             MemoryError: memory is short.
         """
         while name not in self._held and self._go_on():
@@ -239,7 +239,7 @@ class Expected:
             with np.errstate(all="ignore"):
                 found = next(self._rest, None)
         except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
-            raise RefusedError(reason_of(error)) from None
+            raise RuntimeRefusedError(reason_of(error)) from None
         self.seconds += time.monotonic() - began
         self._held.update(found or {})
         return found is not None

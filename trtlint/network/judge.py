@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.network.layers import Array
 from trtlint.network.types import is_float, wide
 
@@ -34,7 +34,7 @@ _LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
 """Magnitudes from which a narrow type may or may not overflow, depending on the order of a sum."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Difference:
     """The difference of two tensors.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trtlint.errors import ExperimentError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -17,7 +17,7 @@ class NotComputedError(ExperimentError):
     """A layer that trtlint cannot compute; the text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Tensor:
     """A tensor of the network.
 
@@ -32,7 +32,7 @@ class Tensor:
     rank: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Layer:
     """A layer of the network.
 
@@ -62,7 +62,7 @@ class Layer:
         return default if found is None else found
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Network:
     """A network as plain data.
 

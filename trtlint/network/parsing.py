@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
-from trtlint.lean import dataclass
 from trtlint.model.contents import all_tensors
 from trtlint.model.external import place_of
 from trtlint.model.reader import decode, read
@@ -65,7 +65,7 @@ class WeightFiles:
             mapped.madvise(mmap.MADV_DONTNEED)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Parsed:
     """Result of the parser.
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.telemetry import onnx_runtime
-from trtlint.lean import dataclass
 from trtlint.model.contents import nodes as all_nodes
 from trtlint.network.layers import Array
 from trtlint.network.region import reads
@@ -39,7 +39,7 @@ Open = Callable[[ModelProto, Sequence[str]], Any]
 """Makes a session that returns named inner tensors besides the model's outputs."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class _Part:
     """Consecutive nodes that run as one session.
 

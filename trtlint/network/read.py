@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trtlint.network.layers import Layer, Network, Tensor
-from trtlint.network.weights import Weights
+from trtlint.network.weights import LayerWeights
 
 _MOST_LAYERS = 200_000
 _MOST_PORTS = 4096
@@ -80,7 +80,7 @@ _ATTENTION = ("norm_op", "causal", "causal_kind")
 _ATTENTION_TENSORS = ("mask", "normalization_quantize_scale", "query_lengths", "key_value_lengths")
 
 
-class Reader:
+class NetworkReader:
     """Reads one network; keeps the library's objects alive, since their ids are unique only that long.
 
     Args:
@@ -129,7 +129,7 @@ class Reader:
         if wanted in self._classes and kind not in ("PLUGIN", "PLUGIN_V2", "PLUGIN_V3"):
             layer.__class__ = self._classes[wanted]
             settings.update(_read(layer, _SETTINGS.get(kind, ())))
-            settings.update((each, Weights.of(layer, each)) for each in _WEIGHTS.get(kind, ()))
+            settings.update((each, LayerWeights.of(layer, each)) for each in _WEIGHTS.get(kind, ()))
             if kind in _GROUPS:
                 group = self._group(getattr(layer, _GROUPS[kind]))
             if kind == "ATTENTION_INPUT":

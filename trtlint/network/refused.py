@@ -9,7 +9,7 @@ _NO_MEMORY = ("bad_alloc", "bad allocation", "failed to allocate memory", "canno
 https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/bfc_arena.cc"""
 
 
-class RefusedError(ExperimentError):
+class RuntimeRefusedError(ExperimentError):
     """Inputs or a model that ONNX Runtime rejects; the text is ONNX Runtime's message."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.widening import Types, widen_node
 from trtlint.network.layers import Array
 
@@ -18,8 +18,8 @@ _MOST_BYTES = 256 << 20
 """Largest size of a region's inputs, in bytes, for ONNX's reference."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Region:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class Subgraph:
     """Nodes that compute a tensor.
 
     Attributes:
@@ -52,7 +52,7 @@ class Regions:
         """Return the node that computes a tensor."""
         return self._nodes[self._giver[tensor]]
 
-    def of(self, tensor: str, settled: frozenset[str] | set[str]) -> Region:
+    def of(self, tensor: str, settled: frozenset[str] | set[str]) -> Subgraph:
         """Return the nodes that compute a tensor, back to tensors that agree on both sides."""
         places = {self._giver[tensor]}
         waiting = [self._giver[tensor]]
@@ -67,10 +67,10 @@ class Regions:
         known = {*self._giver, *(each.name for each in self._proto.graph.input)}
         known.update(each.name for each in self._proto.graph.initializer)
         read = dict.fromkeys(name for node in nodes for name in reads(node))
-        return Region(tuple(nodes), tuple(name for name in read if name not in given and name in known))
+        return Subgraph(tuple(nodes), tuple(name for name in read if name not in given and name in known))
 
     def second_opinion(
-        self, region: Region, tensor: str, values: Mapping[str, Array], types: Types | None = None
+        self, region: Subgraph, tensor: str, values: Mapping[str, Array], types: Types | None = None
     ) -> Array | None:
         """Compute a tensor with ONNX's reference; None if the reference cannot compute the tensor.
 

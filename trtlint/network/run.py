@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.network.iterations import MOST
 from trtlint.network.layers import Array, Layer, Network, NotComputedError
-from trtlint.network.schedule import Block, Step, schedule
+from trtlint.network.schedule import Block, ScheduledStep, schedule
 from trtlint.network.table import LAYERS
 from trtlint.network.types import narrowed
 
@@ -18,7 +18,7 @@ _LONGEST = 200
 """Longest reason in characters."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Missing:
     """Placeholder for a tensor that was not computed.
 
@@ -38,10 +38,10 @@ Foresee = Callable[[Layer, Sequence[Any]], Array | None]
 """Receives a layer with one output, and its inputs; returns the output if it is already known."""
 
 
-class _Scope:
+class _BlockTensors:
     """The tensors of a block and of the blocks that contain it."""
 
-    def __init__(self, outer: _Scope | None = None) -> None:
+    def __init__(self, outer: _BlockTensors | None = None) -> None:
         self.values: dict[int, Value] = {}
         self._outer = outer
 
@@ -71,7 +71,7 @@ class Runner:
         }
 
     @property
-    def steps(self) -> Sequence[Step]:
+    def steps(self) -> Sequence[ScheduledStep]:
         """The steps of the main block, in the order of computation."""
         return self._block.steps
 
@@ -81,7 +81,7 @@ class Runner:
         Args:
             feeds: the network's inputs by name.
         """
-        scope = _Scope()
+        scope = _BlockTensors()
         for tensor in self._network.inputs:
             known = self._network.tensors[tensor]
             given = feeds.get(known.name)
@@ -91,7 +91,7 @@ class Runner:
         with np.errstate(all="ignore"):
             self._run(self._block, scope, self._watch)
 
-    def _run(self, block: Block, scope: _Scope, watch: Watch | None) -> None:
+    def _run(self, block: Block, scope: _BlockTensors, watch: Watch | None) -> None:
         for step, guard, last in zip(block.steps, block.guards, block.last, strict=True):
             if step.loop is None and step.layer.kind in ("RECURRENCE", "ITERATOR"):
                 continue  # given by the loop
@@ -107,18 +107,18 @@ class Runner:
             for tensor in last:
                 scope.values.pop(tensor, None)
 
-    def _foreseen(self, step: Step, scope: _Scope) -> Array | None:
+    def _foreseen(self, step: ScheduledStep, scope: _BlockTensors) -> Array | None:
         if self._foresee is None or step.loop is not None or len(step.gives) != 1:
             return None
         layer = step.layer
         return self._foresee(layer, [None if each is None else scope.get(each) for each in layer.inputs])
 
-    def _skips(self, scope: _Scope, branch: int, taken: bool) -> bool:
+    def _skips(self, scope: _BlockTensors, branch: int, taken: bool) -> bool:
         condition = self._conditions.get(branch)
         value = Missing("") if condition is None else scope.get(condition)
         return isinstance(value, np.ndarray) and bool(value.reshape(-1)[0]) != taken
 
-    def _step(self, step: Step, scope: _Scope) -> Sequence[Value]:
+    def _step(self, step: ScheduledStep, scope: _BlockTensors) -> Sequence[Value]:
         try:
             if step.loop is not None:
                 return self._loop(step.loop, scope)
@@ -133,7 +133,7 @@ class Runner:
             reason = f"{step.layer.kind}: {error}"
         return [Missing(" ".join(reason.split())[:_LONGEST], source=True)] * len(step.gives)
 
-    def _chosen(self, layer: Layer, scope: _Scope) -> Value:
+    def _chosen(self, layer: Layer, scope: _BlockTensors) -> Value:
         """Return the value of the branch that a condition chooses."""
         condition = self._conditions.get(layer.group)
         value = Missing("a condition is missing") if condition is None else scope.get(condition)
@@ -143,11 +143,11 @@ class Runner:
         chosen = Missing("a branch is missing") if tensor is None else scope.get(tensor)
         return chosen if isinstance(chosen, Missing) else narrowed(chosen, layer.types[0])
 
-    def _loop(self, block: Block, scope: _Scope) -> Sequence[Value]:
+    def _loop(self, block: Block, scope: _BlockTensors) -> Sequence[Value]:
         loop = _Loop(block.bounds, scope)
         turn = 0
         while True:
-            inner = _Scope(scope)
+            inner = _BlockTensors(scope)
             loop.begin(inner, turn)
             if loop.counted_out(turn):
                 break
@@ -164,7 +164,7 @@ class Runner:
 class _Loop:
     """The state of a loop between its iterations."""
 
-    def __init__(self, bounds: Sequence[Layer], scope: _Scope) -> None:
+    def __init__(self, bounds: Sequence[Layer], scope: _BlockTensors) -> None:
         self._bounds = bounds
         self._scope = scope
         self._state = {layer.outputs[0]: _of(scope, layer.inputs[0]) for layer in self._of_kind("RECURRENCE")}
@@ -182,7 +182,7 @@ class _Loop:
     def _of_kind(self, kind: str) -> Iterator[Layer]:
         return (layer for layer in self._bounds if layer.kind == kind)
 
-    def begin(self, inner: _Scope, turn: int) -> None:
+    def begin(self, inner: _BlockTensors, turn: int) -> None:
         """Set the inputs of an iteration: the carried tensors, and its slice of each iterated tensor."""
         inner.values.update(self._state)
         for layer in self._of_kind("ITERATOR"):
@@ -197,7 +197,7 @@ class _Loop:
         """Return whether the trip count is reached."""
         return self._count is not None and turn >= self._count
 
-    def stops(self, inner: _Scope) -> bool:
+    def stops(self, inner: _BlockTensors) -> bool:
         """Return whether the condition ends the loop; the value counts from the iteration's start."""
         for layer in self._while:
             value = _of(inner, layer.inputs[0])
@@ -207,7 +207,7 @@ class _Loop:
                 return True
         return False
 
-    def end(self, inner: _Scope) -> None:
+    def end(self, inner: _BlockTensors) -> None:
         """Store the results of an iteration."""
         for layer in self._of_kind("LOOP_OUTPUT"):
             if layer.get("kind") == "LAST_VALUE":
@@ -240,11 +240,11 @@ class _Loop:
         return np.stack(parts, axis=axis)
 
 
-def _of(scope: _Scope, tensor: int | None) -> Value:
+def _of(scope: _BlockTensors, tensor: int | None) -> Value:
     return Missing("an input is not connected") if tensor is None else scope.get(tensor)
 
 
-def _computed(layer: Layer, scope: _Scope) -> Sequence[Value]:
+def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
     """Compute a layer, unless an input is missing."""
     inputs: list[Any] = [None if tensor is None else scope.get(tensor) for tensor in layer.inputs]
     if layer.kind == "ATTENTION_INPUT":

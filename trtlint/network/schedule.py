@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.network.layers import Layer, Network, NotComputedError
 
 _TENSORS = ("mask", "normalization_quantize_scale")
@@ -21,8 +21,8 @@ Guard = frozenset[tuple[int, bool]]
 """The only branches in which a layer is needed, by number of the conditional."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class ScheduledStep:
     """One step of a block: a layer, or a loop as a whole.
 
     Attributes:
@@ -38,7 +38,7 @@ class Step:
     loop: Block | None = None
 
 
-@dataclass(slots=True, eq=False)
+@fast_dataclass(slots=True, eq=False)
 class Block:
     """Steps in the order of computation.
 
@@ -49,7 +49,7 @@ class Block:
         bounds: the layers of the loop whose iteration this is.
     """
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ScheduledStep] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     last: list[tuple[int, ...]] = field(default_factory=list)
     bounds: tuple[Layer, ...] = ()
@@ -119,7 +119,7 @@ class _Scheduler:
     def block(self, group: int | None) -> Block:
         """Return the block of one loop iteration, or the block of all layers outside loops."""
         steps = [
-            Step(layer, self._needs(layer), layer.outputs)
+            ScheduledStep(layer, self._needs(layer), layer.outputs)
             for layer in self._network.layers
             if self._home[layer.index] == group and layer.kind not in _ENDS
         ]
@@ -143,7 +143,7 @@ class _Scheduler:
             tuple(ends),
         )
 
-    def _selects(self, step: Step) -> tuple[int, ...]:
+    def _selects(self, step: ScheduledStep) -> tuple[int, ...]:
         condition = (
             self._conditions.get(step.layer.group) if step.layer.kind == "CONDITIONAL_OUTPUT" else None
         )
@@ -155,7 +155,7 @@ class _Scheduler:
         condition = self._conditions.get(layer.group) if layer.kind == "CONDITIONAL_OUTPUT" else None
         return (*tensors_of(layer), *(() if condition is None else (condition,)))
 
-    def _loop(self, group: int) -> Step:
+    def _loop(self, group: int) -> ScheduledStep:
         body = self._bodies[group]
         layers = [layer for layer in self._network.layers if layer.index in body]
         inner = {output for layer in layers for output in layer.outputs}
@@ -165,12 +165,12 @@ class _Scheduler:
         gives = tuple(
             output for layer in self._bounds[group] if layer.kind == "LOOP_OUTPUT" for output in layer.outputs
         )
-        return Step(self._bounds[group][0], tuple(needs), gives, self.block(group))
+        return ScheduledStep(self._bounds[group][0], tuple(needs), gives, self.block(group))
 
     def _all(self, layer: Layer) -> tuple[int, ...]:
         return (*tensors_of(layer), *self._needs(layer))
 
-    def _guards(self, steps: Sequence[Step], ends: set[int]) -> list[Guard]:
+    def _guards(self, steps: Sequence[ScheduledStep], ends: set[int]) -> list[Guard]:
         """Return the only branches in which a step's tensors are read, for each step.
 
         Args:
@@ -200,7 +200,7 @@ class _Scheduler:
         return guards
 
 
-def _ordered(steps: Sequence[Step], extra: Mapping[int, Iterable[int]]) -> list[Step]:
+def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]]) -> list[ScheduledStep]:
     """Sort steps so that each comes after the steps it depends on; otherwise keep the network's order."""
     giver = {tensor: place for place, step in enumerate(steps) for tensor in step.gives}
     waits = [0] * len(steps)
@@ -226,7 +226,9 @@ def _ordered(steps: Sequence[Step], extra: Mapping[int, Iterable[int]]) -> list[
     return found
 
 
-def _last(steps: Sequence[Step], reads: Sequence[Iterable[int]], kept: set[int]) -> list[tuple[int, ...]]:
+def _last(
+    steps: Sequence[ScheduledStep], reads: Sequence[Iterable[int]], kept: set[int]
+) -> list[tuple[int, ...]]:
     """Return, for each step, the tensors of this block that no later step reads."""
     own = {tensor for step in steps for tensor in step.gives}
     seen = set(kept)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.network.layers import Array, NotComputedError
 from trtlint.network.types import dtype_of
 
@@ -21,8 +21,8 @@ _HALVES = frozenset({"INT4", "FP4"})
 """4-bit types: two numbers in a byte, the first in the low half."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+@fast_dataclass(frozen=True, slots=True, eq=False)
+class LayerWeights:
     """The weights of one attribute of a layer.
 
     Attributes:
@@ -34,7 +34,7 @@ class Weights:
     name: str
 
     @classmethod
-    def of(cls, layer: Any, name: str) -> Weights:
+    def of(cls, layer: Any, name: str) -> LayerWeights:
         """Return the weights of an attribute of a layer."""
         return cls(layer, name)
 

@@ -17,13 +17,13 @@ import onnx
 import onnx.numpy_helper
 
 from trtlint.errors import ExperimentError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.inline import inline
 from trtlint.model.protos import DTYPES
 from trtlint.partition.naming import MARK, MOST_BODIES, operator, path_of, reads
 from trtlint.partition.origins import Merged, mark, merged
 from trtlint.partition.regions import Region, interface_words, join, runs
-from trtlint.partition.result import Settings
+from trtlint.partition.result import ProviderSettings
 from trtlint.partition.rewriting import rewritten as rewritten_by_onnxruntime
 from trtlint.partition.rewriting import shapes_of
 
@@ -63,7 +63,7 @@ def work(request: dict[str, Any], say: Say) -> None:
     read = _read(path, rewrite=bool(request["rewrite"]))
     model = _inferred(read.model)
     say({"stage": "parse"})
-    settings = Settings(request["min_nodes"], request["max_rounds"], frozenset(request["exclude"]))
+    settings = ProviderSettings(request["min_nodes"], request["max_rounds"], frozenset(request["exclude"]))
     parser = _Parser(model, path, settings)
     scopes: list[dict[str, Any]] = []
     dividing = _Dividing(parser, settings, plugin=request["provider"] == "nv-tensorrt-rtx", found=scopes)
@@ -79,7 +79,7 @@ def work(request: dict[str, Any], say: Say) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Read:
     """A model as providers see it.
 
@@ -111,7 +111,7 @@ def _read(path: Path, *, rewrite: bool) -> _Read:
 class _Parser:
     """NVIDIA's parser for regions of one model."""
 
-    def __init__(self, model: onnx.ModelProto, path: Path, settings: Settings) -> None:
+    def __init__(self, model: onnx.ModelProto, path: Path, settings: ProviderSettings) -> None:
         self._trt: Any = importlib.import_module("tensorrt_rtx_bindings")
         self._logger = self._trt.Logger(self._trt.Logger.ERROR)
         self._builder = self._trt.Builder(self._logger)
@@ -213,7 +213,7 @@ class _Dividing:
     """Divides a graph and its subgraphs, the innermost first."""
 
     def __init__(
-        self, parser: _Parser, settings: Settings, *, plugin: bool, found: list[dict[str, Any]]
+        self, parser: _Parser, settings: ProviderSettings, *, plugin: bool, found: list[dict[str, Any]]
     ) -> None:
         self._parser, self._settings, self._plugin, self._found = parser, settings, plugin, found
 

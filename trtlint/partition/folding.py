@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import CAST, REARRANGING
 from trtlint.model.values import Constants
@@ -24,7 +24,7 @@ https://github.com/microsoft/onnxruntime/blob/8f063305aacd/docs/OperatorKernels.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Removed:
     """The nodes that ONNX Runtime removes or moves.
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from trtlint.facts.blocks.sizes import bytes_of
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import Provider
-from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.values import Constants
 from trtlint.partition.folding import Removed, removed
@@ -22,7 +22,7 @@ from trtlint.partition.regions import (
     runs,
     shapeless_words,
 )
-from trtlint.partition.result import Border, Left, Partition, Settings, Split
+from trtlint.partition.result import Border, Left, Partition, ProviderSettings, Split
 
 _MOST_SPLITS = 8
 """Largest number of operator types for a what-if count of parts; each needs a walk through the graph."""
@@ -44,7 +44,7 @@ TensorRT-RTX 1.7 gives "Unsupported reduction type" without a node for ScatterEl
 """
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Reason:
     """Why TensorRT refuses a node.
 
@@ -66,7 +66,7 @@ def predict(
     constants: Constants,
     refused: Mapping[Node, Reason],
     provider: Provider,
-    settings: Settings,
+    settings: ProviderSettings,
     *,
     rewritten: bool = True,
 ) -> Partition:
@@ -84,8 +84,8 @@ def predict(
     return _Prediction(graph, gone, refused, provider, settings).partition()
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
+@fast_dataclass(frozen=True, slots=True)
+class _PredictedGraph:
     """One graph: the main graph or a subgraph."""
 
     nodes: tuple[Node, ...]
@@ -105,7 +105,7 @@ class _Prediction:
         gone: Removed,
         refused: Mapping[Node, Reason],
         provider: Provider,
-        settings: Settings,
+        settings: ProviderSettings,
     ) -> None:
         self._graph, self._provider, self._settings = graph, provider, settings
         self._reasons = dict(refused)
@@ -203,13 +203,15 @@ class _Prediction:
         dtype = next((each.dtype for each in values if each.dtype in _UNTAKEN), None)
         return "" if dtype is None else f"TensorRT has no {dtype} tensors"
 
-    def _divided(self, taken: Collection[str]) -> tuple[list[list[Node]], list[Node], dict[str, _Scope]]:
+    def _divided(
+        self, taken: Collection[str]
+    ) -> tuple[list[list[Node]], list[Node], dict[str, _PredictedGraph]]:
         """Divide every graph as if TensorRT accepted some further operator types.
 
         Returns:
             The parts, the nodes left in graph order, and the graphs by scope.
         """
-        found: dict[str, _Scope] = {}
+        found: dict[str, _PredictedGraph] = {}
         split_bodies: set[Node] = set()
         # A body's path begins with its owner's, so that longer paths are further in.
         for scope in sorted(self._scopes, key=len, reverse=True):
@@ -223,7 +225,7 @@ class _Prediction:
                 self._reasons[node].ends and node.op not in taken for node in nodes if node in self._reasons
             )
             joined = join(self._operators[scope], () if ended else runs(offered), self._settings)
-            found[scope] = _Scope(tuple(nodes), self._operators[scope], joined)
+            found[scope] = _PredictedGraph(tuple(nodes), self._operators[scope], joined)
             if scope and not found[scope].whole:
                 split_bodies.update(list(self._graph.owners(scope))[:1])
         parts = self._parts(found)
@@ -231,7 +233,7 @@ class _Prediction:
         left = [node for nodes in self._scopes.values() for node in nodes if node not in inside]
         return parts, sorted(left, key=lambda node: node.index), found
 
-    def _parts(self, found: Mapping[str, _Scope]) -> list[list[Node]]:
+    def _parts(self, found: Mapping[str, _PredictedGraph]) -> list[list[Node]]:
         """Return the parts; a subgraph that TensorRT accepts as a whole belongs to its owner's part."""
         parts: list[list[Node]] = []
         part_of: dict[Node, list[Node]] = {}
@@ -249,7 +251,7 @@ class _Prediction:
                 part_of.update(dict.fromkeys(part, part))
         return parts
 
-    def _borders(self, found: Mapping[str, _Scope]) -> list[tuple[Value, bool]]:
+    def _borders(self, found: Mapping[str, _PredictedGraph]) -> list[tuple[Value, bool]]:
         outputs = {value.name for value in self._graph.outputs}
         crossing = []
         for name, scope in found.items():

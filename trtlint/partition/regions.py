@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from trtlint.lean import dataclass
-from trtlint.partition.result import Settings
+from trtlint.fast_dataclass import fast_dataclass
+from trtlint.partition.result import ProviderSettings
 
 Region = tuple[int, ...]
 """Positions of nodes in the order of the graph."""
@@ -21,7 +21,7 @@ _MOST_REMOVALS = 1000
 """Largest number of regions removed because of cycles; each needs a walk through the graph."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Operator:
     """A node as the providers see it.
 
@@ -38,7 +38,7 @@ class Operator:
     outputs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Joined:
     """Parts, and the regions that were dropped or joined on the way.
 
@@ -70,7 +70,7 @@ def runs(positions: Iterable[int]) -> tuple[Region, ...]:
     return tuple(map(tuple, found))
 
 
-def join(operators: Sequence[Operator], regions: Iterable[Region], settings: Settings) -> Joined:
+def join(operators: Sequence[Operator], regions: Iterable[Region], settings: ProviderSettings) -> Joined:
     """Turn the regions accepted by the parser into parts.
 
     In this order: drop small regions, remove regions in a cycle, and join the rest if that makes no cycle.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Literal
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import Provider
-from trtlint.lean import dataclass
 
 Basis = Literal["predicted", "parser"]
 """Source of the decision which nodes TensorRT accepts: trtlint's findings, or NVIDIA's parser."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+@fast_dataclass(frozen=True, slots=True)
+class ProviderSettings:
     """The provider options that shape a partition.
 
     The defaults are those of both providers:
@@ -32,7 +32,7 @@ class Settings:
     profile: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Left:
     """A node that TensorRT does not run.
 
@@ -49,7 +49,7 @@ class Left:
     rules: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Split:
     """Nodes of one operator type that divide a model.
 
@@ -74,7 +74,7 @@ class Split:
     bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Border:
     """A tensor that flows between a part and a node outside of it.
 
@@ -89,7 +89,7 @@ class Border:
     bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Partition:
     """The parts of one model.
 

@@ -10,17 +10,17 @@ from typing import Any
 from trtlint.dry_build.errors import DryBuildError
 from trtlint.dry_build.weights import WeightsError, staged
 from trtlint.dry_build.wheels import Wheels
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import Provider
-from trtlint.lean import dataclass
 from trtlint.partition.regions import shapeless_words
-from trtlint.partition.result import Left, Partition, Settings
+from trtlint.partition.result import Left, Partition, ProviderSettings
 from trtlint.process.spawn import Limits, ProcessResult, run
 
 _WORK = "trtlint.partition._parser"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Simulation:
     """The partition of a model by a provider, with NVIDIA's parser.
 
@@ -41,7 +41,7 @@ def simulate(
     model: Path,
     provider: Provider,
     wheels: Wheels,
-    settings: Settings,
+    settings: ProviderSettings,
     *,
     limits: Limits | None = None,
     rewrite: bool = True,

@@ -18,13 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trtlint.engine.finding import Finding, Gone, ModelReport, Site, Suppression
+from trtlint.engine.finding import Finding, ModelReport, Site, StaleBaselineEntry, Suppression
 from trtlint.errors import FileError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.regular import open_regular, read_text
 from trtlint.files.replace import replace_text
 from trtlint.knowledge.redirects import current
-from trtlint.lean import dataclass
 from trtlint.policy.config import relative, shown
 
 SCHEMA = "trtlint.baseline/1"
@@ -41,7 +41,7 @@ class BaselineError(FileError, ValueError):
     """An unusable baseline; the text begins with the file."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class KnownSite:
     """One known site."""
 
@@ -356,7 +356,9 @@ def _relabelled(entry: KnownSite, site: Site | None) -> KnownSite:
     return entry if site is None else replace(entry, module=site.module, node=site.node)
 
 
-def _gone(lost: Sequence[KnownSite], entries: Sequence[KnownSite], sites: _Sites) -> tuple[Gone, ...]:
+def _gone(
+    lost: Sequence[KnownSite], entries: Sequence[KnownSite], sites: _Sites
+) -> tuple[StaleBaselineEntry, ...]:
     """Describe entries that are gone.
 
     Fingerprints of equal blocks are numbered, so the last one is lost whichever block was fixed.  Places
@@ -368,7 +370,10 @@ def _gone(lost: Sequence[KnownSite], entries: Sequence[KnownSite], sites: _Sites
     for rule, those in _by_rule(lost).items():
         left = [entry.place for entry in listed[rule] if (rule, entry.place) not in still]
         places = left if len(left) == len(those) else [entry.place for entry in those]
-        gone += [Gone(rule, entry.fingerprint, place) for entry, place in zip(those, places, strict=True)]
+        gone += [
+            StaleBaselineEntry(rule, entry.fingerprint, place)
+            for entry, place in zip(those, places, strict=True)
+        ]
     return tuple(sorted(gone, key=lambda g: (g.rule, g.place, g.fingerprint)))
 
 

@@ -18,10 +18,10 @@ from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.dry_build.agreement import PROBE
 from trtlint.engine.finding import Confidence, Severity
 from trtlint.errors import SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.globs import matches_path
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.regular import read_text
-from trtlint.lean import dataclass
 from trtlint.policy import schema
 from trtlint.policy.options import INSTALLED, DryOptions, FailOn, TargetOptions
 from trtlint.policy.selection import RuleLayer
@@ -39,7 +39,7 @@ class ConfigError(SettingError):
     """An unusable configuration; the text begins with the file and the key."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Choices:
     """Settings from one place; unset ones are empty or None.
 
@@ -66,7 +66,7 @@ class Choices:
     dry: DryOptions = field(default_factory=DryOptions)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ModelSection:
     """Settings for the models that match one of some globs."""
 
@@ -74,7 +74,7 @@ class ModelSection:
     choices: Choices
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Configuration:
     """One configuration file, or none.
 

@@ -7,15 +7,15 @@ from dataclasses import field
 from typing import Literal
 
 from trtlint.buildfiles.witnesses import BuildFiles
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import Provider
-from trtlint.lean import dataclass
 from trtlint.target.flags import Flag
 
 FailOn = Literal["error", "warning", "note", "never"]
 MinConfidence = Literal["confirmed", "high", "medium", "low"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TargetOptions:
     """Build options from the user; None for unset ones."""
 
@@ -46,7 +46,7 @@ INSTALLED = ""
 """The installed release of TensorRT-RTX."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class DryOptions:
     """Dry build options.
 
@@ -72,7 +72,7 @@ class DryOptions:
     compare: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchOptions:
     """Options for Torch-TensorRT.
 
@@ -91,7 +91,7 @@ class TorchOptions:
     build: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class EpOptions:
     """Execution provider of ONNX Runtime that runs the models.
 
@@ -104,7 +104,7 @@ class EpOptions:
     texts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LintOptions:
     """Options of ``trtlint lint``."""
 

@@ -24,7 +24,7 @@ from trtlint.engine.finding import (
     Unsearched,
 )
 from trtlint.engine.rulebook import RuleEntry
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.policy import suppression
 from trtlint.policy.baseline import Baseline
 from trtlint.policy.selection import RuleName, Selectable, most_specific, outdated
@@ -57,7 +57,7 @@ class Ran:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Policy:
     """Team settings for one model.
 

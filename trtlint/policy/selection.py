@@ -14,9 +14,9 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from trtlint.engine.rule import GROUPS
 from trtlint.errors import SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import nearest
 from trtlint.knowledge.redirects import redirect
-from trtlint.lean import dataclass
 
 EVERYTHING = "ALL"
 
@@ -80,7 +80,7 @@ def choose(
     return choose_by_layers(rules, [layer], preview=preview)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RuleLayer:
     """Rule selection of one place: a configuration, one of its sections, or the command line.
 

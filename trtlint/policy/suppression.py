@@ -18,8 +18,8 @@ from datetime import date
 from typing import Any
 
 from trtlint.engine.finding import SUPPRESS_KEY, Finding, ModelReport, Site, Suppression
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.globs import matches_name, matches_path
-from trtlint.lean import dataclass
 from trtlint.policy import schema
 from trtlint.policy.selection import RuleName, covers, removed
 
@@ -33,7 +33,7 @@ _MOST_COMPARED = 2_000_000_000
 """Maximum product of the total lengths of a model's globs and of its site names."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Acceptance:
     """One suppression as written.
 
@@ -100,7 +100,7 @@ class Acceptance:
         return self.module is None or (site.module is not None and matches_name(self.module, site.module))
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class SuppressedReport:
     """A report after suppression.
 

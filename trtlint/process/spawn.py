@@ -19,9 +19,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import memory_of
 from trtlint.files.telemetry import SILENT
-from trtlint.lean import dataclass
 from trtlint.process import Cause
 
 _CHILD = Path(__file__).with_name("_child.py")
@@ -33,7 +33,7 @@ _MOST_ANSWERS = 64 << 20
 """Bytes of answers that trtlint reads."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of one process.
 
@@ -48,7 +48,7 @@ class Limits:
     processor: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ProcessResult:
     """Result of a process: its end and its answers.
 

@@ -12,7 +12,7 @@ from dataclasses import field
 from urllib.parse import urlsplit
 
 from trtlint.errors import SettingError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 PACKAGES = {"https": "aiohttp", "http": "aiohttp", "hf": "huggingface_hub", "s3": "s3fs"}
 """Package that fsspec needs for each scheme."""
@@ -25,7 +25,7 @@ class AddressError(SettingError):
     """An address that trtlint cannot use; the text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Address:
     """A remote address.
 

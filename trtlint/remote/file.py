@@ -12,10 +12,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import UnreadableError
 from trtlint.files.telemetry import switch_off
 from trtlint.knowledge.extras import how_to_install
-from trtlint.lean import dataclass
 from trtlint.remote.addresses import PACKAGES, Address, AddressError
 
 WHOLE = 16 << 20
@@ -49,7 +49,7 @@ def require_packages(address: Address) -> None:
         raise AddressError(f"{address.name}: needs {names}; run {how_to_install('remote')}")
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class RemoteFile:
     """A remote file.
 

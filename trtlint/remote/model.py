@@ -6,7 +6,7 @@ from pathlib import Path
 
 import onnx
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
 from trtlint.model.reader import RawModel, read_structure
@@ -22,7 +22,7 @@ _VALUES = 100
 """Limit of bytes read for values of tensors: 1 MiB, or 1/100 of the file if that is more."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RemoteModel:
     """A model at an address."""
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from trtlint.engine.caveats import suppressed_by_model
 from trtlint.engine.finding import Finding, ModelReport
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.counts import plural
 
 _GONE = 5
 """Largest number of named baseline entries for a model."""
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Accepted:
     """Counts of hidden findings in a run."""
 

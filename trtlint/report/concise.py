@@ -13,7 +13,7 @@ from trtlint.model.sources import repository
 from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.counts import hidden
 from trtlint.report.escape import clean
-from trtlint.report.formats import Style, Writer
+from trtlint.report.formats import ReportWriter, Style
 from trtlint.report.names import line_of
 from trtlint.report.sourcelines import shown_path
 
@@ -36,7 +36,7 @@ def lines(report: Report, *, show_conditional: bool = False) -> Iterator[str]:
     yield from closing(unseen, accepted)
 
 
-def writer(file: TextIO, style: Style) -> Writer:
+def writer(file: TextIO, style: Style) -> ReportWriter:
     """Return the writer of this format."""
     return _ConciseWriter(file, style)
 

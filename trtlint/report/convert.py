@@ -9,7 +9,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from trtlint.conversion.result import CastAdded, Conversion, Kept
+from trtlint.conversion.result import CastAdded, Conversion, KeptOperator
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
@@ -82,7 +82,7 @@ class ConvertReport:
         yield Text("build it with")
         yield Text(f"  {clean(found.command)}", style="cyan")
 
-    def _kept(self, kept: tuple[Kept, ...]) -> Iterator[Text]:
+    def _kept(self, kept: tuple[KeptOperator, ...]) -> Iterator[Text]:
         reasons = Counter(each.reason for each in kept)
         for reason, count in reasons.most_common(_LISTED):
             nodes = [each.node for each in kept if each.reason == reason]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from trtlint.conversion.session import Draft
+from trtlint.conversion.session import PendingConversion
 from trtlint.report.escape import clean
 from trtlint.report.fixes import model_lines
 
 _CONTEXT = 2
 
 
-def difference(draft: Draft) -> Iterator[str]:
+def difference(draft: PendingConversion) -> Iterator[str]:
     """Yield the lines of the unified diff, with line ends."""
     if draft.converted is None:
         return

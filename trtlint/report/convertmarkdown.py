@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from trtlint.conversion.result import Conversion
 from trtlint.facts.figures import figure
 from trtlint.report import document
-from trtlint.report.document import Code, Document, Items, Listing, Part, Table, Words
+from trtlint.report.document import Code, Document, DocumentTable, Items, Listing, Part, Words
 
 _RANGES = 24
 """Largest number of listed ranges."""
@@ -34,12 +34,16 @@ def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
     parts = [
         Part(
             "Proofs",
-            [Table(["Proof", "Verdict", "Result"], [[p.name, p.verdict, p.text] for p in found.proofs])],
+            [
+                DocumentTable(
+                    ["Proof", "Verdict", "Result"], [[p.name, p.verdict, p.text] for p in found.proofs]
+                )
+            ],
         ),
         Part(
             "Operators in FP32",
             [
-                Table(
+                DocumentTable(
                     ["Operator", "Type", "Reason"],
                     [[Code(each.node), each.op, each.reason] for each in found.kept],
                 )
@@ -48,7 +52,7 @@ def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
         Part(
             "Casts",
             [
-                Table(
+                DocumentTable(
                     ["Tensor", "To", "Reason"],
                     [[Code(each.tensor), each.to, each.reason] for each in found.casts],
                 )
@@ -57,7 +61,7 @@ def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
         Part(
             "Stored tensors beyond the range",
             [
-                Table(
+                DocumentTable(
                     ["Tensor", "Result", "Reason"],
                     [[Code(each.tensor), each.what, each.reason] for each in found.stored],
                 )
@@ -66,7 +70,7 @@ def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
         Part(
             "Largest magnitudes in FP32",
             [
-                Table(
+                DocumentTable(
                     ["Operator", "Type", "Magnitude"],
                     [[Code(e.node), e.op, figure(e.greatest)] for e in found.ranges[:_RANGES]],
                 )

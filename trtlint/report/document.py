@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.markdown import code as code_span
 from trtlint.report.markdown import fenced
 from trtlint.report.markdown import text as plain
@@ -25,7 +25,7 @@ _LONGEST = 1000
 """Character limit of a text."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Code:
     """Text in a fixed-width font, such as the name of a file or a node."""
 
@@ -36,8 +36,8 @@ Words = str | Code | int | Sequence["str | Code"]
 """Text of a paragraph, an entry or a cell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+@fast_dataclass(frozen=True, slots=True)
+class DocumentTable:
     """Table.
 
     Attributes:
@@ -49,14 +49,14 @@ class Table:
     rows: Sequence[Sequence[Words]]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Items:
     """List of entries."""
 
     entries: Sequence[Words]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Listing:
     """Lines in a fixed-width font, such as a command or a diff."""
 
@@ -64,10 +64,10 @@ class Listing:
     language: str = "text"
 
 
-Block = Table | Items | Listing | Words
+Block = DocumentTable | Items | Listing | Words
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Part:
     """Part of a document with a heading; empty parts are left out."""
 
@@ -77,7 +77,7 @@ class Part:
     """Whether to show the heading without any block."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Document:
     """Report.
 
@@ -116,12 +116,14 @@ def html(document: Document) -> str:
 
 def _shown(document: Document) -> Iterator[Part]:
     for part in document.parts:
-        if part.empty or any(not isinstance(block, (Table, Items)) or _size(block) for block in part.blocks):
+        if part.empty or any(
+            not isinstance(block, (DocumentTable, Items)) or _size(block) for block in part.blocks
+        ):
             yield part
 
 
-def _size(block: Table | Items) -> int:
-    return len(block.rows if isinstance(block, Table) else block.entries)
+def _size(block: DocumentTable | Items) -> int:
+    return len(block.rows if isinstance(block, DocumentTable) else block.entries)
 
 
 def _pieces(words: Words) -> Sequence[str | Code]:
@@ -145,7 +147,7 @@ def _markdown(document: Document) -> Iterator[str]:
 def _lines(block: Block) -> Iterator[str]:
     if isinstance(block, Listing):
         yield from fenced(block.text, block.language)
-    elif isinstance(block, Table):
+    elif isinstance(block, DocumentTable):
         if not block.rows:
             return
         yield f"| {' | '.join(map(plain, block.heads))} |"
@@ -174,7 +176,7 @@ def _left(number: int) -> Iterator[str]:
 def _element(block: Block) -> Content:
     if isinstance(block, Listing):
         return tag("pre", [[line, Markup("\n")] for line in block.text.splitlines()])
-    if isinstance(block, Table):
+    if isinstance(block, DocumentTable):
         rows = [tag("tr", list(map(_cell, row, block.heads))) for row in block.rows[:ROWS]]
         label = next(filter(None, block.heads), "Table")
         # A narrow screen shows the cells of a wide table below each other.

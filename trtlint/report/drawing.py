@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from trtlint.engine.finding import Row
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
 from trtlint.report.names import last_component
@@ -20,7 +20,7 @@ _GUTTER = "   |"
 _GAP = "  "
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Marks:
     """Marks of one finding in a drawing.
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from trtlint.facts.base import Fact, Step
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.origin import Origin
 from trtlint.report.escape import clean
@@ -21,7 +21,7 @@ _OWN = ("node", "chain")
 """Fields of every fact that have their own format."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class FactEntry:
     """Fact with the origin of its node."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from trtlint.report.document import Block, Code, Document, Items, Part, Table
+from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Part
 from trtlint.report.facts import FactEntry, flat_fields, steps
 
 _FACTS = 100
@@ -20,7 +20,9 @@ def page(path: str, entries: Sequence[FactEntry], counts: Mapping[str, int]) -> 
         entries: the facts, grouped by kind.
         counts: the number of facts of each kind; empty if kinds are requested.
     """
-    parts = [Part("Kinds", [Table(["Kind", "Facts"], [[Code(kind), n] for kind, n in counts.items()])])]
+    parts = [
+        Part("Kinds", [DocumentTable(["Kind", "Facts"], [[Code(kind), n] for kind, n in counts.items()])])
+    ]
     for kind, group in groupby(entries, key=lambda entry: entry.fact.kind):
         listed = list(group)
         blocks: list[Block] = []

@@ -14,7 +14,7 @@ from trtlint.fixes.outcome import AppliedFix, RefusedFix, proofs
 from trtlint.fixes.verification import CheckResult
 from trtlint.report import document
 from trtlint.report.counts import plural
-from trtlint.report.document import Block, Code, Document, Items, Listing, Part, Table
+from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Listing, Part
 from trtlint.report.fixes import difference
 from trtlint.report.names import collapse
 
@@ -64,7 +64,7 @@ def _blocks(
     before, after = outcome.before.findings, outcome.after.findings
     counts = f"; {plural(len(before), 'finding')} before, {plural(len(after), 'finding')} after"
     yield ["not written", counts] if written is None else ["written to ", Code(str(written)), counts]
-    yield Table(["Rule", "Rewrite", "Location", "Proof"], list(_applied(outcome.applied)))
+    yield DocumentTable(["Rule", "Rewrite", "Location", "Proof"], list(_applied(outcome.applied)))
     if outcome.refused:
         yield "Refused:"
         yield Items(list(_refused(outcome.refused)))

@@ -14,7 +14,7 @@ from trtlint.fixes.costs import Costs
 from trtlint.fixes.fixing import Fixed
 from trtlint.report.fixes import FixReport
 from trtlint.report.guard import harmless
-from trtlint.report.outputs import Output
+from trtlint.report.outputs import ReportOutput
 
 if TYPE_CHECKING:
     from trtlint.fixes.verification import CheckResult
@@ -34,14 +34,14 @@ class FixOutputs:
 
     def __init__(
         self,
-        outputs: Sequence[Output],
+        outputs: Sequence[ReportOutput],
         *,
         diff: bool,
         protected: Sequence[Path],
         selected: Sequence[str] = (),
     ) -> None:
         self._protected = protected
-        self._files: list[tuple[Output, TextIO]] = []
+        self._files: list[tuple[ReportOutput, TextIO]] = []
         self._reports: list[FixReport] = []
         self._pages: list[tuple[FixPage | FixMarkdown, TextIO]] = []
         for output in outputs:

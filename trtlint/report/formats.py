@@ -1,7 +1,7 @@
 """Table of report formats, and the interface of their modules.
 
 To add a format, add a module to this package and a line below. A module in :data:`STREAMED` has
-``writer(file, style)``, which returns a :class:`Writer`. A module in :data:`DOCUMENTS` has
+``writer(file, style)``, which returns a :class:`ReportWriter`. A module in :data:`DOCUMENTS` has
 ``document(run)``, which returns the lines of a :class:`Run`. A module in :data:`BINARY` has
 ``content(run)``, which returns bytes.
 """
@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
 
 from trtlint.errors import SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import did_you_mean
-from trtlint.lean import dataclass
 from trtlint.report.guard import unguarded
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class FormatError(SettingError):
     """Unknown format; the message suggests the nearest."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Style:
     """Settings of all outputs of a run.
 
@@ -93,7 +93,7 @@ class Style:
     look: Callable[[str], Facts | None] | None = None
 
 
-class Writer(Protocol):
+class ReportWriter(Protocol):
     """Writer of the reports of a run, file by file or at its end."""
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
@@ -108,7 +108,7 @@ class Writer(Protocol):
         """Write the rest, and notes about the whole run."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Run:
     """Complete run, for formats written at its end.
 
@@ -146,14 +146,16 @@ def known(name: str, formats: Sequence[str] = FORMATS) -> str:
     return name
 
 
-def writer_of(name: str, file: TextIO, style: Style) -> Writer:
+def writer_of(name: str, file: TextIO, style: Style) -> ReportWriter:
     """Return the writer of a format.
 
     Raises:
         FormatError: the format is unknown.
     """
     if known(name) in STREAMED:
-        writer: Callable[[TextIO, Style], Writer] = import_module(f"trtlint.report.{STREAMED[name]}").writer
+        writer: Callable[[TextIO, Style], ReportWriter] = import_module(
+            f"trtlint.report.{STREAMED[name]}"
+        ).writer
         return writer(file, style)
     file = unguarded(file) if name in COMMANDS else file
     return _AtTheEnd(import_module(f"trtlint.report.{DOCUMENTS[name]}").document, file, style)
@@ -199,7 +201,7 @@ class _Bytes(_AtTheEnd):
         self._bytes.write(self._content(self._run(notes)))
 
 
-def bytes_writer_of(name: str, file: BinaryIO, style: Style) -> Writer:
+def bytes_writer_of(name: str, file: BinaryIO, style: Style) -> ReportWriter:
     """Return the writer of a binary format.
 
     Raises:

@@ -16,14 +16,14 @@ from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.counts import hidden, plural
 from trtlint.report.formats import Run
 from trtlint.report.page.behind import Behind
-from trtlint.report.page.card import Entry, card, clipped
+from trtlint.report.page.card import CardEntry, card, clipped
 from trtlint.report.page.filters import filters
 from trtlint.report.page.markup import Content, Markup, tag
 from trtlint.report.page.measured import measured
+from trtlint.report.page.overview_bar import Marked, strip
 from trtlint.report.page.parts import parts_of
 from trtlint.report.page.sections import Section, ranked, sections
 from trtlint.report.page.shell import shell
-from trtlint.report.page.strip import Marked, strip
 from trtlint.report.page.tables import of_changes, of_findings, of_models
 
 _CARDS = 150
@@ -81,7 +81,7 @@ class _Page:
         self._room = _ROOM
         self._filters = chosen
         self._explained: set[tuple[str, str]] = set()
-        self._cards: dict[str, list[Entry]] = {}
+        self._cards: dict[str, list[CardEntry]] = {}
         for section, entry in self._ranked[:_CARDS]:
             self._cards.setdefault(section.id, []).append(entry)
 
@@ -154,7 +154,7 @@ class _Page:
         facts = None if look is None else look(section.path)
         return None if facts is None or not facts.has_model else Behind(facts)
 
-    def _strip(self, behind: Behind, cards: Sequence[Entry], number: str) -> Markup | None:
+    def _strip(self, behind: Behind, cards: Sequence[CardEntry], number: str) -> Markup | None:
         marked = [Marked(entry.finding, entry.id) for entry in cards]
         drawn = strip(behind, marked, "The whole model", f"s{number}")
         if drawn is None:
@@ -164,7 +164,7 @@ class _Page:
             words += "; bars show milliseconds, divided evenly among the nodes of a layer"
         return tag("figure", drawn, tag("figcaption", words), class_="strip-box")
 
-    def _card(self, section: Section, entry: Entry, behind: Behind | None, number: str) -> Markup:
+    def _card(self, section: Section, entry: CardEntry, behind: Behind | None, number: str) -> Markup:
         one = len(section.reports) == 1 and _ANY_VERSION not in section.target
         target = section.target if one else ""
         key = entry.finding.rule, entry.finding.message

@@ -17,13 +17,13 @@ from pathlib import Path
 from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Site
 from trtlint.engine.targets import merge
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
-from trtlint.lean import dataclass
 from trtlint.remote.addresses import is_address
 from trtlint.report.accepted import Accepted, gone_notes
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Place:
     """File, and line for text files.
 
@@ -38,7 +38,7 @@ class Place:
     function: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Spot:
     """Finding at one place.
 
@@ -59,7 +59,7 @@ class Spot:
     conditional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Overview:
     """Report by place, for formats for machines.
 

@@ -12,11 +12,11 @@ from rich.text import Text
 from trtlint.facts.figures import figure
 from trtlint.measurement.band import Verdict, verdict_of
 from trtlint.measurement.formats import FORMATS, Format
-from trtlint.measurement.measurement import Measurement, Output, Site
+from trtlint.measurement.measurement import MeasuredOutput, MeasuredTensor, Measurement
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
-from trtlint.report.measureadvice import Advice, misfit
+from trtlint.report.measureadvice import MeasurementAdvice, misfit
 from trtlint.report.measureband import (
     STYLES,
     WORDS,
@@ -63,7 +63,7 @@ class MeasureReport:
         for lines in (self._head(found), self._outputs(found), self._sites(found, sources)):
             self._lines(lines)
 
-    def advice(self, found: Measurement, advice: Sequence[Advice], written: str | None) -> None:
+    def advice(self, found: Measurement, advice: Sequence[MeasurementAdvice], written: str | None) -> None:
         """Write the advice and the limits of the measurement.
 
         Args:
@@ -189,7 +189,7 @@ class MeasureReport:
             yield from self._hung("note: ", "the search reached its limit; use --thorough to continue")
         yield Text()
 
-    def _advice(self, advice: Sequence[Advice], written: str | None) -> Iterator[Text]:
+    def _advice(self, advice: Sequence[MeasurementAdvice], written: str | None) -> Iterator[Text]:
         for each in advice:
             yield from self._hung("= help: ", each.text)
             if each.command:
@@ -231,7 +231,7 @@ def _harmless(found: Measurement) -> bool:
     )
 
 
-def _verdict(output: Output, found: Measurement, label: str) -> tuple[Verdict, str]:
+def _verdict(output: MeasuredOutput, found: Measurement, label: str) -> tuple[Verdict, str]:
     bound = found.bound
     if not output.proves(bound):
         return "fine" if not output.finite else "depends", output_words(output, found)
@@ -245,5 +245,5 @@ def _verdict(output: Output, found: Measurement, label: str) -> tuple[Verdict, s
     return verdict, words
 
 
-def _style(site: Site) -> str:
+def _style(site: MeasuredTensor) -> str:
     return {"overflow": "red", "underflow": "yellow", "ok": "green"}[site.fits]

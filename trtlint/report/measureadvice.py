@@ -9,9 +9,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.formats import FORMATS
-from trtlint.measurement.measurement import Kept, Measurement, MeasurementError
+from trtlint.measurement.measurement import KeptNodes, Measurement, MeasurementError
 from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
 
@@ -19,8 +19,8 @@ _WEAK = "<11.0"
 """TensorRT 11 has no precision flags: https://docs.nvidia.com/deeplearning/tensorrt/latest/"""
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+@fast_dataclass(frozen=True, slots=True)
+class MeasurementAdvice:
     """Advice on a measurement.
 
     Attributes:
@@ -32,7 +32,7 @@ class Advice:
     command: str = ""
 
 
-_STRONGLY_TYPED = Advice(
+_STRONGLY_TYPED = MeasurementAdvice(
     "Casts to FP32 hold in a strongly typed build: with --fp16 or --bf16 the builder may run FP32 nodes in 16"
     " bits; build with --stronglyTyped (TensorRT 9.0 and newer)"
 )
@@ -47,7 +47,7 @@ def advice(
     layers: Mapping[str, str],
     ranges: str | None = None,
     options: Sequence[str] = (),
-) -> list[Advice]:
+) -> list[MeasurementAdvice]:
     """Return the advice on a measurement for these targets.
 
     Args:
@@ -68,7 +68,7 @@ def advice(
     nodes = [node for node in found.kept.nodes if node not in constants]
     before = any(_may_be(target, weak=True) for target in targets) and not found.typed
     after = any(_may_be(target, weak=False) for target in targets) or found.typed
-    listed: list[Advice] = []
+    listed: list[MeasurementAdvice] = []
     if before:
         listed += _with_flags(found, [layers.get(node, node) for node in nodes])
     if after:
@@ -86,7 +86,7 @@ def applies_to(found: Measurement, nodes: Iterable[str]) -> bool:
     return not frozenset(kept.nodes).isdisjoint(nodes)
 
 
-def misfit(kept: Kept) -> str:
+def misfit(kept: KeptNodes) -> str:
     """Return the reason why a narrow type does not fit a model."""
     nodes = f"{len(kept.nodes):,} of its {kept.computing:,} nodes"
     products = f"{kept.kept_products:,} of its {kept.products:,} matrix products and convolutions"
@@ -94,22 +94,22 @@ def misfit(kept: Kept) -> str:
     return f"{both} would have to stay in FP32"
 
 
-def _without_tf32(found: Measurement) -> Advice:
-    return Advice(
+def _without_tf32(found: Measurement) -> MeasurementAdvice:
+    return MeasurementAdvice(
         "TF32 is on by default; build without it", f"trtexec --onnx={shlex.quote(found.path)} --noTF32"
     )
 
 
-def _without(found: Measurement) -> Iterator[Advice]:
+def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
     """Yield the advice for a narrow type that does not fit the model."""
     label = found.type.upper()
     if found.typed:
-        yield Advice(f"export the model in FP32: its own types are {label}")
+        yield MeasurementAdvice(f"export the model in FP32: its own types are {label}")
         return
     if _may_use_brain(found):
         yield _brain(found, "use BF16 in place of FP16")
     first = "or build" if _may_use_brain(found) else "build"
-    yield Advice(f"{first} the model without {label}; TF32 stays on by default")
+    yield MeasurementAdvice(f"{first} the model without {label}; TF32 stays on by default")
 
 
 def _may_use_brain(found: Measurement) -> bool:
@@ -119,9 +119,9 @@ def _may_use_brain(found: Measurement) -> bool:
     return all(each.error.verdict(found.bound) == "fine" for each in found.types if each.type == "bf16")
 
 
-def _brain(found: Measurement, what: str) -> Advice:
+def _brain(found: Measurement, what: str) -> MeasurementAdvice:
     text = f"{what}: it has the range of FP32 with 8 bits of precision; measure it with"
-    return Advice(text, f"{_again(found)} --type bf16")
+    return MeasurementAdvice(text, f"{_again(found)} --type bf16")
 
 
 def _may_be(target: Target, *, weak: bool) -> bool:
@@ -137,30 +137,32 @@ def _lowers_types(target: Target) -> bool:
     return bool(target.fp16 or target.bf16) and _may_be(target, weak=True)
 
 
-def _with_flags(found: Measurement, nodes: Sequence[str]) -> Iterator[Advice]:
+def _with_flags(found: Measurement, nodes: Sequence[str]) -> Iterator[MeasurementAdvice]:
     flag = f"--{found.type}"
     layers = ",".join(f"{node}:fp32" for node in nodes)
     model = shlex.quote(found.path)
-    yield Advice(
+    yield MeasurementAdvice(
         "before TensorRT 11, keep these layers in FP32 with",
         f"trtexec --onnx={model} {flag} --precisionConstraints=obey --layerPrecisions={shlex.quote(layers)}",
     )
     pairs = " ".join(shlex.quote(f"{node}:float32") for node in nodes)
-    yield Advice(
+    yield MeasurementAdvice(
         "or with Polygraphy",
         f"polygraphy convert {model} {flag} --precision-constraints obey --layer-precisions {pairs}"
         " -o model.engine",
     )
 
 
-def _with_casts(found: Measurement, ranges: str | None, options: Sequence[str]) -> Advice:
+def _with_casts(found: Measurement, ranges: str | None, options: Sequence[str]) -> MeasurementAdvice:
     if found.typed:
         file = shlex.quote(ranges or "ranges.json")
         first = "" if ranges else f"{_again(found)} -o {file}; "
         text = "the model already has 16-bit types; to run these nodes in FP32"
-        return Advice(text, f"{first}{shlex.join(['trtlint', 'fix', found.path, *options])} --ranges {file}")
+        return MeasurementAdvice(
+            text, f"{first}{shlex.join(['trtlint', 'fix', found.path, *options])} --ranges {file}"
+        )
     text = "TensorRT 11 uses the types in the model; convert it, which finds these nodes automatically"
-    return Advice(text, conversion(found))
+    return MeasurementAdvice(text, conversion(found))
 
 
 def conversion(found: Measurement) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.band import Band, Verdict, verdict_of, worst
 from trtlint.measurement.formats import FORMATS
-from trtlint.measurement.measurement import Measurement, Output
+from trtlint.measurement.measurement import MeasuredOutput, Measurement
 from trtlint.measurement.trivial import sentence
 from trtlint.measurement.ways import Way
 
@@ -25,7 +25,7 @@ _WAYS: dict[Way, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class WayLine:
     """Error of one rounding model.
 
@@ -40,7 +40,7 @@ class WayLine:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TypeLine:
     """Errors of one narrow type.
 
@@ -70,7 +70,7 @@ def band_words(errors: Iterable[float | None]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def worst_outputs(found: Measurement, most: int) -> list[Output]:
+def worst_outputs(found: Measurement, most: int) -> list[MeasuredOutput]:
     """Return the outputs with the largest errors, in the order of the graph."""
 
     def badness(index: int) -> float:
@@ -111,7 +111,7 @@ def verdict_words(found: Measurement) -> str:
     return f"{WORDS[verdict]}: {_reason(band, found.bound)}" if band is not None else WORDS[verdict]
 
 
-def output_words(output: Output, found: Measurement) -> str:
+def output_words(output: MeasuredOutput, found: Measurement) -> str:
     """Return the errors of an output, or why they prove nothing."""
     if not output.finite:
         return "infinite or not a number in FP32 already"

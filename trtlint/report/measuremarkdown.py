@@ -9,8 +9,8 @@ from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.measurement import Measurement
 from trtlint.report import document
 from trtlint.report.counts import plural
-from trtlint.report.document import Block, Code, Document, Items, Listing, Part, Table
-from trtlint.report.measureadvice import Advice, misfit
+from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Listing, Part
+from trtlint.report.measureadvice import MeasurementAdvice, misfit
 from trtlint.report.measureband import (
     WORDS,
     bearing,
@@ -26,7 +26,7 @@ _SITES = 24
 """Largest number of listed tensors."""
 
 
-def markdown(found: Measurement, advice: Sequence[Advice] = ()) -> str:
+def markdown(found: Measurement, advice: Sequence[MeasurementAdvice] = ()) -> str:
     """Return a measurement as Markdown.
 
     Args:
@@ -53,9 +53,9 @@ def _errors(found: Measurement) -> Iterator[Block]:
     if lines := way_lines(found):
         yield f"The worst error of an output for each rounding model; the bound is {found.bound:g}."
         rows = [[line.name, line.error, WORDS[line.verdict]] for line in lines]
-        yield Table(["Rounding", "Error", "Verdict"], rows)
+        yield DocumentTable(["Rounding", "Error", "Verdict"], rows)
     if found.rehearsed and found.outputs:
-        yield Table(
+        yield DocumentTable(
             ["Output", "Error"],
             [[Code(output.name), output_words(output, found)] for output in found.outputs],
         )
@@ -64,7 +64,7 @@ def _errors(found: Measurement) -> Iterator[Block]:
 def _types(found: Measurement) -> Iterator[Block]:
     if lines := type_lines(found):
         yield bearing(lines)
-        yield Table(
+        yield DocumentTable(
             ["Type", "Every operator rounds", "Fused", "FP16 accumulators", "Verdict"],
             [[line.label, *line.errors, WORDS[line.verdict]] for line in lines],
         )
@@ -75,7 +75,7 @@ def _ranges(found: Measurement) -> Iterator[Block]:
     sites = () if format_.operands_only else worst_sites(found, _SITES)
     if sites:
         yield f"Tensors closest to the largest value of {format_.label}, {figure(format_.largest)}."
-        yield Table(
+        yield DocumentTable(
             ["Node", "Operator", "Greatest magnitude", "Distance"],
             [
                 [Code(site.node or site.tensor), site.op, figure(site.greatest), remark(site, format_)]
@@ -102,7 +102,7 @@ def _kept(found: Measurement) -> Iterator[Block]:
     yield Items([[Code(node), " (for margin)" if node in margin else ""] for node in kept.nodes])
 
 
-def _advice(advice: Advice) -> Iterator[Block]:
+def _advice(advice: MeasurementAdvice) -> Iterator[Block]:
     yield advice.text
     if advice.command:
         yield Listing(advice.command, "console")

@@ -11,10 +11,10 @@ from trtlint.engine.finding import Row
 from trtlint.facts.figures import figure
 from trtlint.measurement.band import Verdict
 from trtlint.measurement.formats import FORMATS, Format
-from trtlint.measurement.measurement import Kept, Measurement, Site
+from trtlint.measurement.measurement import KeptNodes, MeasuredTensor, Measurement
 from trtlint.model.load import Model
 from trtlint.report.counts import plural
-from trtlint.report.measureadvice import Advice, misfit
+from trtlint.report.measureadvice import MeasurementAdvice, misfit
 from trtlint.report.measureband import (
     WORDS,
     bearing,
@@ -49,7 +49,7 @@ _CELL, _HEIGHT = 7.0, 12.0
 _COLOURS: Mapping[Verdict, Colour] = {"fine": "good", "broken": "error", "depends": "warning"}
 
 
-def page(found: Measurement, model: Model, advice: Sequence[Advice] = ()) -> Iterator[str]:
+def page(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice] = ()) -> Iterator[str]:
     """Return the lines of the page.
 
     Args:
@@ -73,7 +73,7 @@ def _head(found: Measurement) -> str:
     return verdict_words(found) or "outputs were not simulated"
 
 
-def _main(found: Measurement, model: Model, advice: Sequence[Advice]) -> Iterator[Markup]:
+def _main(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice]) -> Iterator[Markup]:
     yield from _section("Error", _errors(found))
     yield from _section("Types", _types(found))
     yield from _section("Ranges", _ranges(found))
@@ -158,7 +158,7 @@ def _ranges(found: Measurement) -> Iterator[Markup]:
     yield _table(["Node", "Operator", "Greatest magnitude", "Distance", ""], rows)
 
 
-def _bar(site: Site, format_: Format) -> Markup:
+def _bar(site: MeasuredTensor, format_: Format) -> Markup:
     """Draw the powers of two between a tensor and the end of the range."""
     powers = max(-_POWERS, min(_POWERS, math.log2(site.greatest / format_.largest)))
     middle = _POWERS * _CELL
@@ -184,7 +184,7 @@ def _bar(site: Site, format_: Format) -> Markup:
     )
 
 
-def _kept(found: Measurement, model: Model, advice: Sequence[Advice]) -> Iterator[Markup]:
+def _kept(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice]) -> Iterator[Markup]:
     kept = found.kept
     if kept is None:
         return
@@ -219,7 +219,7 @@ def _kept(found: Measurement, model: Model, advice: Sequence[Advice]) -> Iterato
             yield tag("pre", each.command)
 
 
-def _drawn(found: Measurement, kept: Kept, model: Model) -> Iterator[Markup]:
+def _drawn(found: Measurement, kept: KeptNodes, model: Model) -> Iterator[Markup]:
     """Draw the nodes to keep among their neighbours."""
     behind = Behind(facts_of(model, evidence=(RangeEvidence(found),)))
     wanted, margin = frozenset(kept.nodes), frozenset(kept.margin)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from trtlint.measurement.formats import Format
-from trtlint.measurement.measurement import Measurement, Site
+from trtlint.measurement.measurement import MeasuredTensor, Measurement
 
 WORST = 5
 """Largest number of shown tensors."""
 
 
-def worst_sites(found: Measurement, most: int = WORST) -> list[Site]:
+def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
     """Return the tensors that leave the range or come closest to its end, origins first."""
     computed = [
         site for site in found.sites if site.node and site.narrow and not site.constant and site.greatest > 0
@@ -20,7 +20,7 @@ def worst_sites(found: Measurement, most: int = WORST) -> list[Site]:
     return computed[:most]
 
 
-def remark(site: Site, format_: Format) -> str:
+def remark(site: MeasuredTensor, format_: Format) -> str:
     """Describe the distance of a tensor from the end of the range."""
     parts = []
     inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from trtlint.errors import SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.replace import replace_text, replacing, require_replaceable
-from trtlint.lean import dataclass
 from trtlint.report.formats import (
     BINARY,
     COMMANDS,
@@ -19,8 +19,8 @@ from trtlint.report.formats import (
     OVERLAYS,
     STREAMED,
     FormatError,
+    ReportWriter,
     Style,
-    Writer,
     bytes_writer_of,
     known,
     writer_of,
@@ -44,8 +44,8 @@ _SUFFIXES = {
 """Formats by the suffix of a file, for messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+@fast_dataclass(frozen=True, slots=True)
+class ReportOutput:
     """Format and its file; None is standard output."""
 
     format: str
@@ -63,7 +63,7 @@ def parse(
     quiet: bool = False,
     formats: Sequence[str] = FORMATS,
     default: str = "full",
-) -> list[Output]:
+) -> list[ReportOutput]:
     """Return the outputs of a command line.
 
     Args:
@@ -79,7 +79,7 @@ def parse(
     Raises:
         OutputError: a value cannot be used.
     """
-    outputs = [] if format is None else [Output(_known(format, formats))]
+    outputs = [] if format is None else [ReportOutput(_known(format, formats))]
     outputs += [_output(word, formats) for word in words]
     files = [_identity(output.file) for output in outputs]
     if files.count(None) > 1:
@@ -88,11 +88,11 @@ def parse(
         if file is not None and files.count(file) > 1:
             raise OutputError(f"two outputs go to {output.file}; use different files")
     if None not in files and not (outputs and quiet):
-        outputs.insert(0, Output(default))
+        outputs.insert(0, ReportOutput(default))
     return outputs
 
 
-def require_writable(output: Output, protected: Iterable[Path]) -> None:
+def require_writable(output: ReportOutput, protected: Iterable[Path]) -> None:
     """Refuse an output whose file cannot be written, before any work is done.
 
     Raises:
@@ -108,7 +108,7 @@ def require_writable(output: Output, protected: Iterable[Path]) -> None:
 
 
 def write_all(
-    outputs: Iterable[Output], render: Callable[[str, TextIO], None], protected: Iterable[Path]
+    outputs: Iterable[ReportOutput], render: Callable[[str, TextIO], None], protected: Iterable[Path]
 ) -> None:
     """Write a report to all outputs.
 
@@ -130,14 +130,14 @@ def write_all(
             replace_text(output.file, harmless(buffer.getvalue()), protected)
 
 
-def _output(word: str, formats: Sequence[str]) -> Output:
+def _output(word: str, formats: Sequence[str]) -> ReportOutput:
     name, colon, file = word.partition(":")
     if not colon and (format := format_of_file(word)) in formats and word not in formats:
         raise OutputError(f"{word}: no format is given; write it as {format}:{word}")
     name = _known(name, formats)
     if not file or file == "-":
-        return Output(name)
-    return Output(name, Path(file))
+        return ReportOutput(name)
+    return ReportOutput(name, Path(file))
 
 
 def format_of_file(name: str) -> str:
@@ -156,7 +156,7 @@ def _identity(file: Path | None) -> str | None:
     return None if file is None else os.path.realpath(file)
 
 
-def _require_overlay(output: Output, files: int) -> None:
+def _require_overlay(output: ReportOutput, files: int) -> None:
     """Refuse an overlay for several models, or with a file name that no viewer opens.
 
     Raises:
@@ -179,10 +179,10 @@ class Outputs:
         OSError: from :meth:`close`, for the same reasons.
     """
 
-    def __init__(self, outputs: Iterable[Output], style: Style, stdout: TextIO) -> None:
-        self._writers: list[Writer] = []
-        self._buffers: list[tuple[Output, io.StringIO | io.BytesIO]] = []
-        self._statistics: Writer | None = None
+    def __init__(self, outputs: Iterable[ReportOutput], style: Style, stdout: TextIO) -> None:
+        self._writers: list[ReportWriter] = []
+        self._buffers: list[tuple[ReportOutput, io.StringIO | io.BytesIO]] = []
+        self._statistics: ReportWriter | None = None
         self._protected = list(style.protected)
         for output in outputs:
             if output.format in OVERLAYS:
@@ -208,7 +208,7 @@ class Outputs:
         if self._statistics is not None:
             self._writers.append(self._statistics)
 
-    def _add_bytes(self, output: Output, style: Style) -> None:
+    def _add_bytes(self, output: ReportOutput, style: Style) -> None:
         buffer = io.BytesIO()
         self._buffers.append((output, buffer))
         try:

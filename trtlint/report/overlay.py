@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
 from trtlint.engine.targets import merge
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.escape import clean
 from trtlint.report.page.behind import Behind
 
@@ -24,7 +24,7 @@ _MOST_SITES = 50_000
 """Largest number of sites read from one finding."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Remark:
     """Remark of a finding on one node."""
 
@@ -40,7 +40,7 @@ class Remark:
         return "\n".join(clean(line) for line in lines if line)
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Spotted:
     """Node with findings.
 
@@ -65,7 +65,7 @@ class Spotted:
         return tuple(dict.fromkeys(remark.finding.rule for remark in self.remarks))
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Overlay:
     """Findings of a model by node.
 

@@ -8,14 +8,14 @@ import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 _SECONDS = 10
 _SCP_LIKE = re.compile(r"(?:[^@/:]+@)?(?P<host>[^@/:]{2,}):(?!//)(?P<path>[^\s?#]+)")
 """``git@host:owner/name.git``; a host has at least two letters, so ``C:`` does not match."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Provenance:
     """State of a repository.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from trtlint.engine.finding import Finding, Severity
 from trtlint.engine.targets import MergedFinding
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.counts import by_severity
 from trtlint.report.escape import clean
 
@@ -18,7 +18,7 @@ _MOST_RULES = 8
 """Largest number of rules in the line of a model."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Explanation:
     """Parts of a finding that are equal for all models."""
 

@@ -9,15 +9,15 @@ from typing import Literal
 
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import Finding, ModelReport
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.formats import Run
 from trtlint.report.locations import relative
 
 Status = Literal["found", "conditional", "suppressed", "caveat", "clean", "skipped", "unreadable"]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+@fast_dataclass(frozen=True, slots=True)
+class ReportRow:
     """Finding of a model for a target, or the status of a model without findings.
 
     Attributes:
@@ -48,11 +48,11 @@ class Row:
     message: str = ""
 
 
-NAMES = tuple(field.name for field in fields(Row))
+NAMES = tuple(field.name for field in fields(ReportRow))
 """The fields of a row, in order."""
 
 
-def rows(run: Run) -> Iterator[Row]:
+def rows(run: Run) -> Iterator[ReportRow]:
     """Yield the rows of a run, in the order of its models."""
     for report in run.report.models:
         yield from _of(report, relative(report.path, run.style.root))
@@ -63,18 +63,18 @@ def document(run: Run) -> Iterable[str]:
     return (json.dumps(as_dict(row)) for row in rows(run))
 
 
-def as_dict(row: Row) -> dict[str, str | int]:
+def as_dict(row: ReportRow) -> dict[str, str | int]:
     """Return the fields of a row by name."""
     return {name: getattr(row, name) for name in NAMES}
 
 
-def _of(report: ModelReport, path: str) -> Iterator[Row]:
-    def row(status: Status, message: str = "") -> Row:
-        return Row(path, report.revision, report.target, status, message=message)
+def _of(report: ModelReport, path: str) -> Iterator[ReportRow]:
+    def row(status: Status, message: str = "") -> ReportRow:
+        return ReportRow(path, report.revision, report.target, status, message=message)
 
-    def found(status: Status, findings: Iterable[Finding]) -> Iterator[Row]:
+    def found(status: Status, findings: Iterable[Finding]) -> Iterator[ReportRow]:
         for finding in findings:
-            yield Row(
+            yield ReportRow(
                 path,
                 report.revision,
                 report.target,

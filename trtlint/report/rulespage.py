@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trtlint.engine.rule import Rule
 from trtlint.report.counts import plural
-from trtlint.report.document import Code, Document, Part, Table
+from trtlint.report.document import Code, Document, DocumentTable, Part
 from trtlint.report.rulestatistics import counts
 from trtlint.report.ruletext import applies, summary
 
@@ -21,7 +21,10 @@ def page(rules: Sequence[Rule], *, statistics: bool = False) -> Document:
     title = plural(len(rules), "rule")
     if statistics:
         parts = [
-            Part(f"By {by}", [Table([by.capitalize(), "Rules"], [[word, n] for word, n in counted.items()])])
+            Part(
+                f"By {by}",
+                [DocumentTable([by.capitalize(), "Rules"], [[word, n] for word, n in counted.items()])],
+            )
             for by, counted in counts(rules).items()
         ]
         return Document("rules", title, parts)
@@ -30,4 +33,4 @@ def page(rules: Sequence[Rule], *, statistics: bool = False) -> Document:
         for rule in rules
     ]
     heads = ["Rule", "Name", "Severity", "Versions", "Evidence", "Summary"]
-    return Document("rules", title, [Part("Rules", [Table(heads, listed)])])
+    return Document("rules", title, [Part("Rules", [DocumentTable(heads, listed)])])

@@ -8,7 +8,7 @@ from dataclasses import field
 from rich.text import Text
 
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 
@@ -19,8 +19,8 @@ _NAMED = 3
 _LETTERS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
-@dataclass(slots=True)
-class _Row:
+@fast_dataclass(slots=True)
+class _RuleRow:
     name: str
     models: dict[str, None] = field(default_factory=dict)
     places: int = 0
@@ -30,12 +30,12 @@ class RuleTable:
     """Table with the counts of models and places for each rule."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[Severity, str], _Row] = {}
+        self._rows: dict[tuple[Severity, str], _RuleRow] = {}
 
     def add(self, path: str, findings: Iterable[Finding]) -> None:
         """Count the findings of one model."""
         for finding in findings:
-            row = self._rows.setdefault((finding.severity, finding.rule), _Row(finding.name))
+            row = self._rows.setdefault((finding.severity, finding.rule), _RuleRow(finding.name))
             row.models[path] = None
             row.places += max(len(finding.sites), 1)
 

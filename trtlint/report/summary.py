@@ -12,13 +12,13 @@ from rich.text import Text
 from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
 from trtlint.engine.targets import merge, span
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
-from trtlint.lean import dataclass
 from trtlint.report.accepted import Accepted
 from trtlint.report.counts import by_severity, hidden, plural
 from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES
-from trtlint.report.formats import Style, Writer
+from trtlint.report.formats import ReportWriter, Style
 from trtlint.report.layout import hang
 from trtlint.report.terminal import console
 
@@ -33,7 +33,7 @@ _FILES = 4
 """Largest number of named unreadable files on one screen."""
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Row:
     """Counts of one rule at one severity."""
 
@@ -42,7 +42,7 @@ class _Row:
     places: int = 0
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Summary:
     """Counts of findings over files."""
 
@@ -148,7 +148,7 @@ class Summary:
             yield Text(f"  and {plural(len(self._problems) - len(shown), 'more problem')}")
 
 
-def writer(file: TextIO, style: Style) -> Writer:
+def writer(file: TextIO, style: Style) -> ReportWriter:
     """Return the writer of this format."""
     return SummaryWriter(file, all_rules=style.statistics)
 

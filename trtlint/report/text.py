@@ -25,7 +25,7 @@ from trtlint.report.counts import by_severity, hidden, plural
 from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES, block, details, marks, where
-from trtlint.report.formats import Style, Writer
+from trtlint.report.formats import ReportWriter, Style
 from trtlint.report.layout import hang
 from trtlint.report.manual import rule_page
 from trtlint.report.partition import lines_of_targets
@@ -70,7 +70,7 @@ def render(report: Report, file: TextIO, *, width: int | None = None, show_condi
     text.close(report.notes)
 
 
-def writer(file: TextIO, style: Style) -> Writer:
+def writer(file: TextIO, style: Style) -> ReportWriter:
     """Return the writer of this format."""
     return _TextWriter(file, style)
 

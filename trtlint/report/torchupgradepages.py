@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from trtlint.engine.torchupgrade import CHANGES, CallChange, TorchUpgrade
 from trtlint.files.problem import Problem
-from trtlint.report.document import Block, Code, Document, Items, Part, Table, Words
+from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Part, Words
 from trtlint.report.torchupgrade import HEADINGS, operator_words, release_ranges, summary
 
 _PLACES = 3
@@ -34,10 +34,10 @@ def _blocks(upgrade: TorchUpgrade) -> Iterator[Block]:
         if each.change == change
     ]
     if rows:
-        yield Table(["Change", "Operator", "Location"], rows)
+        yield DocumentTable(["Change", "Operator", "Location"], rows)
     if upgrade.calls:
         heads = ["Finding", "Releases", "Message", "Location", "Advice"]
-        yield Table(heads, [_call(change, upgrade) for change in upgrade.calls])
+        yield DocumentTable(heads, [_call(change, upgrade) for change in upgrade.calls])
     yield Items(upgrade.notes)
 
 

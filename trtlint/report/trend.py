@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from trtlint.engine.finding import SEVERITIES
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import open_regular
 from trtlint.knowledge.extras import how_to_install
-from trtlint.lean import dataclass
 from trtlint.process.spawn import Limits, run
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
-from trtlint.report.rows import NAMES, Row, as_dict
+from trtlint.report.rows import NAMES, ReportRow, as_dict
 
 SCHEMA = "trtlint.trend/1"
 """Name and version of the format; incompatible changes raise the version."""
@@ -43,7 +43,7 @@ class RowsError(UnreadableError):
     """File without valid rows of a scan."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Trend:
     """Differences between an earlier and a later scan.
 
@@ -55,10 +55,10 @@ class Trend:
         models: counts of models: in both scans, added, removed, changed, and unreadable only in the later.
     """
 
-    new: tuple[Row, ...]
-    gone: tuple[Row, ...]
-    still: tuple[Row, ...]
-    added: tuple[Row, ...]
+    new: tuple[ReportRow, ...]
+    gone: tuple[ReportRow, ...]
+    still: tuple[ReportRow, ...]
+    added: tuple[ReportRow, ...]
     models: Mapping[str, int]
 
     def counts(self) -> Iterator[tuple[str, int, int, int]]:
@@ -69,7 +69,7 @@ class Trend:
             yield rule, new[rule], gone[rule], still[rule]
 
 
-def read_rows(path: Path) -> tuple[Row, ...]:
+def read_rows(path: Path) -> tuple[ReportRow, ...]:
     """Read the rows of a scan from JSON Lines or Parquet.
 
     Raises:
@@ -89,9 +89,9 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         raise RowsError(f"cannot be read: {error.strerror or error}") from error
 
 
-def _rows(file: BinaryIO) -> tuple[Row, ...]:
+def _rows(file: BinaryIO) -> tuple[ReportRow, ...]:
     """Read rows from JSON Lines; equal texts share one object."""
-    found: list[Row] = []
+    found: list[ReportRow] = []
     texts: dict[str, str] = {}
     length = read = number = 0
     while line := file.readline(LONGEST_LINE + 1):
@@ -114,14 +114,14 @@ def _rows(file: BinaryIO) -> tuple[Row, ...]:
                 fields[name] = texts[value]
         if length > _MOST_TEXT:
             raise RowsError(f"its texts exceed {_MOST_TEXT >> 20} MiB; scan fewer models at a time")
-        found.append(Row(**fields))
+        found.append(ReportRow(**fields))
     if not found:
         # A complete scan has at least one row for each model.
         raise RowsError("holds no rows; write the scan again with --output jsonl:FILE or parquet:FILE")
     return tuple(found)
 
 
-def compare(earlier: Iterable[Row], later: Iterable[Row]) -> Trend:
+def compare(earlier: Iterable[ReportRow], later: Iterable[ReportRow]) -> Trend:
     """Compare two scans.
 
     Findings are equal if model, target, rule and fingerprint are equal. Suppressed findings count as not
@@ -196,16 +196,16 @@ def as_text(trend: Trend) -> Iterator[str]:
         yield f"and {len(fresh) - _SHOWN} more new ones"
 
 
-def _rank(row: Row) -> tuple[int, str, str]:
+def _rank(row: ReportRow) -> tuple[int, str, str]:
     order: tuple[str, ...] = SEVERITIES
     return order.index(row.severity) if row.severity in order else len(order), row.rule, row.model
 
 
-def _unread(listed: Sequence[Row]) -> set[str]:
+def _unread(listed: Sequence[ReportRow]) -> set[str]:
     return {row.model for row in listed if row.status in ("unreadable", "skipped")}
 
 
-def _key(row: Row) -> _Key:
+def _key(row: ReportRow) -> _Key:
     return row.model, row.target, row.rule, row.fingerprint
 
 

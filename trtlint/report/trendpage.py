@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from trtlint.engine.finding import SEVERITIES
 from trtlint.report.counts import plural
-from trtlint.report.document import Code, Document, Part, Table, Words
-from trtlint.report.rows import Row
+from trtlint.report.document import Code, Document, DocumentTable, Part, Words
+from trtlint.report.rows import ReportRow
 from trtlint.report.trend import Trend
 
 _ORDER: tuple[str, ...] = SEVERITIES
@@ -23,7 +23,7 @@ def page(trend: Trend) -> Document:
         "trend",
         f"{len(fresh):,} new, {len(trend.gone):,} gone, {len(trend.still):,} remaining",
         [
-            Part("Rules", [Table(["Rule", "New", "Gone", "Remaining"], rules)]),
+            Part("Rules", [DocumentTable(["Rule", "New", "Gone", "Remaining"], rules)]),
             Part("New findings", [_listed(fresh)]),
             Part("Gone findings", [_listed(trend.gone)]),
         ],
@@ -31,9 +31,9 @@ def page(trend: Trend) -> Document:
     )
 
 
-def _listed(rows: Iterable[Row]) -> Table:
+def _listed(rows: Iterable[ReportRow]) -> DocumentTable:
     ranked = sorted(rows, key=lambda row: (_rank(row.severity), row.rule, row.model))
-    return Table(
+    return DocumentTable(
         ["Severity", "Rule", "Name", "Model", "Target"],
         [[row.severity, Code(row.rule), row.name, Code(row.model), row.target] for row in ranked],
     )

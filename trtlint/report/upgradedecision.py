@@ -8,7 +8,7 @@ from dataclasses import field
 
 from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.upgrade import Listed, Upgrade, product_name
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.counts import plural
 from trtlint.report.upgradematrix import Matrix
 from trtlint.report.upgradewording import newest_words, some, when
@@ -22,7 +22,7 @@ _MODELS = 60
 """Largest number of listed models that need changes."""
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class RuleRow:
     """The models with findings of one rule about the graph.
 
@@ -43,7 +43,7 @@ class RuleRow:
     fixes: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Decision:
     """The version for all models.
 

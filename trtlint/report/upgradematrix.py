@@ -8,7 +8,7 @@ from itertools import takewhile
 from rich.cells import cell_len
 
 from trtlint.engine.upgrade import Upgrade
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.escape import clean
 
 TITLE = "Refused places by release"
@@ -17,7 +17,7 @@ _NAME = 40
 _GAP = 2
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Matrix:
     """Numbers of refused places; releases with equal numbers share one column.
 

@@ -9,11 +9,11 @@ from pathlib import PurePath
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.rule import Concern
 from trtlint.engine.upgrade import Listed, Upgrade
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.counts import plural
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class Shared:
     """Finding about command or code, with all models that have an equal one."""
 

@@ -32,9 +32,9 @@ from typing import Any
 from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
 from trtlint.errors import TrtlintError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.beside import real_file
 from trtlint.files.regular import read_bytes
-from trtlint.lean import dataclass
 from trtlint.runs import cachefolder, serialize
 from trtlint.runs.job import Job, Store
 
@@ -59,7 +59,7 @@ class UncertainError(TrtlintError):
     """A file that may change without a change of its status."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _KeptResult:
     """A result with the other files that it depends on, each with its key."""
 
@@ -67,7 +67,7 @@ class _KeptResult:
     reports: tuple[ModelReport, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Companion:
     name: str
     known_by: str

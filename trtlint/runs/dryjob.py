@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from trtlint.dry_build.result import Level
 from trtlint.engine.evidence.base import Evidence
 from trtlint.facts.kinds import Ground
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trtlint.process.spawn import Limits
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class DryJob:
     """Request to NVIDIA's parser and builder about one model.
 

@@ -22,8 +22,8 @@ from typing import Any
 from trtlint.engine.examples import Begin, ExampleResult
 from trtlint.engine.rule import RuleError
 from trtlint.errors import FileError, TrtlintError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import memory_of
-from trtlint.lean import dataclass
 from trtlint.process.fork import Child, limit_time, write_all
 from trtlint.runs.bugs import describe
 
@@ -82,7 +82,7 @@ def in_place(examples: Examples) -> Iterator[ExampleResult]:
         raise RuleFileError(str(error)) from None
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Progress:
     """State of the run.
 

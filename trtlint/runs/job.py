@@ -6,11 +6,11 @@ from pathlib import Path
 
 from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.runs.exits import Exit
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Store:
     """Place of a job's result in the cache.
 
@@ -24,7 +24,7 @@ class Store:
     model: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Job:
     """One case to lint, in any process.
 
@@ -45,7 +45,7 @@ class Job:
     revised: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Outcome:
     """Outcome of a job: a report for each target, and the lowest exit code."""
 

@@ -13,17 +13,17 @@ from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.partition import PartitionEvidence
 from trtlint.facts.kinds import Ground
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import Provider
-from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
-from trtlint.partition.result import Settings
+from trtlint.partition.result import ProviderSettings
 from trtlint.partition.simulate import simulate
 from trtlint.process.spawn import Limits
 from trtlint.runs.dryjob import DryJob
 from trtlint.target.target import Target
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class PartitionJob:
     """Request for a partition by the parser.
 
@@ -36,7 +36,7 @@ class PartitionJob:
     """
 
     provider: Provider
-    settings: Settings
+    settings: ProviderSettings
     version: str
     folder: str | None
     limits: Limits
@@ -83,13 +83,13 @@ def evidence_of(
     return PartitionJob(provider, wanted, dry.version, rtx_path or dry.folder, dry.limits)
 
 
-def partition_settings(command: BuildCommand | None) -> Settings:
+def partition_settings(command: BuildCommand | None) -> ProviderSettings:
     """Return the options of a command that affect the partition, with defaults for unset ones."""
-    usual = Settings()
+    usual = ProviderSettings()
     if command is None or command.provider is None:
         return usual
     excluded = _value(command, "trt_op_types_to_exclude") or _value(command, "nv_op_types_to_exclude")
-    return Settings(
+    return ProviderSettings(
         min_nodes=_number(_value(command, "trt_min_subgraph_size"), usual.min_nodes),
         max_rounds=_number(_value(command, "trt_max_partition_iterations"), usual.max_rounds),
         exclude=frozenset(word.strip() for word in excluded.split(",") if word.strip()),

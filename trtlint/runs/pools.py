@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from trtlint import __version__
 from trtlint.errors import SettingError
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.extras import how_to_install
-from trtlint.lean import dataclass
 from trtlint.runs.start import begin
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ExecutorError(SettingError):
     """An executor that cannot be used; the text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Pool:
     """An executor, and the number of jobs that it runs at once."""
 

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from trtlint.errors import TrtlintError
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.runs import cache
 from trtlint.runs.cache import Cache
 from trtlint.runs.exits import Exit
@@ -32,7 +32,7 @@ _DIED = "the process that linted this file died; it ran out of memory, or a libr
 _BATCH_DIED = " (any of {} files that were linted together may be the cause)"
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class JobRunner:
     """Settings of a run of jobs.
 

@@ -10,8 +10,8 @@ from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.evidence.torch_program import TorchProgramEvidence
 from trtlint.engine.evidence.torch_script import script_evidence
 from trtlint.facts.kinds import Ground
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.lean import dataclass
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest, ask
 from trtlint.torch_tensorrt.calls import TorchCall
@@ -22,7 +22,7 @@ _BUILT = (75, 80, 86, 89, 120)
 """Compute capabilities that the wheels of TensorRT-RTX can build for without a GPU."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchJob:
     """A dry run of Torch-TensorRT on a program.
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.gpus import find_gpu
 from trtlint.knowledge.releases import PRODUCTS, Product
-from trtlint.lean import dataclass
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError, check_version, parse_gpu, sm_words
 from trtlint.target.target import Target
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PRECISIONS: tuple[Flag, ...] = ("fp16", "bf16", "int8", "fp8")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Completed:
     """A target completed with what the build reports.
 

@@ -8,10 +8,10 @@ could make it true and those that could make it false.  Reports use them to name
 
 from __future__ import annotations
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@fast_dataclass(frozen=True, slots=True, init=False)
 class Unknown:
     """A value that is neither true nor false.
 

@@ -353,7 +353,7 @@ def _mark_outputs(interpreter: Any) -> None:
 
 
 def _gone(torch: Any) -> Any:
-    class Gone(torch.nn.Module):  # type: ignore[misc]
+    class NoEngine(torch.nn.Module):  # type: ignore[misc]
         """Placeholder for the engine."""
 
         def setup_engine(self) -> None:
@@ -362,7 +362,7 @@ def _gone(torch: Any) -> Any:
         def set_output_tensors_as_unowned(self, *_: Any) -> None:
             """Own no output."""
 
-    return Gone()
+    return NoEngine()
 
 
 _LOGGED = re.compile(rb"\[(?:E|F)\] ([^\n]{1,1000})|(?:IBuilder|Error)[^\n]{0,1000}")

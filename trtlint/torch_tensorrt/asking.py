@@ -8,8 +8,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import torch_release
-from trtlint.lean import dataclass
 from trtlint.process.spawn import Limits, run
 from trtlint.torch_tensorrt.result import DryRun, result_of
 
@@ -22,7 +22,7 @@ OLDEST = 6
 USUAL = Limits(seconds=600.0, memory=16 << 30)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchRequest:
     """A request to Torch-TensorRT.
 

@@ -9,21 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import limit_work
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
-from trtlint.lean import dataclass
 from trtlint.torch_tensorrt.modules import is_module, module_classes
-from trtlint.torch_tensorrt.syntax import ScriptError, imports_of, parsed
+from trtlint.torch_tensorrt.syntax import PythonScriptError, imports_of, parsed
 from trtlint.torch_tensorrt.uses import FrontEnd, TorchUse, use_of
 from trtlint.torch_tensorrt.values import (
     NOTHING_KNOWN,
     UNKNOWN,
+    DictEntry,
     Dotted,
     Entries,
-    Entry,
-    Scope,
-    Unknown,
+    ScriptScope,
+    UnknownValue,
     dotted,
 )
 
@@ -76,7 +76,7 @@ _LONGEST = 60
 """Longest shown value in characters."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Argument:
     """One argument as written.
 
@@ -93,7 +93,7 @@ class Argument:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchCall:
     """One call that compiles with Torch-TensorRT.
 
@@ -141,7 +141,7 @@ def read_script(path: Path, name: str = "") -> tuple[tuple[TorchCall, ...], tupl
         name: the name of the file in reports; by default the path.
 
     Raises:
-        ScriptError: the script is not Python, or too large.
+        PythonScriptError: the script is not Python, or too large.
         OSError: the script cannot be read.
     """
     with limit_work(path):
@@ -153,7 +153,7 @@ def calls_in(text: str, source: str = "") -> tuple[TorchCall, ...]:
     """Read the calls in Python text, in order.
 
     Raises:
-        ScriptError: the text is not Python.
+        PythonScriptError: the text is not Python.
     """
     return script_in(text, source)[0]
 
@@ -162,7 +162,7 @@ def script_in(text: str, source: str = "") -> tuple[tuple[TorchCall, ...], tuple
     """Read the calls of the compiler, and of functions around it, in Python text, in order.
 
     Raises:
-        ScriptError: the text is not Python.
+        PythonScriptError: the text is not Python.
     """
     tree = parsed(text, source)
     imports = imports_of(tree)
@@ -184,14 +184,14 @@ def script_in(text: str, source: str = "") -> tuple[tuple[TorchCall, ...], tuple
             if len(calls) + len(uses) >= _MOST_CALLS:
                 break
     except RecursionError:
-        raise ScriptError(f"{source or '--build'}: expressions are nested too deeply") from None
+        raise PythonScriptError(f"{source or '--build'}: expressions are nested too deeply") from None
     return tuple(sorted(calls, key=lambda call: call.line)), tuple(sorted(uses, key=lambda use: use.line))
 
 
 def _ir_of(classes: frozenset[str]) -> FrontEnd:
     """Return a function that returns the front end of a call of ``torch_tensorrt.compile``."""
 
-    def front_end(node: ast.Call, scope: Scope, block: tuple[int, ...]) -> str | None:
+    def front_end(node: ast.Call, scope: ScriptScope, block: tuple[int, ...]) -> str | None:
         call = _call(node, scope, block, classes)
         if call is None or (call.scripted and call.ir == "default"):
             return None
@@ -200,25 +200,25 @@ def _ir_of(classes: frozenset[str]) -> FrontEnd:
     return front_end
 
 
-Visit = tuple[ast.Call, Scope, tuple[int, ...], frozenset[str]]
+Visit = tuple[ast.Call, ScriptScope, tuple[int, ...], frozenset[str]]
 """A call in a script, its scope and blocks, and the classes of modules that the script defines."""
 
 
 def visits(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[Visit]:
     """Yield the calls in a script."""
-    module = Scope(tree.body, frozenset(), None, imports)
+    module = ScriptScope(tree.body, frozenset(), None, imports)
     classes = module_classes(tree, imports)
     module.scripts = any(is_scripting(node, imports) for node in ast.walk(tree))
-    pending: list[tuple[list[ast.stmt], Scope]] = [(tree.body, module)]
+    pending: list[tuple[list[ast.stmt], ScriptScope]] = [(tree.body, module)]
     while pending:
         body, scope = pending.pop()
         for statement, block in scope.statements(body):
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
                 names = frozenset(each.arg for each in ast.walk(statement.args) if isinstance(each, ast.arg))
                 outer = scope.outer or scope
-                pending.append((statement.body, Scope(statement.body, names, outer, imports)))
+                pending.append((statement.body, ScriptScope(statement.body, names, outer, imports)))
             elif isinstance(statement, ast.ClassDef):
-                pending.append((statement.body, Scope(statement.body, frozenset(), module, imports)))
+                pending.append((statement.body, ScriptScope(statement.body, frozenset(), module, imports)))
             for node in _expressions(statement):
                 yield node, scope, block, classes
 
@@ -237,7 +237,9 @@ def _expressions(statement: ast.stmt) -> Iterator[ast.Call]:
         ]
 
 
-def _call(node: ast.Call, scope: Scope, block: tuple[int, ...], classes: frozenset[str]) -> TorchCall | None:
+def _call(
+    node: ast.Call, scope: ScriptScope, block: tuple[int, ...], classes: frozenset[str]
+) -> TorchCall | None:
     known = _ROUTES.get(scope.dotted(node.func))
     if known is None:
         return None
@@ -271,24 +273,24 @@ def _call(node: ast.Call, scope: Scope, block: tuple[int, ...], classes: frozens
     )
 
 
-def _given(node: ast.Call, function: Function, scope: Scope, block: tuple[int, ...]) -> Entries:
+def _given(node: ast.Call, function: Function, scope: ScriptScope, block: tuple[int, ...]) -> Entries:
     """Return the arguments of a call by name."""
     known = Entries({}, True)
     for name, value in zip(_POSITIONAL[function], node.args, strict=False):
         if isinstance(value, ast.Starred):
             known |= NOTHING_KNOWN
             break
-        known |= Entries({name: Entry(name, value, value.lineno)}, True)
+        known |= Entries({name: DictEntry(name, value, value.lineno)}, True)
     for keyword in node.keywords:
         if keyword.arg is None:
             known |= scope.entries(keyword.value, block, node.lineno)
         else:
-            entry = Entry(keyword.arg, keyword.value, keyword.value.lineno)
+            entry = DictEntry(keyword.arg, keyword.value, keyword.value.lineno)
             known |= Entries({keyword.arg: entry}, True)
     return known
 
 
-def _argument(entry: Entry, scope: Scope, block: tuple[int, ...], line: int) -> Argument:
+def _argument(entry: DictEntry, scope: ScriptScope, block: tuple[int, ...], line: int) -> Argument:
     text = " ".join(ast.unparse(entry.node).split())
     value = scope.value(entry.node, block, line)
     if len(text) > _LONGEST:
@@ -296,7 +298,7 @@ def _argument(entry: Entry, scope: Scope, block: tuple[int, ...], line: int) -> 
     return Argument(entry.key, text, value, entry.line)
 
 
-def _is_backend(entry: Entry | None, scope: Scope, block: tuple[int, ...], line: int) -> bool:
+def _is_backend(entry: DictEntry | None, scope: ScriptScope, block: tuple[int, ...], line: int) -> bool:
     if entry is None:
         return False
     value = scope.value(entry.node, block, line)
@@ -316,7 +318,7 @@ def _ir(function: Function, arguments: tuple[Argument, ...], complete: bool) -> 
     return given if isinstance(given, str) else None
 
 
-def _is_scripted(entry: Entry | None, scope: Scope, block: tuple[int, ...], line: int) -> bool:
+def _is_scripted(entry: DictEntry | None, scope: ScriptScope, block: tuple[int, ...], line: int) -> bool:
     """Return whether a module comes from ``torch.jit``, or may come from there."""
     if entry is None:
         return False
@@ -335,7 +337,7 @@ def known_value(argument: Argument | None, default: object) -> object:
     """Return the value of an argument: the default if it is omitted, None if it is unknown."""
     if argument is None:
         return default
-    return None if isinstance(argument.value, Unknown) else argument.value
+    return None if isinstance(argument.value, UnknownValue) else argument.value
 
 
 __all__ = [

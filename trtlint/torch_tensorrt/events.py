@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Event:
     """A change of a name by a statement.
 

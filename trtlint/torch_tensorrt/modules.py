@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from trtlint.torch_tensorrt.values import Scope, dotted
+from trtlint.torch_tensorrt.values import ScriptScope, dotted
 
 _DEEPEST = 20
 _SAME = frozenset(
@@ -39,7 +39,7 @@ def module_classes(tree: ast.Module, imports: Mapping[str, str]) -> frozenset[st
 
 def is_module(
     node: ast.expr,
-    scope: Scope,
+    scope: ScriptScope,
     block: tuple[int, ...],
     line: int,
     classes: frozenset[str],

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import open_regular
-from trtlint.lean import dataclass
 from trtlint.torch_tensorrt.result import DryRun
 
 _MOST_BYTES = 64 << 20
@@ -47,7 +47,7 @@ class ProgramError(UnreadableError):
     """A file that is not an exported program, or one that cannot be read within the limits."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ProgramNode:
     """One operator of a program, before it is decomposed.
 
@@ -66,7 +66,7 @@ class ProgramNode:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Program:
     """An exported program, with the answers of Torch-TensorRT.
 

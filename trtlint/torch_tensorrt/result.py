@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 _REASONS = {
     "none": "no converter",
@@ -18,7 +18,7 @@ _REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Fallback:
     """An operator that runs in PyTorch.
 
@@ -41,7 +41,7 @@ class Fallback:
     reason_kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Failure:
     """An engine that fails: its network cannot be made, or the builder rejects the network.
 
@@ -58,7 +58,7 @@ class Failure:
     node: Fallback | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class DryRun:
     """One dry run of Torch-TensorRT.
 

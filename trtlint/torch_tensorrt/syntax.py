@@ -12,7 +12,7 @@ _MOST_DEEP = 150
 """Largest depth of nested brackets: the parser of older Pythons crashes at a few hundred."""
 
 
-class ScriptError(UnreadableError):
+class PythonScriptError(UnreadableError):
     """A Python script that cannot be read."""
 
 
@@ -20,24 +20,24 @@ def parsed(text: str, source: str) -> ast.Module:
     """Return the syntax tree of a script; of a text if ``source`` is empty.
 
     Raises:
-        ScriptError: the text is not Python, or too large.
+        PythonScriptError: the text is not Python, or too large.
     """
     place = source or "--build"
     if "\0" in text:
-        raise ScriptError(f"{place}: not a Python script: it contains a null byte")
+        raise PythonScriptError(f"{place}: not a Python script: it contains a null byte")
     if _deepest(text) > _MOST_DEEP:
-        raise ScriptError(f"{place}: more than {_MOST_DEEP} nested brackets")
+        raise PythonScriptError(f"{place}: more than {_MOST_DEEP} nested brackets")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
     except SyntaxError as error:
-        raise ScriptError(f"{place}:{error.lineno or 1}: not valid Python: {error.msg}") from None
+        raise PythonScriptError(f"{place}:{error.lineno or 1}: not valid Python: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise ScriptError(f"{place}: Python cannot parse the script: {type(error).__name__}") from None
+        raise PythonScriptError(f"{place}: Python cannot parse the script: {type(error).__name__}") from None
     for count, _ in enumerate(ast.walk(tree)):
         if count > _MOST_NODES:
-            raise ScriptError(f"{place}: more than {_MOST_NODES} syntax nodes")
+            raise PythonScriptError(f"{place}: more than {_MOST_NODES} syntax nodes")
     return tree
 
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.torch_tensorrt.modules import is_module
-from trtlint.torch_tensorrt.values import Scope
+from trtlint.torch_tensorrt.values import ScriptScope
 
 Function = Literal["torch_tensorrt.save", "torch.export.export"]
 Product = Literal["graph", "torchscript", "module", "program", ""]
@@ -18,7 +18,7 @@ Inputs = Literal["none", "tensor", "specs", "items", "list", ""]
 
 ``list`` is a list for ``torch.export.export``, which takes a tuple.
 """
-FrontEnd = Callable[[ast.Call, Scope, tuple[int, ...]], str | None]
+FrontEnd = Callable[[ast.Call, ScriptScope, tuple[int, ...]], str | None]
 
 _DEEPEST = 20
 _MOST_ITEMS = 100
@@ -47,7 +47,7 @@ _SCRIPT = (
 _DYNAMO = ("torch_tensorrt.dynamo.compile", "torch_tensorrt.dynamo._compiler.compile")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchUse:
     """One call around the compiler.
 
@@ -79,7 +79,7 @@ class TorchUse:
 
 
 def use_of(
-    node: ast.Call, scope: Scope, block: tuple[int, ...], classes: frozenset[str], front_end: FrontEnd
+    node: ast.Call, scope: ScriptScope, block: tuple[int, ...], classes: frozenset[str], front_end: FrontEnd
 ) -> TorchUse | None:
     """Return a call around the compiler; None for another call.
 
@@ -122,8 +122,8 @@ def use_of(
 
 
 def _followed(
-    node: ast.expr, scope: Scope, block: tuple[int, ...], line: int
-) -> tuple[ast.expr, Scope, tuple[int, ...], int] | None:
+    node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int
+) -> tuple[ast.expr, ScriptScope, tuple[int, ...], int] | None:
     """Follow names to an expression; return the expression and its position, or None if uncertain."""
     for _ in range(_DEEPEST):
         if not isinstance(node, ast.Name):
@@ -139,7 +139,7 @@ def _followed(
 
 def _product(
     node: ast.expr,
-    scope: Scope,
+    scope: ScriptScope,
     block: tuple[int, ...],
     line: int,
     classes: frozenset[str],
@@ -168,7 +168,7 @@ def _product(
     return "module" if is_module(call, scope, block, line, classes) else ""
 
 
-def _inputs(node: ast.expr | None, scope: Scope, block: tuple[int, ...], line: int) -> Inputs:
+def _inputs(node: ast.expr | None, scope: ScriptScope, block: tuple[int, ...], line: int) -> Inputs:
     if node is None or (isinstance(node, ast.Constant) and node.value is None):
         return "none"
     found = _followed(node, scope, block, line)
@@ -182,7 +182,7 @@ def _inputs(node: ast.expr | None, scope: Scope, block: tuple[int, ...], line: i
     return "tensor" if _makes(node, "tensor", scope, block, line) else ""
 
 
-def _example(node: ast.expr | None, scope: Scope, block: tuple[int, ...], line: int) -> Inputs:
+def _example(node: ast.expr | None, scope: ScriptScope, block: tuple[int, ...], line: int) -> Inputs:
     """Return the kind of the example arguments of ``torch.export.export``."""
     found = None if node is None else _followed(node, scope, block, line)
     if found is not None and isinstance(found[0], ast.List):
@@ -191,7 +191,7 @@ def _example(node: ast.expr | None, scope: Scope, block: tuple[int, ...], line: 
 
 
 def _makes(
-    node: ast.expr, kind: Literal["spec", "tensor"], scope: Scope, block: tuple[int, ...], line: int
+    node: ast.expr, kind: Literal["spec", "tensor"], scope: ScriptScope, block: tuple[int, ...], line: int
 ) -> bool:
     """Return whether the value of an expression is certainly a tensor, or a ``torch_tensorrt.Input``."""
     for _ in range(_DEEPEST):

@@ -10,7 +10,7 @@ import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.torch_tensorrt.events import Event, events_of, statements_of
 
 _DEEPEST = 40
@@ -30,7 +30,7 @@ _BINARY: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 }
 
 
-class Unknown:
+class UnknownValue:
     """The value of an expression that is known only by running the script."""
 
     __slots__ = ()
@@ -39,18 +39,18 @@ class Unknown:
         return "unknown"
 
 
-UNKNOWN = Unknown()
+UNKNOWN = UnknownValue()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Dotted:
     """A name of an imported module, such as ``torch.float16``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+@fast_dataclass(frozen=True, slots=True)
+class DictEntry:
     """One entry of a dictionary: its value as an expression, and the scope that reads it."""
 
     key: str
@@ -58,7 +58,7 @@ class Entry:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Entries:
     """The entries of a dictionary, and whether the list is complete.
 
@@ -67,7 +67,7 @@ class Entries:
         complete: whether the dictionary has no other keys.
     """
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, DictEntry]
     complete: bool
 
     def __or__(self, other: Entries) -> Entries:
@@ -79,7 +79,7 @@ NOTHING_KNOWN = Entries({}, False)
 _EMPTY = Entries({}, True)
 
 
-class Scope:
+class ScriptScope:
     """The names of a module or of a function in it.
 
     Args:
@@ -96,7 +96,7 @@ class Scope:
         self,
         body: Sequence[ast.stmt],
         parameters: frozenset[str],
-        outer: Scope | None,
+        outer: ScriptScope | None,
         imports: Mapping[str, str],
     ) -> None:
         self.parameters = parameters
@@ -173,7 +173,7 @@ class Scope:
             return None
         return found[-1].node
 
-    def setting(self, name: str, block: tuple[int, ...], line: int) -> tuple[Scope, Event] | None:
+    def setting(self, name: str, block: tuple[int, ...], line: int) -> tuple[ScriptScope, Event] | None:
         """Return the scope and the statement that set a name last; None if uncertain."""
         found = self._events_before(name, block, line)
         if found is not None:
@@ -184,7 +184,7 @@ class Scope:
 
     def _items(
         self, nodes: Sequence[ast.expr], block: tuple[int, ...], line: int, depth: int
-    ) -> tuple[object, ...] | Unknown:
+    ) -> tuple[object, ...] | UnknownValue:
         if len(nodes) > _MOST_ITEMS or any(isinstance(node, ast.Starred) for node in nodes):
             return UNKNOWN
         found = tuple(self.value(node, block, line, depth + 1) for node in nodes)
@@ -248,7 +248,7 @@ class Scope:
             if event.kind == "set" and event.node is not None:
                 known = self.entries(event.node, event.block, event.line, depth + 1)
             elif event.kind == "item" and event.node is not None:
-                known |= Entries({event.key: Entry(event.key, event.node, event.line)}, True)
+                known |= Entries({event.key: DictEntry(event.key, event.node, event.line)}, True)
             elif event.kind == "update" and event.node is not None:
                 known |= self.entries(event.node, event.block, event.line, depth + 1)
             else:
@@ -261,7 +261,7 @@ class Scope:
             if key is None:
                 known |= self.entries(value, block, line, depth + 1)
             elif isinstance(key, ast.Constant) and isinstance(key.value, str):
-                known |= Entries({key.value: Entry(key.value, value, value.lineno)}, True)
+                known |= Entries({key.value: DictEntry(key.value, value, value.lineno)}, True)
             else:
                 known |= NOTHING_KNOWN
         return known
@@ -274,7 +274,7 @@ class Scope:
             if keyword.arg is None:
                 known |= self.entries(keyword.value, block, line, depth + 1)
             else:
-                entry = Entry(keyword.arg, keyword.value, keyword.value.lineno)
+                entry = DictEntry(keyword.arg, keyword.value, keyword.value.lineno)
                 known |= Entries({keyword.arg: entry}, True)
         return known
 

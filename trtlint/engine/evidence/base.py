@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from trtlint.engine.finding import Confidence, EvidenceSummary, Standing
 from trtlint.facts.kinds import Ground
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Question:
     """One place of a finding.
 
@@ -40,7 +40,7 @@ class Question:
     holds: bool
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Verdict:
     """Verdict of evidence about one place.
 
@@ -64,7 +64,7 @@ class Verdict:
     everywhere: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BlockTimes:
     """The measured time of the blocks of a finding.
 

@@ -25,8 +25,8 @@ from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.log_message import LogMessage
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.language.expression import Expression
-from trtlint.lean import dataclass
 
 _ECHOES = 2
 """Largest number of cited lines that repeat a failure."""
@@ -34,7 +34,7 @@ _ASKED = frozenset({"layer", "layers", "build"})
 """Conditions on facts of a build; messages of the log are looked up by node."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BuildEvidence(Evidence):
     """The files of a build of the model.
 
@@ -85,7 +85,7 @@ def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
     """Return the layers of the engine that compute the block of a subject, without repeats."""
     if isinstance(subject.fact, LayerFact):
         return (subject.fact,)
-    known = facts.said.layers
+    known = facts.node_evidence.layers
     found = (layer for node in subject.nodes for layer in known.get(node, ()))
     return tuple({id(layer): layer for layer in found}.values())
 
@@ -169,7 +169,7 @@ def _fulfilling(condition: EvidenceCondition, where: Expression, question: Quest
 
 
 def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator[LogMessage]:
-    known = facts.said.messages
+    known = facts.node_evidence.messages
     seen: set[int] = set()
     for node in subject.nodes:
         for message in known.get(node, ()):
@@ -184,7 +184,7 @@ def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator
     messages = (message for message in facts.of("log_message") if isinstance(message, LogMessage))
     if any(message.named and message.name in names for message in messages):
         return
-    for message in facts.said.nameless:
+    for message in facts.node_evidence.nameless:
         if message.name in names:
             yield quoted_without_place(message), message.at
 
@@ -192,7 +192,7 @@ def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator
 def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[str]:
     """Yield messages that would confirm if the log named their nodes."""
     names = {name for condition in conditions for name in condition.messages}
-    for message in facts.said.nameless:
+    for message in facts.node_evidence.nameless:
         if message.name in names and message.first:
             yield quoted_without_place(message)
 

@@ -33,9 +33,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from trtlint.engine.frontmatter import FrontMatterError, Item
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.language.expression import Expression
 from trtlint.language.template import Template
-from trtlint.lean import dataclass
 
 Kind = Literal["log", "layer", "layers", "build", "range", "ranges"]
 FACTS: Mapping[Kind, str] = {
@@ -48,7 +48,7 @@ FACTS: Mapping[Kind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class EvidenceCondition:
     """A condition on one kind of evidence.
 
@@ -67,7 +67,7 @@ class EvidenceCondition:
     anywhere: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class EvidenceConditions:
     """The conditions under which evidence confirms, and refutes, the findings of a rule."""
 

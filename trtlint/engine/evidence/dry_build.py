@@ -26,8 +26,8 @@ from trtlint.engine.subjects import Subject
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of
 from trtlint.facts.of_build.log_message import LogMessage
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.rtx import builder
-from trtlint.lean import dataclass
 from trtlint.target.target import Target
 
 Stage = Literal["parse", "build"]
@@ -38,7 +38,7 @@ _OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
 """Kinds of facts about kernels, times and settings: a dry build has none of another product."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class DryBuildEvidence(Evidence):
     """A dry build of the model.
 

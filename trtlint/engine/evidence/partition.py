@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from trtlint.engine.evidence.base import Evidence, Question
 from trtlint.engine.finding import EvidenceSummary, Finding, ModelReport
 from trtlint.facts.kinds import ground_of
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import Provider
-from trtlint.lean import dataclass
-from trtlint.partition.result import Left, Partition, Settings
+from trtlint.partition.result import Left, Partition, ProviderSettings
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.ortlog import OrtLog
@@ -27,7 +27,7 @@ _REFUSALS = "BLD2"
 """Prefix of the ids of rules whose findings refuse nodes."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class PartitionEvidence(Evidence):
     """The partition of a model by one provider.
 
@@ -40,7 +40,7 @@ class PartitionEvidence(Evidence):
     """
 
     provider: Provider
-    settings: Settings
+    settings: ProviderSettings
     simulation: Simulation | None = None
     log: OrtLog | None = None
     about: tuple[str, ...] = ()

@@ -11,15 +11,15 @@ from trtlint.engine.finding import Standing
 from trtlint.engine.subjects import Subject
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.language.expression import Expression
-from trtlint.lean import dataclass
 from trtlint.measurement.measurement import Measurement
 
 _ASKED = frozenset({"range", "ranges"})
 """Conditions on ranges."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RangeEvidence(Evidence):
     """Measured ranges of the tensors of a model, and the errors of a narrow type at its outputs.
 

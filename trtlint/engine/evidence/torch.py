@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from trtlint.engine.evidence.base import Evidence, Question, Verdict
 from trtlint.facts.kinds import ground_of
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchEvidence(Evidence):
     """The only evidence about a file: no other evidence exists beside it."""
 
@@ -15,7 +15,7 @@ class TorchEvidence(Evidence):
     grounds = frozenset({"torch"})
 
     def states(self, fact: str) -> bool:
-        """Whether facts of a kind come from this file."""
+        """Return whether facts of a kind come from this file."""
         return ground_of(fact) == "torch"
 
     def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002

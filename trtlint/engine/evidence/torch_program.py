@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trtlint.engine.evidence.torch import TorchEvidence
 from trtlint.engine.finding import EvidenceSummary
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.torch_tensorrt.program import Program
 
 _LISTED = 200
@@ -12,7 +12,7 @@ COULD_NOT = "could not ask Torch-TensorRT"
 """Prefix of the note about a dry run that could not be made."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchProgramEvidence(TorchEvidence):
     """A program, and the release of Torch-TensorRT that compiles it.
 

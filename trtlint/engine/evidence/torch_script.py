@@ -6,12 +6,12 @@ from pathlib import Path
 
 from trtlint.engine.evidence.torch import TorchEvidence
 from trtlint.engine.finding import EvidenceSummary
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.torch_tensorrt.calls import read_script, script_in
 from trtlint.torch_tensorrt.script import TorchScript
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchScriptEvidence(TorchEvidence):
     """The calls of a script.
 
@@ -65,7 +65,7 @@ def script_evidence(path: Path, release: str) -> TorchScriptEvidence:
     """Return the calls of a script as evidence.
 
     Raises:
-        ScriptError: the file is not Python.
+        PythonScriptError: the file is not Python.
         OSError: the file cannot be read.
     """
     return TorchScriptEvidence(TorchScript(str(path), release, *read_script(path)))
@@ -75,7 +75,7 @@ def text_evidence(text: str, name: str, release: str) -> TorchScriptEvidence:
     """Return the calls in a Python text as evidence.
 
     Raises:
-        ScriptError: the text is not Python.
+        PythonScriptError: the text is not Python.
     """
     return TorchScriptEvidence(TorchScript(name, release, *script_in(text)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import MOVING, QUANTIZE
 from trtlint.model.values import Constants
@@ -43,7 +43,7 @@ _UNBOUNDED = 3.4e38
 """In opset 6 to 10, Clip writes "no bound" as the largest finite float."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Activation:
     """An activation and its bounds.
 
@@ -116,7 +116,7 @@ def _gate(sigmoid: Node, value: Value) -> Node | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Clip:
     """Bounds of a clip, None for no or an unknown bound; ``above`` is whether it has an upper bound."""
 

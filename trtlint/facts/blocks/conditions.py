@@ -12,13 +12,13 @@ from functools import cache
 from typing import Any, cast, get_args
 
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import parsed, path_of, text
 from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import Product
 from trtlint.knowledge.tables import TableEntry, written
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
 from trtlint.language.template import Template, template
-from trtlint.lean import dataclass
 from trtlint.model.graph import Body, Value
 from trtlint.model.protos import ElementType
 
@@ -55,7 +55,7 @@ INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
 """Used in place of an operator: an input of the model, a stored tensor, every operator."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class Condition:
     """A condition under which a node is refused.
 
@@ -147,7 +147,7 @@ def _sources() -> Mapping[str, str]:
     return sources
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ConditionEntry:
     """An entry of the table with its examples.
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from trtlint.facts.base import Step
 from trtlint.facts.blocks.walk import scaling
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.values import Constants
@@ -23,7 +23,7 @@ from trtlint.model.walks import MAX_STEPS, behind, cut_short
 _MEANS = ("ReduceMean", "GlobalAveragePool")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Decomposed:
     """A written-out normalization.
 
@@ -153,7 +153,7 @@ def _centre_of_numerator(numerator: Value, tensor: Value) -> tuple[Node | None, 
     return (mean, centre, x) if centre is not None else (None, None, tensor)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Tail:
     epsilon_node: Node | None
     epsilon: float | None
@@ -163,7 +163,7 @@ class _Tail:
     standard: bool
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _State:
     value: Value
     root: Node | None = None

@@ -11,12 +11,12 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from trtlint.facts.blocks.conditions import SCOPE
 from trtlint.facts.kinds import fact_class
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data, parsed, path_of
 from trtlint.knowledge.releases import Product
 from trtlint.knowledge.tables import TableEntry, written
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
 from trtlint.language.template import Template, template
-from trtlint.lean import dataclass
 
 PATH = path_of("known_bad")
 """The table."""
@@ -33,7 +33,7 @@ _NEEDED = frozenset({"hurts", "severity", "evidence", "where", "says", "do", "so
 _KEYS = _NEEDED | {"op", "kind", "beside", "tensorrt", "rtx", "sms", "types"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass(frozen=True, slots=True, eq=False)
 class BadRelease:
     """A defect of some releases.
 
@@ -73,7 +73,7 @@ class BadRelease:
         return self.evidence in _SURE
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BadReleaseEntry:
     """An entry of the table with its examples.
 

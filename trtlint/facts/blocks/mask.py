@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
@@ -16,7 +16,7 @@ from trtlint.model.walks import search
 MaskKind = Literal["none", "additive", "where", "attribute"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Mask:
     """The mask of the scores before the softmax.
 

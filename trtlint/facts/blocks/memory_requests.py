@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from trtlint.buildfiles.records import Record
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 _ABOUT = ("out_of_memory", "allocation_refused", "tactic_memory", "tactic_device_request")
 """The patterns of messages about memory."""
@@ -30,7 +30,7 @@ _FREE = re.compile(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Request:
     """A request for memory; sizes are texts such as ``1024 MiB``, empty for unknown.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from trtlint.facts.blocks.walk import Scaled, scaling
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Value
 from trtlint.model.operators import CAST, MOVING, QUANTIZE
 from trtlint.model.values import Constants
 from trtlint.model.walks import MAX_STEPS, cut_short
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Operand:
     """The path between a product of attention and the tensor that the operand comes from.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING, TRANSPARENT
@@ -28,7 +28,7 @@ _DEFAULT_AXIS = 1
 """Default axis of QuantizeLinear and DequantizeLinear since opset 13."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Quantizer:
     """The quantization of a tensor.
 
@@ -59,7 +59,7 @@ class Quantizer:
         return f"{self.dtype or '?'} by {self.granularity or '?'}{axis}{scale}"
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class QuantizedOperand:
     """An input of an operator.
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from trtlint.facts.blocks.operand import Axis
 from trtlint.facts.blocks.walk import Scaled, is_parameter, scaling
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, TRANSPARENT
 from trtlint.model.protos import Dimension
@@ -30,7 +30,7 @@ _BETWEEN_SOFTMAX_AND_PRODUCT = TRANSPARENT | {"Where", "IsNaN"}
 _METADATA = frozenset({"Shape", "Size"})
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Product:
     """The product of Q and K.
 
@@ -50,7 +50,7 @@ class Product:
     head_size: Dimension
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ScorePath:
     """Path from the product of Q and K to the softmax, in data-flow order.
 
@@ -72,7 +72,7 @@ class ScorePath:
         return tuple(node for node in self.nodes if node.op in CAST)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Weighting:
     """The product of the probabilities and V.
 

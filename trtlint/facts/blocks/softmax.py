@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import MOVING
 
@@ -24,7 +24,7 @@ _THROUGH: Mapping[str, tuple[int, ...]] = {
 _MAX_DISTANCE = 8
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class MaskPath:
     """Path of a value to the nearest Softmax (or mask input of ``Attention``).
 

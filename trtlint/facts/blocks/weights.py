@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.protos import Dimension, ElementType
@@ -24,7 +24,7 @@ _MAX_COMPUTATION = 6
 """Largest number of named nodes that compute a weight; the first few are enough."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Weight:
     """A weight and its origin.
 

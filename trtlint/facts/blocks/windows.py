@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import Dimension
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Window:
     """The window along one spatial axis.
 

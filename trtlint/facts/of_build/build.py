@@ -10,8 +10,8 @@ from trtlint.buildfiles.patterns import table
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.profiles import example_profile
 from trtlint.facts.of_build.log_message import LogName
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.frontends import front_end
-from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.patterns import LogPattern
@@ -23,7 +23,7 @@ _VERBOSE = "V"
 """The severity of entries that are printed at TensorRT's verbose level only."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BuildFact(Fact):
     """One build.  A field is None if the files of the build do not contain the value.
 

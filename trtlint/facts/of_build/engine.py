@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_build.layer import EngineType, LayerFact
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
@@ -18,7 +18,7 @@ _TINY = 0.01
 microseconds, see https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class EngineFact(Fact):
     """An engine, with its layers or its profile.  Times are averages of one run in milliseconds.
 
@@ -69,7 +69,7 @@ class EngineFact(Fact):
         return self.file
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Timed:
     """A layer and its time; the layer comes from the engine's layer file or only from the profile."""
 

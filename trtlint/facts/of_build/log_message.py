@@ -28,10 +28,10 @@ from trtlint.facts.blocks.lognames import (
 from trtlint.facts.blocks.memory_requests import UNKNOWN, memory_requests
 from trtlint.facts.blocks.profiles import dynamic_inputs, in_brackets, profile_options
 from trtlint.facts.refusal import Refusal
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.frontends import front_end
 from trtlint.knowledge.plugin_libraries import libraries_of, loading
 from trtlint.language.fieldtypes import OneOf
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _EXACT = ("layer", "output")
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LogMessage(Fact):
     """One message of the log.
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.flags import FlagHistory, Line, flag_histories, nearest_flag
 from trtlint.knowledge.releases import Product
-from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildcommand import Option
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed", "idle"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Flag(Fact):
     """An option of the build command; the fact exists only if a command was given.
 

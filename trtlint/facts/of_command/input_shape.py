@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from trtlint.facts.base import Fact
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class InputShape(Fact):
     """An input and its shapes in the build command; there are none without a command.
 

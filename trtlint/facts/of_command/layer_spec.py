@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.buildcommand.layerspecs import LayerOption
 from trtlint.facts.base import Fact
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.protos import text
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MOST_PATTERNS = 100
 """Largest number of names with a ``*`` to compare with the nodes."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LayerSpecFact(Fact):
     """A type or device that the command sets for some layers; the fact exists only if a command was given.
 

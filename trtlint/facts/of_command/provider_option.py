@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import (
     BOOLEANS,
     PROVIDERS,
@@ -14,7 +15,6 @@ from trtlint.knowledge.providers import (
     nearest_option,
     provider_options,
 )
-from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildcommand import Option
@@ -35,7 +35,7 @@ https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/READ
 """
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ProviderOptionFact(Fact):
     """An option of a TensorRT provider; the fact exists only if provider options were given.
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import BOOLEANS, Provider
-from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -16,7 +16,7 @@ _PREFIX: Mapping[Provider, str] = {"tensorrt": "trt_", "nv-tensorrt-rtx": "nv_"}
 _BOUNDS = ("min", "opt", "max")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ProviderSession(Fact):
     """A session of ONNX Runtime with a TensorRT provider; the fact exists only if its options were given.
 

@@ -12,7 +12,7 @@ from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import product_of
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, QUANTIZE, TRANSPARENT
 from trtlint.model.protos import DTYPES, Dimension, ElementType
@@ -28,7 +28,7 @@ Placement = Literal["none", "query", "key", "both", "scores", "attribute"]
 Sourcing = Literal["separate", "split", "slices", "chunk", "gather", "same"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Scale:
     """The place and value of the score scale.  A multiplication by exactly 1 is no scale.
 
@@ -54,7 +54,7 @@ class Scale:
     sequence_last: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class QKV:
     """The origin of Q, K and V.
 
@@ -74,7 +74,7 @@ class QKV:
     all_three: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Attention(Fact):
     """An attention block.
 
@@ -319,7 +319,7 @@ def _qkv(query: Operand, key: Operand, value: Operand, constants: Constants) -> 
     return QKV(first.kind, None if axis is not None and axis >= 0 else axis, rank, together)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Cut:
     kind: Sourcing
     data: Value

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from trtlint.facts.base import Fact, Step
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import Dimension
@@ -22,7 +22,7 @@ _BROADCASTING = ("Add", "Sub", "Mul", "Div", "Where")
 _REPEATING = frozenset({"Expand", "Tile"})
 
 
-class _Place(NamedTuple):
+class _NamedDimension(NamedTuple):
     """The first place of a named dynamic dimension."""
 
     input: str
@@ -30,7 +30,7 @@ class _Place(NamedTuple):
     rank: int
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BakedShape(Fact):
     """A stored number that replaces a dynamic dimension of an input.
 
@@ -110,13 +110,13 @@ def find(facts: Facts) -> Iterator[BakedShape]:
             )
 
 
-def _places(inputs: Sequence[Value]) -> Mapping[str, _Place]:
-    places: dict[str, _Place] = {}
+def _places(inputs: Sequence[Value]) -> Mapping[str, _NamedDimension]:
+    places: dict[str, _NamedDimension] = {}
     for value in inputs:
         shape = value.shape or ()
         for axis, dim in enumerate(shape):
             if isinstance(dim, str):
-                places.setdefault(dim, _Place(value.name, axis, len(shape)))
+                places.setdefault(dim, _NamedDimension(value.name, axis, len(shape)))
     return places
 
 
@@ -177,7 +177,7 @@ def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effe
 
 
 def _joined(
-    facts: Facts, node: Node, places: Mapping[str, _Place]
+    facts: Facts, node: Node, places: Mapping[str, _NamedDimension]
 ) -> Iterator[tuple[Value, str, int, tuple[int, ...]]]:
     """Yield stored tensors joined with a dynamic dimension: its name, their size and shape."""
     values = [value for value in node.inputs if value is not None]
@@ -202,7 +202,7 @@ def _joined(
                 yield value, name, size, tuple(sizes)
 
 
-def _built(facts: Facts, places: Mapping[str, _Place]) -> Mapping[str, tuple[int, ...]]:
+def _built(facts: Facts, places: Mapping[str, _NamedDimension]) -> Mapping[str, tuple[int, ...]]:
     """Return the sizes of dimensions in the build command, by name."""
     if facts.command is None or not facts.command.builds:
         return {}

@@ -11,7 +11,7 @@ import onnx
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.softmax import MaskPath, mask_paths
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, ElementType
 from trtlint.model.values import Constants
@@ -28,7 +28,7 @@ FP16_MIN_NORMAL = 2.0**-14
 """The smallest normal FP16 number, 6.1e-5.  Smaller numbers lose precision; below 6e-8 they become 0."""
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@fast_dataclass(frozen=True, init=False, eq=False)
 class Values:
     """The elements of a stored float tensor, read on demand and not kept.
 
@@ -101,7 +101,7 @@ class Values:
         return np.asarray(values if values.dtype.itemsize >= 4 else values.astype(np.float32))
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Constant(Fact):
     """A stored tensor: an initializer, a ``Constant`` node, or the fill of a ``ConstantOfShape``.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Body, Graph, Node, Value
 from trtlint.model.imported import is_stored
 from trtlint.model.values import Constants
@@ -23,7 +23,7 @@ _SHAPED = frozenset({*_SAME, "Reshape", "Unsqueeze"})
 _NO_BODY = Body((), ())
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ControlFlow(Fact):
     """An ``If`` or a ``Loop``.  A ``Scan`` does not count: its inputs determine its length.
 

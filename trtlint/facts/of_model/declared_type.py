@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.retype import contradictions
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class DeclaredType(Fact):
     """The declared types of a model that contradict its operators; one fact for all of them.
 

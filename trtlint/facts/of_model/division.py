@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from trtlint.facts.base import Fact, Step
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.dropped import dropped_before
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
@@ -25,7 +25,7 @@ _REDUCTIONS = frozenset({"ReduceMax", "ReduceMean", "ReduceSum", "GlobalAverageP
 _MAX_STEPS = 12
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Division(Fact):
     """A division (``Div``, ``Reciprocal``, or ``Pow`` with a negative exponent) by a root or a norm.
 
@@ -65,7 +65,7 @@ class Division(Fact):
     exporter_dropped: Literal["yes", "no", "unknown"]
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Walk:
     """The operators between the divisor and its reduction, nearest to the divisor first.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension, ElementType
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class GraphIO(Fact):
     """An input that the caller feeds, or an output.
 

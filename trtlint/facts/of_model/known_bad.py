@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.knownbad import BadRelease, Grade, Hurts, causes
 from trtlint.facts.of_model.node import Attributes
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.releases import Product
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import FLOAT_DTYPES, ElementType
 
@@ -21,7 +21,7 @@ _FEW = 3
 """Largest number of GPUs to name."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class KnownBad(Fact):
     """A known defect of some releases that affects this model; one fact for any number of places.
 

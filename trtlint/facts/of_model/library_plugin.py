@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.refusal import Refusal
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.parsers import library_plugin, range_of
 from trtlint.knowledge.releases import Product
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class LibraryPlugin(Fact):
     """An operator that TensorRT imports as a plugin of libnvinfer_plugin.
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.parsers import importing, range_of
 from trtlint.knowledge.releases import PRODUCTS, Product
-from trtlint.lean import dataclass
 from trtlint.model.misreading import Misreading, Reason
 from trtlint.model.protos import text
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trtlint.model.graph import Node
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class MisreadCall(Fact):
     """A call of a model-local function that TensorRT's parser reads otherwise than ONNX does.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import onnx
 
 from trtlint.facts.base import Fact, Step
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES
 
@@ -52,7 +52,7 @@ def _readable(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class NodeFact(Fact):
     """An operator of the graph or of a subgraph of ``If``, ``Loop`` or ``Scan``.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.windows import Window, windows
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _POOLS = ("MaxPool", "AveragePool", "LpPool")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Pooling(Fact):
     """A ``MaxPool``, ``AveragePool`` or ``LpPool``.
 

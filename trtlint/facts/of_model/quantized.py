@@ -16,7 +16,7 @@ from trtlint.facts.blocks.quantizers import (
     operand,
     result_quantizer,
 )
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
@@ -31,7 +31,7 @@ _PRODUCTS = frozenset({"Gemm", "MatMul"})
 _OPERATORS = (*sorted(_CONVOLUTIONS), *sorted(_PRODUCTS), "Add", "Concat")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Quantized(Fact):
     """A convolution, matrix product, sum or concatenation with a quantized operand or result.
 

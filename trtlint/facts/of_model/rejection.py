@@ -12,6 +12,7 @@ from trtlint.facts.blocks.reasons import Known, Reason, Stage
 from trtlint.facts.blocks.refusalranges import joined, without
 from trtlint.facts.of_model.node import Attributes
 from trtlint.facts.refusal import Refusal
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.parsers import (
     ONNX_DOMAINS,
     bundled,
@@ -23,7 +24,6 @@ from trtlint.knowledge.parsers import (
     refusing,
 )
 from trtlint.knowledge.releases import PRODUCTS, Product
-from trtlint.lean import dataclass
 from trtlint.model.empty_names import empty_name_clashes
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.imported import decided_if, owners_within
@@ -47,7 +47,7 @@ WITHOUT_FUNCTIONS = "<9.0"
 _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Rejection(Fact):
     """A node, a model input or a stored tensor that some release refuses.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import REARRANGING
 from trtlint.model.protos import ElementType
@@ -27,7 +27,7 @@ _EXACT: Mapping[str, int] = {"f16": 2**11, "bf16": 2**8, "f32": 2**24}
 _DEEPEST = 12
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RoundedInteger(Fact):
     """Integers that are cast to floats, used in arithmetic, and cast back to integers.
 

@@ -11,9 +11,9 @@ from trtlint.facts.blocks.quantizers import DEQUANTIZERS, QUANTIZERS
 from trtlint.facts.blocks.refusalranges import joined
 from trtlint.facts.of_model.rejection import Rejection
 from trtlint.facts.refusal import Refusal
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.parsers import range_of
 from trtlint.knowledge.releases import Product
-from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -31,7 +31,7 @@ _LISTED = 6
 """Largest number of listed operators."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class RuntimeForm(Fact):
     """A model in a form for ONNX Runtime, for which TensorRT refuses operators of several kinds.
 

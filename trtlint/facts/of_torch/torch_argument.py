@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.torchfact import TorchFact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import (
     TorchRelease,
     argument,
@@ -14,7 +15,6 @@ from trtlint.knowledge.torchreleases import (
     nearest_argument,
     needed_by,
 )
-from trtlint.lean import dataclass
 from trtlint.model.origin import Origin
 from trtlint.model.source import Source
 from trtlint.torch_tensorrt.calls import known_value
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 State = Literal["read", "gone", "future", "unknown", "idle", "alone"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchArgumentFact(TorchFact):
     """An argument of a call that compiles with Torch-TensorRT.
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from trtlint.facts.of_torch.torch_argument import TorchArgumentFact, origin_of
 from trtlint.facts.torchfact import TorchFact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import TorchRelease, argument
-from trtlint.lean import dataclass
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.calls import known_value
 from trtlint.torch_tensorrt.script import TorchScript
@@ -35,7 +35,7 @@ _LONGEST = 400
 _Value = TypeVar("_Value")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchCallFact(TorchFact):
     """A call that compiles with Torch-TensorRT.
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.torchfact import TorchFact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import torch_operators, torch_release
-from trtlint.lean import dataclass
 from trtlint.model.origin import Origin, origin_of_trace
 from trtlint.torch_tensorrt.program import Program
 
@@ -19,7 +19,7 @@ _FOLLOWS = "getitem"
 Reason = Literal["none", "validator", "static", "excluded", "complex", "data"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchOperatorFact(TorchFact):
     """An operator that runs in PyTorch between engines.
 

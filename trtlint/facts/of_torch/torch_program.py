@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.torchfact import TorchFact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import torch_release
-from trtlint.lean import dataclass
 from trtlint.torch_tensorrt.program import Program
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TorchProgramFact(TorchFact):
     """Results of a dry run of Torch-TensorRT on a program; there is no such fact without one.
 

@@ -9,7 +9,7 @@ from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.lognames import error_code
 from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.facts.refusal import Refusal
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SHORT = 300
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class BuilderRefusal(Fact):
     """The first error of NVIDIA's builder in a dry build that failed.
 

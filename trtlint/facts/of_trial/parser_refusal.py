@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.refusal import Refusal
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _FUNCTION = re.compile(r"(?:import|check)(\w+)")
 _SHORT = 300
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ParserRefusal(Fact):
     """An error of NVIDIA's ONNX parser in a dry build.
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.figures import figure
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.formats import FORMATS, TF32, Format
-from trtlint.measurement.measurement import Measurement, Site
+from trtlint.measurement.measurement import MeasuredTensor, Measurement
 from trtlint.model.graph import Node, Value
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _BEHIND = 3
 """Operators that may be between an epsilon and the root or division that it protects."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class TensorRange(Fact):
     """A float tensor with its measured range.
 
@@ -115,7 +115,7 @@ class _Common:
         self.tf32 = _tf32(found)
 
     def fact(
-        self, site: Site, node: Node | None, value: Value, greatest: Mapping[str, float | None]
+        self, site: MeasuredTensor, node: Node | None, value: Value, greatest: Mapping[str, float | None]
     ) -> TensorRange:
         inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)
         within = inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0)

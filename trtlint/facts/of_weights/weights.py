@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from trtlint.facts.base import Fact, Step
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import ElementType
 from trtlint.model.streaming import Streamer
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _COMPUTE = frozenset({"Attention", "Conv", "ConvTranspose", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN"})
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+@fast_dataclass(frozen=True, slots=True)
+class BitLayout:
     """Bit patterns of a float type, without the sign.
 
     Attributes:
@@ -41,18 +41,18 @@ class Layout:
     number: str | None
 
 
-_LAYOUTS: Mapping[str, Layout] = {
-    "f32": Layout(0x7FFFFFFF, 0x7F800000, 0x477FE000, 0x38800000, 0x33000000, "<f4"),
-    "f64": Layout(
+_LAYOUTS: Mapping[str, BitLayout] = {
+    "f32": BitLayout(0x7FFFFFFF, 0x7F800000, 0x477FE000, 0x38800000, 0x33000000, "<f4"),
+    "f64": BitLayout(
         0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000, 0x40EFFC0000000000, 0x3F10000000000000, 0x3E60000000000000,
         "<f8",
     ),
-    "f16": Layout(0x7FFF, 0x7C00, 0x7BFF, 0x0400, 0x0000, "<f2"),
-    "bf16": Layout(0x7FFF, 0x7F80, 0x477F, 0x3880, 0x3300, None),
+    "f16": BitLayout(0x7FFF, 0x7C00, 0x7BFF, 0x0400, 0x0000, "<f2"),
+    "bf16": BitLayout(0x7FFF, 0x7F80, 0x477F, 0x3880, 0x3300, None),
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Weights(Fact):
     """A stored tensor of a float type.  Such facts exist only if all weights are read.
 
@@ -110,7 +110,7 @@ def find(facts: Facts) -> Iterator[Weights]:
         yield _fact(node, value, dtype, tuple(tensor.dims), _counted(parts, _LAYOUTS[dtype]))
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Counts:
     nan: int = 0
     infinite: int = 0
@@ -120,7 +120,7 @@ class _Counts:
     largest: int = -1
 
 
-def _counted(parts: Iterable[np.ndarray[Any, np.dtype[Any]]], layout: Layout) -> _Counts:
+def _counted(parts: Iterable[np.ndarray[Any, np.dtype[Any]]], layout: BitLayout) -> _Counts:
     counts = _Counts()
     buffer: np.ndarray[Any, np.dtype[Any]] | None = None
     for part in parts:
@@ -148,12 +148,12 @@ def _counted(parts: Iterable[np.ndarray[Any, np.dtype[Any]]], layout: Layout) ->
     return counts
 
 
-def _largest_below(bits: np.ndarray[Any, np.dtype[Any]], layout: Layout) -> int:
+def _largest_below(bits: np.ndarray[Any, np.dtype[Any]], layout: BitLayout) -> int:
     finite = bits[bits < layout.infinite]
     return int(finite.max()) if finite.size else -1
 
 
-def _number(bits: int, layout: Layout) -> float | None:
+def _number(bits: int, layout: BitLayout) -> float | None:
     """Return the number with these bits; the 16 bits of BF16 are the upper half of an FP32 number."""
     if bits < 0:
         return None

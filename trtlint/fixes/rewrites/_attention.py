@@ -8,8 +8,8 @@ from trtlint.facts.base import Fact
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import Scaled
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Draft, NotApplicable
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import QUANTIZE
@@ -18,7 +18,7 @@ _TERMS = 3
 """Terms of an Einsum with two operands: the operands and the result."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class AttentionBlock:
     """Decomposed attention: softmax(Q·Kᵀ)·V.
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, lowest, onnx_type
 from trtlint.fixes.rewrites._forms import Forms, Tensor, heads_apart, heads_joined
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES, Dimension
 
@@ -21,7 +21,7 @@ _SINCE = 11
 """First opset with bounds of slices as inputs, and with Softmax over the last axis alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Heads:
     """Separate Q, K and V, [batch, heads, positions, features], and the attention's sizes.
 
@@ -49,7 +49,7 @@ class _Heads:
     has_past: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Operands:
     """Operands of a ``MultiHeadAttention``, [batch, heads, positions, features].
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.normalization import Normalization
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import NotApplicable
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Norm:
     """The nodes of a decomposed normalization; None for missing ones.
 

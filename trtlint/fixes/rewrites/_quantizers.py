@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
@@ -26,7 +26,7 @@ def is_quantizer(node: Node, *ops: str) -> bool:
     return node.op in ops and node.domain in ("", ONNX_RUNTIME)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class StoredQuantizer:
     """A quantizer with stored parameters.
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable, onnx_type
 from trtlint.fixes.rewrites._numbers import F32, Numbers, along, quantized_type
 from trtlint.fixes.rewrites._quantizers import RANGES, Array
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 
 _EXACT = 1 << 24
@@ -25,7 +25,7 @@ _INT32 = onnx_type("i32")
 Write = Callable[[str, str], str]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Operands:
     """Layout of a product: inputs, zero points and summed axes.
 
@@ -49,7 +49,7 @@ class Operands:
     grouped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Sums:
     """The sums of a product: their name, and whether they are INT32 instead of FP32."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, lowest, onnx_type
 from trtlint.fixes.rewrites import write_out_fused
 from trtlint.fixes.rewrites._forms import heads_apart, heads_joined
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
@@ -34,7 +34,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     return _Decomposition(model, node, heads).patch()
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _HeadCounts:
     """Numbers of heads, whether they are a separate axis, and the sizes of a head."""
 
@@ -73,7 +73,7 @@ def _heads(node: Node) -> _HeadCounts:
     return _HeadCounts(query_heads, key_heads, rank == 4, size, value_last)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Mask:
     """The allowed keys (BOOL) and the bias of the scores; None for none."""
 

@@ -19,9 +19,9 @@ import numpy as np
 from onnx import numpy_helper
 
 from trtlint.facts.base import Fact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES, Dimension
@@ -48,7 +48,7 @@ _IS_OUTPUT = "a tensor whose size is known only at run time is an output of the 
 Kind = Literal["indices", "positions", "rows", "picked", "sizes"]
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _MaskedValue:
     """Meaning of a value whose size depends on the mask.
 
@@ -67,7 +67,7 @@ class _MaskedValue:
     thin: bool = False
 
 
-@dataclass(slots=True)
+@fast_dataclass(slots=True)
 class _Masking:
     """Rewrite of one NonZero."""
 

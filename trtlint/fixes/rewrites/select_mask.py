@@ -21,10 +21,10 @@ import onnx
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.softmax import mask_paths
 from trtlint.facts.of_model.constant import FP16_MAX, Constant
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import MOST_ELEMENTS, Bound, Draft, NotApplicable, Patch, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._fractions import DEEPEST, MOVES, is_coarse
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -48,7 +48,7 @@ _ONE_AXIS = 13
 """First opset with Softmax over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Site:
     """One masking of scores.
 

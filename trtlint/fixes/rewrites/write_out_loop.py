@@ -18,12 +18,12 @@ import onnx
 from onnx import helper
 
 from trtlint.facts.base import Fact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.edit import needs
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._bodies import copy, hangs_on_sizes, store
 from trtlint.fixes.rewrites._computing import known
 from trtlint.fixes.rewrites._forms import Forms
-from trtlint.lean import dataclass
 from trtlint.model.graph import Body, Node
 from trtlint.model.load import Model
 from trtlint.model.protos import text
@@ -46,7 +46,7 @@ class _EndlessError(NotApplicable):
     """An endless Loop."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _LoopBody:
     """A Loop and its body.
 

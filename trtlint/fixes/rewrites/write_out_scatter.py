@@ -13,9 +13,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from trtlint.facts.base import Fact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type
 from trtlint.fixes.rewrites._forms import Forms
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -25,7 +25,7 @@ _MOST = 1 << 26
 _TITLE = "replaces the scatter by a comparison of positions and a reduction"
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Reduction:
     """Operators to reduce the updates of one position, and to combine them with the data."""
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from trtlint.facts.base import Fact
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._sequence_loops import carried, near, outermost, write
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
@@ -37,7 +37,7 @@ _SIZES_BY_INPUT = 13
 """First opset in which Split reads its sizes from an input."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Lists:
     """Writer of tensors in place of sequences.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from trtlint.engine.finding import Row
     from trtlint.facts.facts import Facts
-    from trtlint.measurement.measurement import Site
+    from trtlint.measurement.measurement import MeasuredTensor
     from trtlint.model.elements import Node, Value
 
 
@@ -62,7 +62,7 @@ class Behind:
         return found
 
     @cached_property
-    def ranges(self) -> Mapping[str, Site]:
+    def ranges(self) -> Mapping[str, MeasuredTensor]:
         """Measured tensors by the path of their node."""
         found = self.facts.measurement
         return {} if found is None else {site.node: site for site in found.sites if site.node}

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.drawing import kept
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MOST_USES = 200
 """Largest number of readers checked for one value."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Box:
     """Node in the picture.
 
@@ -56,7 +56,7 @@ class Box:
     measured: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Line:
     """Data flow from one box to another, by position.
 
@@ -71,8 +71,8 @@ class Line:
     via: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+@fast_dataclass(frozen=True, slots=True)
+class SiteDiagram:
     """Boxes in data-flow order, the lines between them, and how many rows are left out."""
 
     boxes: tuple[Box, ...]
@@ -80,7 +80,7 @@ class Block:
     left: int = 0
 
 
-def block(rows: Sequence[Row], behind: Behind) -> Block | None:
+def block(rows: Sequence[Row], behind: Behind) -> SiteDiagram | None:
     """Return the drawing of a site; None if the model lacks its nodes, for example after a change."""
     nodes = [behind.node(row) for row in rows]
     if not nodes or None in nodes:
@@ -92,7 +92,7 @@ def block(rows: Sequence[Row], behind: Behind) -> Block | None:
         assert node is not None
         found.row(row, node)
     found.connect()
-    return Block(tuple(found.boxes), tuple(found.lines()), len(rows) - len(chosen))
+    return SiteDiagram(tuple(found.boxes), tuple(found.lines()), len(rows) - len(chosen))
 
 
 class _Block:
@@ -211,7 +211,7 @@ class _Block:
         return self._outside[key]
 
 
-def words(block: Block) -> str:
+def words(block: SiteDiagram) -> str:
     """Return a text description of a picture for screen readers."""
     return "; ".join(_words(box) for box in block.boxes if box.kind == "row")
 

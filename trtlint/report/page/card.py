@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from trtlint.engine.finding import Finding, Site
 from trtlint.facts.figures import figure
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.counts import either, plural
 from trtlint.report.drawing import Marks, draw
 from trtlint.report.manual import explanation
@@ -29,8 +29,8 @@ _MOST_SITES = 20_000
 """Largest number of sites to collect places from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+@fast_dataclass(frozen=True, slots=True)
+class CardEntry:
     """Finding on the page.
 
     Attributes:
@@ -54,7 +54,7 @@ class Entry:
 
 
 def card(
-    entry: Entry, behind: Behind | None, target: str, number: str, room: int, *, repeated: bool = False
+    entry: CardEntry, behind: Behind | None, target: str, number: str, room: int, *, repeated: bool = False
 ) -> tuple[Markup, int]:
     """Return the element of a finding, and the number of characters of its picture.
 
@@ -112,7 +112,7 @@ def clipped(words: str, most: int = LONGEST) -> str:
     return words if len(words) <= most else f"{words[:most]} …"
 
 
-def _itself(entry: Entry) -> Markup:
+def _itself(entry: CardEntry) -> Markup:
     return tag("a", entry.finding.rule, href=f"#{entry.id}", id=f"{entry.id}-h", class_="rule")
 
 
@@ -171,7 +171,7 @@ def _advice(finding: Finding) -> Markup | None:
     return tag("section", tag("h4", "What to do"), tag("ul", advice), class_="advice")
 
 
-def _why(entry: Entry, target: str) -> Markup:
+def _why(entry: CardEntry, target: str) -> Markup:
     finding = entry.finding
     terms: list[tuple[str, Content]] = []
     if finding.depends:

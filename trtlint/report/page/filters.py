@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from trtlint.report.page.card import Entry, clipped
+from trtlint.report.page.card import CardEntry, clipped
 from trtlint.report.page.markup import Content, Markup, rule_class, tag
 from trtlint.report.page.sections import Section
 
@@ -19,7 +19,7 @@ _MODELS = 60
 _SEVERITIES = ("error", "warning", "note", "conditional")
 
 
-def filters(found: Sequence[tuple[Section, Entry]]) -> tuple[Markup | None, str]:
+def filters(found: Sequence[tuple[Section, CardEntry]]) -> tuple[Markup | None, str]:
     """Return the filters and their style; None and an empty style without a choice.
 
     Args:

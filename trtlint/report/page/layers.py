@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import networkx as nx
 
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 
 _ROUNDS = 8
 """Number of downward and upward sweeps to reduce crossings."""
@@ -31,7 +31,7 @@ _BELOW = 24.0
 """Empty room between two layers."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Layout:
     """Positions in pixels from the upper left corner.
 

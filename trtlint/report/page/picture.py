@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from trtlint.engine.finding import Severity
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.escape import clean
 from trtlint.report.layout import shorten
-from trtlint.report.page.block import Block, Box, words
+from trtlint.report.page.block import Box, SiteDiagram, words
 from trtlint.report.page.layers import Layout, generations, layout
 from trtlint.report.page.markup import Content, Markup, tag
 
@@ -52,7 +52,7 @@ _MOST_VIA = 3
 """Largest number of named operators between two boxes."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Font:
     """Font: size, line height and cell width in pixels."""
 
@@ -77,7 +77,7 @@ _LABEL = _Font("l", 11.5, 16, 6.8)
 _VIA = _Font("v", 10.5, 14, 6.4)
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Drawn:
     """Box with lines of text in their fonts, and its size in pixels."""
 
@@ -88,7 +88,7 @@ class _Drawn:
     height: float
 
 
-def picture(block: Block, colour: Colour, title: str, number: str) -> Markup:
+def picture(block: SiteDiagram, colour: Colour, title: str, number: str) -> Markup:
     """Return the SVG of a block.
 
     Args:
@@ -134,7 +134,7 @@ def picture(block: Block, colour: Colour, title: str, number: str) -> Markup:
     )
 
 
-def _pieces(block: Block) -> tuple[list[_Drawn], list[tuple[int, int]]]:
+def _pieces(block: SiteDiagram) -> tuple[list[_Drawn], list[tuple[int, int]]]:
     """Return the boxes, with one for each line with hidden nodes, and the lines."""
     boxes = [_drawn(box) for box in block.boxes]
     lines: list[tuple[int, int]] = []

@@ -8,15 +8,15 @@ from itertools import groupby
 
 from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Finding, ModelReport
 from trtlint.engine.targets import MergedFinding, labels, merge, seen_for, span
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
-from trtlint.lean import dataclass
 from trtlint.report.formats import Run
 from trtlint.report.locations import relative
-from trtlint.report.page.card import Entry
+from trtlint.report.page.card import CardEntry
 from trtlint.report.page.markup import identifier
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Section:
     """Section of one file.
 
@@ -32,7 +32,7 @@ class Section:
     shown: str
     id: str
     reports: tuple[ModelReport, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[CardEntry, ...]
 
     @property
     def target(self) -> str:
@@ -76,7 +76,7 @@ def _sections(run: Run) -> Iterator[Section]:
             anchor = identifier(f"{item.finding.rule}-{item.finding.fingerprint[:8]}")
             taken[anchor] += 1
             anchor += f"-{taken[anchor]}" if taken[anchor] > 1 else ""
-            entries.append(Entry(item.finding, _seen(item, names), anchor, shown, conditional))
+            entries.append(CardEntry(item.finding, _seen(item, names), anchor, shown, conditional))
         yield Section(path, shown, f"model-{number}", reports, tuple(entries))
 
 
@@ -90,7 +90,7 @@ def _rank(finding: Finding, conditional: bool) -> tuple[bool, int, int, float, s
     return conditional, grave, sure, -(finding.ms or 0.0), finding.rule
 
 
-def ranked(found: Sequence[Section]) -> list[tuple[Section, Entry]]:
+def ranked(found: Sequence[Section]) -> list[tuple[Section, CardEntry]]:
     """Return the findings of all files, the most severe first."""
     pairs = [(section, entry) for section in found for entry in section.entries]
     return sorted(pairs, key=lambda pair: _rank(pair[1].finding, pair[1].conditional))

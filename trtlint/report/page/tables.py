@@ -9,7 +9,7 @@ from pathlib import PurePath
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
 from trtlint.engine.targets import changes
 from trtlint.facts.figures import figure
-from trtlint.report.page.card import Entry, badge, clipped, ticked
+from trtlint.report.page.card import CardEntry, badge, clipped, ticked
 from trtlint.report.page.markup import Content, Markup, join, rule_class, tag
 from trtlint.report.page.sections import Section
 
@@ -61,7 +61,7 @@ def of_models(found: Sequence[Section]) -> Markup:
     )
 
 
-def of_findings(found: Sequence[tuple[Section, Entry]], linked: Collection[str], several: bool) -> Markup:
+def of_findings(found: Sequence[tuple[Section, CardEntry]], linked: Collection[str], several: bool) -> Markup:
     """Return the table of all findings, the most severe first.
 
     Args:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.log_message import LogMessage
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@dataclass(slots=True)
-class Said:
+@fast_dataclass(slots=True)
+class NodeEvidence:
     """Messages and layers by node.
 
     Attributes:
@@ -29,9 +29,9 @@ class Said:
     layers: dict[Node, list[LayerFact]] = field(default_factory=dict)
 
 
-def said(facts: Facts) -> Said:
+def node_evidence(facts: Facts) -> NodeEvidence:
     """Collect the messages and layers of the build by node."""
-    found = Said()
+    found = NodeEvidence()
     for message in facts.of("log_message"):
         if isinstance(message, LogMessage):
             for node in message.nodes:

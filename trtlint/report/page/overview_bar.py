@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
 from trtlint.facts.figures import figure
-from trtlint.lean import dataclass
+from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.origin import origin
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
@@ -42,7 +42,7 @@ _BANDS = 18
 _GAP = 4
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Marked:
     """Finding, and the id of its element on the page."""
 

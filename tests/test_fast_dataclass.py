@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 
 import pytest
 
-from trtlint import lean
+from trtlint import fast_dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Original:
     d: str = field(default="", repr=False)
 
 
-@lean.dataclass(frozen=True, slots=True)
+@fast_dataclass.fast_dataclass(frozen=True, slots=True)
 class Lean:
     """The same."""
 
@@ -31,28 +31,28 @@ class Lean:
     d: str = field(default="", repr=False)
 
 
-@lean.dataclass(frozen=True, slots=True)
+@fast_dataclass.fast_dataclass(frozen=True, slots=True)
 class Longer(Lean):
     """With a field more."""
 
     e: float = 1.0
 
 
-@lean.dataclass(frozen=True, slots=True)
+@fast_dataclass.fast_dataclass(frozen=True, slots=True)
 class Other:
     """With a field of the same name."""
 
     a: int
 
 
-@lean.dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclass.fast_dataclass(frozen=True, slots=True, eq=False)
 class Each:
     """Each is equal to itself only."""
 
     a: int
 
 
-@lean.dataclass(slots=True)
+@fast_dataclass.fast_dataclass(slots=True)
 class Open:
     """One that changes."""
 

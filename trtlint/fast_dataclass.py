@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__all__ = ["dataclass"]
+__all__ = ["fast_dataclass"]
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
+    from dataclasses import dataclass as fast_dataclass
 else:
     import dataclasses
     from operator import attrgetter
     from reprlib import recursive_repr
 
-    def dataclass(*, frozen=False, slots=False, init=True, eq=True):
+    def fast_dataclass(*, frozen=False, slots=False, init=True, eq=True):
         """Make a class a dataclass, like :func:`dataclasses.dataclass` with the same arguments.
 
         Args:
