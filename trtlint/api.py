@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from trtlint.arguments import read, read_local, read_one, read_paths
-from trtlint.cases import AnyPath, Keywords, cases, one_case
+from trtlint.cases import AnyPath, Keywords, cases, one_case, target_options
 from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rulebook import load_rules as load_rulebook
@@ -61,17 +61,17 @@ def lint(
 
     Raises:
         ArgumentError: a keyword is unknown or has a wrong value, or ``path`` is neither a path nor a model.
-
         SettingError: a keyword has an invalid version, rule, command or address.
         FileError: a measurement or another given file cannot be used.
         ExperimentError: the requested dry build cannot run on this machine.
     """
     sources, review = Sources(), Review()
+    options = target_options(read(keywords)).arguments
     found: list[ModelReport] = []
     for each in cases(path, target, keywords):
         find = sources.finder()
-        reports = each.case.report(review)
-        found += (folded(renamed(report, each.name)).located(find) for report in reports)
+        reports = (folded(renamed(report, each.name)) for report in each.case.report(review))
+        found += (report.with_options(options).located(find) for report in reports)
     return NotebookReport(tuple(found))
 
 

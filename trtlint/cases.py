@@ -293,15 +293,7 @@ class _Given:
         )
 
     def _read_targets(self, target: Target | Sequence[Target] | None) -> tuple[Target, ...]:
-        keywords = self._keywords
-        switches = ((flag, keywords.get(flag.replace("-", "_"))) for flag in get_args(Flag))
-        options = TargetOptions(
-            keywords.get("trt", ()),
-            keywords.get("rtx", ()),
-            keywords.get("gpu"),
-            tuple((flag, on) for flag, on in switches if on is not None),
-            keywords.get("plugins"),
-        )
+        options = target_options(self._keywords)
         if target is None:
             return tuple(targets_of(options))
         if options != TargetOptions():
@@ -394,3 +386,15 @@ def _measurement(given: AnyPath | Measurement, model: Path | None) -> Measuremen
             f"{name}: measures another model, or an older version of {found.path}; measure again"
         )
     return found
+
+
+def target_options(keywords: Mapping[str, Any]) -> TargetOptions:
+    """Return the options for a target among keywords that were read."""
+    switches = ((flag, keywords.get(flag.replace("-", "_"))) for flag in get_args(Flag))
+    return TargetOptions(
+        keywords.get("trt", ()),
+        keywords.get("rtx", ()),
+        keywords.get("gpu"),
+        tuple((flag, on) for flag, on in switches if on is not None),
+        keywords.get("plugins"),
+    )

@@ -58,9 +58,11 @@ def run_lint(options: LintOptions) -> int:
     outputs = _outputs(options, tasks, sources.root, [*protected, *factory.baselines])
     _collect_seldom()
     run = _Run(Review(recording=options.write_baseline is not None), factory.baselines, options)
+    build = () if options.build is None else ("--build", options.build)
+    given = (*options.target.arguments, *build)
     for task, reports in zip(tasks, run.reports(tasks), strict=True):
         find = sources.finder()
-        located = [_with_options(folded(report), options).located(find) for report in reports]
+        located = [folded(report).with_options(given).located(find) for report in reports]
         outputs.add(located, partial(counts, fail_on=task.settings.fail_on))
     outputs.close(run.notes())
     _keep_baselines(factory.baselines.values(), options, protected)
@@ -120,17 +122,6 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protect
             dropped = plural(baseline.shrink(protected), "place")
             left = plural(len(baseline), "place")
             click.echo(f"trtlint: {name}: removed {dropped}, {left} left", err=True)
-
-
-def _with_options(report: ModelReport, options: LintOptions) -> ModelReport:
-    """Return the report with the options of the target: a fix without them lints another target."""
-    build = () if options.build is None else ("--build", options.build)
-    given = (*options.target.arguments, *build)
-    return replace(
-        report,
-        findings=tuple(replace(each, options=given) for each in report.findings),
-        conditional=tuple(replace(each, options=given) for each in report.conditional),
-    )
 
 
 def _collect_seldom() -> None:

@@ -247,6 +247,14 @@ class ModelReport:
     further: tuple[Further, ...] = ()
     """Other files to give, if a log was given alone and has a problem."""
 
+    def with_options(self, options: tuple[str, ...]) -> ModelReport:
+        """Return the report with the options of the target: a fix without them lints another target."""
+        return replace(
+            self,
+            findings=tuple(replace(each, options=options) for each in self.findings),
+            conditional=tuple(replace(each, options=options) for each in self.conditional),
+        )
+
     def located(self, find: Callable[[Source], Source]) -> ModelReport:
         """Return the report with the source location of every site."""
 
