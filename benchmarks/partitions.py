@@ -55,9 +55,7 @@ class Compared:
 
     @property
     def equal(self) -> bool:
-        """Whether the parts and the nodes left are the same, or both say that there is no session."""
-        if self.asked.failure and self.expected.failure:
-            return True
+        """Whether the parts and the nodes left are the same."""
         return _parts(self.asked) == _parts(self.expected) and _left(self.asked) == _left(self.expected)
 
 
