@@ -16,6 +16,7 @@ from typing import Any
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Option, Role, Served, ServedTensor
 from trtlint.files.beside import real_file
+from trtlint.files.brackets import depth
 from trtlint.files.regular import read_bytes
 
 NAME = "config.pbtxt"
@@ -143,7 +144,7 @@ def parse_config(text: str, source: str = "") -> BuildCommand:
     """
     from google.protobuf import text_format
 
-    if _depth(text) > _DEEPEST:
+    if depth(text, "{<[", "}>]") > _DEEPEST:
         raise CommandError(f"{source or NAME}: more than {_DEEPEST} nested messages")
     config = _message()()
     try:
@@ -158,18 +159,6 @@ def parse_config(text: str, source: str = "") -> BuildCommand:
         reason = str(error)[:_LONGEST_REASON]
         raise CommandError(f"{source or NAME}: not a Triton configuration: {reason}") from None
     return _command(config, source)
-
-
-def _depth(text: str) -> int:
-    """Return the maximum depth of brackets, including those in strings and comments."""
-    deepest = depth = 0
-    for char in text:
-        if char in "{<[":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif char in "}>]":
-            depth -= 1
-    return deepest
 
 
 def _command(config: Any, source: str) -> BuildCommand:

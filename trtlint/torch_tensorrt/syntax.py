@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 
+from trtlint.files.brackets import depth
 from trtlint.files.problem import UnreadableError
 
 _MOST_NODES = 400_000
@@ -25,7 +26,7 @@ def parsed(text: str, source: str) -> ast.Module:
     place = source or "--build"
     if "\0" in text:
         raise PythonScriptError(f"{place}: not a Python script: it contains a null byte")
-    if _deepest(text) > _MOST_DEEP:
+    if depth(text, "([{", ")]}") > _MOST_DEEP:
         raise PythonScriptError(f"{place}: more than {_MOST_DEEP} nested brackets")
     try:
         with warnings.catch_warnings():
@@ -39,18 +40,6 @@ def parsed(text: str, source: str) -> ast.Module:
         if count > _MOST_NODES:
             raise PythonScriptError(f"{place}: more than {_MOST_NODES} syntax nodes")
     return tree
-
-
-def _deepest(text: str) -> int:
-    """Return the largest depth of open brackets, including brackets in strings."""
-    deepest = depth = 0
-    for char in text:
-        if char in "([{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif char in ")]}":
-            depth = max(0, depth - 1)
-    return deepest
 
 
 def imports_of(tree: ast.Module) -> dict[str, str]:
