@@ -103,7 +103,7 @@ def _read(path: Path, *, rewrite: bool) -> _Read:
     if rewrite:
         found = rewritten_by_onnxruntime(model, path.parent)
         if found is not None:
-            return _Read(found, True, merged(marked, found.graph))
+            return _Read(found, True, merged(marked, found))
     _store_constants(model.graph, 0)
     return _Read(model, False, {})
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 
 import onnx
 
+from trtlint.model import contents
 from trtlint.model.graph import WITH_BODIES
 from trtlint.partition.naming import MARK, MOST_BODIES, path_of, reads
 
@@ -50,21 +51,21 @@ def _mark(
                 _mark(each.g, f"{path_of(node, 0, scope)}/{each.name}", found, repeats, depth + 1)
 
 
-def merged(before: Mapping[str, onnx.NodeProto], after: onnx.GraphProto) -> Merged:
+def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merged:
     """Give each node after the rewrites the path of a node in the file.
 
     Args:
         before: the marked nodes of the file by path.
-        after: the graph after the rewrites; nodes without a mark get one where possible.
+        after: the model after the rewrites; nodes without a mark get one where possible.
 
     Returns:
         The nodes that were merged into other nodes.  Nodes that ONNX Runtime computes or removes, such as
         Identity, are in no list.
     """
     producers = {name: path for path, node in before.items() for name in node.output if name}
-    after_nodes = list(_nodes(after, 0))
+    after_nodes = list(contents.nodes(after))
     kept = {node.doc_string[len(MARK) :] for node in after_nodes if node.doc_string.startswith(MARK)}
-    stored = {tensor.name for graph in _graphs(after, 0) for tensor in graph.initializer}
+    stored = {tensor.name for graph in contents.graphs(after) for tensor in graph.initializer}
     for node in after_nodes:
         if node.doc_string.startswith(MARK):
             continue
@@ -103,16 +104,3 @@ def _homes(before: Mapping[str, onnx.NodeProto], kept: set[str], stored: set[str
 
 def _bodies(node: onnx.NodeProto) -> Iterator[onnx.AttributeProto]:
     return (each for each in node.attribute if each.HasField("g"))
-
-
-def _graphs(graph: onnx.GraphProto, depth: int) -> Iterator[onnx.GraphProto]:
-    yield graph
-    if depth < MOST_BODIES:
-        for node in graph.node:
-            for each in _bodies(node):
-                yield from _graphs(each.g, depth + 1)
-
-
-def _nodes(graph: onnx.GraphProto, depth: int) -> Iterator[onnx.NodeProto]:
-    for each in _graphs(graph, depth):
-        yield from each.node
