@@ -122,6 +122,7 @@ class Wheel:
             row = self.functions["item_to_row"](
                 facts, constraints, attributes, generator.replace_float_with_dummy_in_query, use_qdq=quantized
             )
+            # Some generators derive no properties; their rows are complete without them.
             with contextlib.suppress(NotImplementedError):
                 row = generator.derive_properties(row)
             yield row, partial(_built, build, model)

@@ -25,7 +25,7 @@ from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.examples import examples
 from trtlint.engine.finding import Finding, Site
-from trtlint.engine.rule import PATTERN, Rule
+from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin
 from trtlint.errors import TrtlintError
 from trtlint.facts.base import Fact, Step
@@ -39,7 +39,7 @@ PLAIN, FIXED = 10, 24
 """How many neighbours of an example are tried: a choice that depends on nothing but their names."""
 _NUMBER = re.compile(r"-?\d+\.\d+(e[-+]?\d+)?")
 """Libraries of different versions differ in the last digits."""
-RULES = [rule for rule in load_builtin() if rule.find != PATTERN or rule.pattern is not None]
+RULES = tuple(load_builtin())
 AREAS = sorted({rule.id[:5] for rule in RULES})
 
 

@@ -53,7 +53,7 @@ class KeptGroups:
         return list(dict.fromkeys(path for path in kept if path is not None))
 
 
-def kept_nodes(model: Model, paths: Sequence[str]) -> KeptGroups:
+def kept_groups(model: Model, paths: Sequence[str]) -> KeptGroups:
     """Return the nodes of a model to keep in FP32."""
     wanted = frozenset(paths)
     nodes = tuple(node for node in model.graph.nodes if node.path in wanted)

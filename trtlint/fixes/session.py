@@ -11,7 +11,7 @@ from trtlint.facts.base import Fact, Step
 from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import current
 from trtlint.fixes import keep_fp32, names, proposer
-from trtlint.fixes.covering import REWRITES, kept_nodes
+from trtlint.fixes.covering import REWRITES, kept_groups
 from trtlint.fixes.edit import EditError, apply
 from trtlint.fixes.harm import harm_of, places_of
 from trtlint.fixes.outcome import AppliedFix, FixOutcome, Key, Lint, Linted, Proof, Prove, RefusedFix
@@ -109,7 +109,7 @@ class FixSession:
     def _uncovered(self, outcome: FixOutcome, paths: Sequence[str]) -> list[str]:
         """Apply the rewrites of findings that convert nodes to keep; return the paths of the others."""
         model = outcome.after.model
-        kept = kept_nodes(model, paths)
+        kept = kept_groups(model, paths)
         keys: set[Key] = set()
         for wanted in self._open(_wanted(outcome.after)):
             if wanted.rewrite.name not in REWRITES:
