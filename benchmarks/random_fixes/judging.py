@@ -17,7 +17,7 @@ import onnx
 import onnxruntime as ort
 
 from benchmarks.random_fixes.bounds import Bounds, exposed, outside
-from benchmarks.random_fixes.overflow import overflows
+from benchmarks.random_fixes.overflow import makes_integers_of_nan, overflows
 from benchmarks.random_fixes.tolerances import ALARM, LEAST, TOLERANCE, opinion, scale, share
 
 Array = np.ndarray[Any, Any]
@@ -51,7 +51,8 @@ class Judgement:
         runs: sets of inputs on which both models ran.
         wrong: differences of outputs, as text.
         lost: sets of inputs that the original runs on and the fixed model does not.
-        excluded: sets of inputs that a proof does not hold for, by the bounds that it names.
+        excluded: sets of inputs that a proof does not hold for, by the bounds that it names, and those for
+            which the original makes integers of NaN.
         settled: differences that count for nothing: ONNX's reference gives what the fixed model does, or its
             error against FP64 is not much larger than the original's, or rounding of the inputs moves the
             original as far.
@@ -323,7 +324,9 @@ def judge(before: Path, after: Path, seed: int, bounds: Bounds) -> Judgement:
             continue  # ONNX Runtime drops a Cast to FP16 and back, so that nothing overflows in it.
         if traits.quantizes and name.startswith(("nan", "inf")):
             continue
-        if limits is not None and limits.exclude(fed):
+        if (limits is not None and limits.exclude(fed)) or (
+            traits.quantizes and makes_integers_of_nan(proto, fed)
+        ):
             excluded.append(name)
             continue
         first, second = _run(plain, fed), _run(original, fed)

@@ -10,6 +10,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from benchmarks.random_fixes.bounds import exposed
+from benchmarks.random_fixes.overflow import grows_beyond
+
 Array = np.ndarray[Any, Any]
 _NARROW = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.BFLOAT16)
 
@@ -25,8 +28,23 @@ def reference(model: onnx.ModelProto, fed: Mapping[str, Array]) -> list[Array] |
 
 def in_fp64(model: onnx.ModelProto, fed: Mapping[str, Array]) -> list[Array] | None:
     """Return what the model computes with every float in FP64; None where the reference does not."""
-    wide = {name: each.astype(np.float64) if each.dtype.kind == "f" else each for name, each in fed.items()}
-    return reference(_widened(model), wide)
+    return reference(_widened(model), _wide(fed))
+
+
+def overflows_in_fp64(model: onnx.ModelProto, fed: Mapping[str, Array]) -> bool:
+    """Return whether numbers grow beyond FP64 inside a model, such as exp(1000)."""
+    wide = _widened(model)
+    copy, _ = exposed(wide, [name for node in wide.graph.node for name in node.output if name])
+    given = reference(copy, _wide(fed))
+    if given is None:
+        return False
+    stored = {each.name: numpy_helper.to_array(each) for each in wide.graph.initializer}
+    outputs = dict(zip([each.name for each in copy.graph.output], given, strict=True))
+    return grows_beyond(wide, {**outputs, **_wide(fed), **stored})
+
+
+def _wide(fed: Mapping[str, Array]) -> dict[str, Array]:
+    return {name: each.astype(np.float64) if each.dtype.kind == "f" else each for name, each in fed.items()}
 
 
 def _widened(model: onnx.ModelProto) -> onnx.ModelProto:

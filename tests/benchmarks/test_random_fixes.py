@@ -116,6 +116,30 @@ def test_what_follows_an_overflow_is_not_wrong(inside: bool, tmp_path: Path) -> 
     assert judge(*saved(tmp_path, *models), 3, {}).wrong  # where nothing overflows
 
 
+def test_nan_behind_an_overflow_of_fp64_is_not_kept(tmp_path: Path) -> None:
+    source = """< ir_version: 8, opset_import: ["" : 17] > g (float[4,4] x) => (float[?,?] y)
+      < float one = {1} > { e = Exp (x) a = Add (e, one) l = Log (a) m = ReduceMean <axes = [1]> (l)
+      y = Sub (l, m) }"""
+    after = source.replace("e = Exp (x) a = Add (e, one) l = Log (a)", "l = Softplus (x)")
+    models = [onnx.parser.parse_model(each) for each in (source, after)]
+    found = judge(*saved(tmp_path, *models), 3, {})
+    assert not found.wrong
+    assert any("became finite" in each for each in found.undecided)
+
+
+def test_what_a_quantizer_makes_of_nan_is_not_judged(tmp_path: Path) -> None:
+    source = whole(
+        f"n = Div (x, x) t = Mul (n, one) {STEPS.replace('(x', '(t')} y = DequantizeLinear (q, s, z)"
+    )
+    after = source.replace("y = DequantizeLinear", "d = DequantizeLinear").replace(
+        "(q, s, z) }", "(q, s, z) v = Mul (t, none) y = Add (d, v) }"
+    )
+    models = [onnx.parser.parse_model(each) for each in (source, after)]
+    found = judge(*saved(tmp_path, *models), 3, {})
+    assert "zeros" in found.excluded
+    assert not any(each.startswith("zeros") for each in found.wrong)
+
+
 def bits(number: float) -> int:
     """A number in FP16 as ONNX's text writes it."""
     return int(np.float16(number).view(np.uint16))
