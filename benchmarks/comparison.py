@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
+from msgspec import Struct
 from onnx import helper, numpy_helper
 
 from benchmarks.measure import report
 from benchmarks.transformer import Transformer
 from trtlint.compare.sets import random_sets
 from trtlint.dry_build.wheels import find
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.load import load
 from trtlint.network.compare import CompareRequest, compare_network
 from trtlint.process.spawn import Limits
@@ -148,8 +148,7 @@ def _built(folder: Path) -> Iterator[Path]:
     yield path
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Cost:
+class _Cost(Struct, frozen=True):
     """What a comparison takes.
 
     Attributes:

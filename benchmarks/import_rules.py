@@ -14,8 +14,9 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from trtlint.api import lint
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.target.target import Target
 
 SHARED = Path(os.environ.get("TRTLINT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -26,8 +27,7 @@ _OTHERS = ("BLD", "PORT")
 """Rules about other things than results, which may fire on a release that is right."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(Struct, frozen=True):
     """A release of a case of which the rules say the contrary.
 
     Attributes:

@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.arguments import read, read_local, read_one, read_paths
 from trtlint.cases import AnyPath, Keywords, cases, one_case, target_options
@@ -18,7 +20,6 @@ from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rulebook import load_rules as load_rulebook
 from trtlint.errors import ArgumentError, SettingError, TrtlintError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.model.sources import Sources
 from trtlint.policy.failing import fails, unsearched
@@ -153,8 +154,7 @@ def check(
     return report
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """Result of fixing a model.
 
     Attributes:
@@ -284,8 +284,7 @@ def upgrade(
         return upgrade(opened.facts(), way, found, [entry.read() for entry in case.applicable])
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """Result of measuring a model.
 
     Attributes:

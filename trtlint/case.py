@@ -9,17 +9,18 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import field, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from trtlint.buildcommand import BuildCommand
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.ruleset import RuleSet
 from trtlint.facts.kinds import Ground
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
 from trtlint.policy.review import Policy, Ran, Review
 from trtlint.remote.addresses import Address
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 _Data = TypeVar("_Data")
 
 
-@fast_dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True, dict=True):
     """One model with its settings and evidence.
 
     It can be pickled unless it holds a model in memory.
@@ -65,9 +65,6 @@ class Case:
     source: Address | ModelSource | Model | None = None
     alone: bool = False
     problems: tuple[Problem, ...] = ()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def completed(self) -> tuple[Completed, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.arguments import read, read_file, read_one
 from trtlint.buildcommand import BuildCommand, commands_for, config_beside, read_commands, read_config
@@ -20,7 +22,6 @@ from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
 from trtlint.errors import ArgumentError, SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.expand import expand
 from trtlint.files.problem import Problem
 from trtlint.knowledge.providers import Provider
@@ -129,8 +130,7 @@ class Keywords(TypedDict, total=False):
     """Hide findings below this confidence."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class NamedCase:
+class NamedCase(Struct, frozen=True):
     """A case and the name of its model in reports."""
 
     case: Case

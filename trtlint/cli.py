@@ -172,7 +172,7 @@ def upgrade(**options: Any) -> int:
 
     target = target_options({"trt": (), "rtx": (), **options})
     options["outputs"] = take_outputs(options)
-    kept = set(UpgradeOptions.__dataclass_fields__) & set(options)
+    kept = set(UpgradeOptions.__struct_fields__) & set(options)
     return run_upgrade(UpgradeOptions(target=target, **{key: options[key] for key in kept}))
 
 

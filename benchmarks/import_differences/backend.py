@@ -21,13 +21,13 @@ from typing import Any
 
 import onnx
 import yaml
+from msgspec import Struct
 from onnx.backend.test.case.node import collect_testcases
 
 from benchmarks.import_differences.cases import Case, feeds_of, write
 from benchmarks.import_differences.running import ask
 from trtlint.api import lint
 from trtlint.dry_build.wheels import find
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.network.layers import Array
 from trtlint.target.target import Target
 
@@ -36,8 +36,7 @@ _DIFFERS = ("differs", "unclear", "failed", "process ended")
 """Outcomes that need an explanation."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """Why models differ that no rule is about.
 
     Attributes:

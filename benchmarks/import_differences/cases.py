@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import onnx
+from msgspec import Struct
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.network.layers import Array
 
 _NEWEST, _OLDEST = 28, 7
@@ -24,8 +24,7 @@ _MOST_OF_OPERATOR = 60
 _TEXTS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class Case(Struct, frozen=True, eq=False):
     """A model with inputs.
 
     Attributes:

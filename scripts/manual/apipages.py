@@ -72,18 +72,19 @@ def _python() -> str:
     parts += _class(keywords, "##")
     parts += [
         "## What they give and take",
-        "Frozen dataclasses, which can be pickled, cached and sent to another process.",
+        "Frozen [structs](https://jcristharif.com/msgspec/structs.html), which can be pickled and sent to "
+        "another process. `msgspec.structs.replace` returns a changed copy.",
     ]
     for class_ in _reachable((*classes, *functions)):
         parts += _class(class_, "###")
     for class_ in classes:
-        if "dataclass" not in class_.labels:
+        if not _is_struct(class_):
             parts += _class(class_, "##")
     return "\n\n".join(parts) + "\n"
 
 
 def _reachable(objects: Iterable[griffe.Object]) -> list[griffe.Class]:
-    """The classes among some objects, and trtlint's dataclasses that annotations of theirs name."""
+    """The classes among some objects, and trtlint's structs that annotations of theirs name."""
     found: dict[str, griffe.Class] = {}
     queue = list(objects)
     while queue and len(found) < _SHOWN:
@@ -91,13 +92,22 @@ def _reachable(objects: Iterable[griffe.Object]) -> list[griffe.Class]:
         annotations: list[str | griffe.Expr | None] = []
         if isinstance(item, griffe.Function):
             annotations.append(item.returns)
-        elif isinstance(item, griffe.Class) and item.path not in found and "dataclass" in item.labels:
+        elif isinstance(item, griffe.Class) and item.path not in found and _is_struct(item):
             found[item.path] = item
             annotations += [field.annotation for field in _fields(item)]
         for annotation in annotations:
             pieces = annotation.iterate() if isinstance(annotation, griffe.Expr) else ()
             queue += [_object(piece.canonical_path) for piece in pieces if _own(piece)]
     return list(found.values())
+
+
+def _is_struct(class_: griffe.Class) -> bool:
+    """Return whether a class is a struct, or derives from one of trtlint's structs."""
+    bases = [base for base in class_.bases if isinstance(base, griffe.Expr)]
+    if any(base.canonical_path == "msgspec.Struct" for base in bases):
+        return True
+    own = (_object(base.canonical_path) for base in bases if _own(base))
+    return any(isinstance(base, griffe.Class) and _is_struct(base) for base in own)
 
 
 def _own(piece: str | griffe.Expr) -> TypeGuard[griffe.ExprName]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from trtlint.engine import conditionexamples
 from trtlint.engine.conditionexamples import run_condition_examples

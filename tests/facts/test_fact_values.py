@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
@@ -146,9 +144,7 @@ def test_values(name: str, snapshot: SnapshotAssertion) -> None:
     found = []
     for kind in KINDS:
         for fact in facts.of(kind):
-            values = {
-                each.name: getattr(fact, each.name) for each in fields(fact) if each.name not in _PLACES
-            }
+            values = {name: getattr(fact, name) for name in fact.__struct_fields__ if name not in _PLACES}
             said = ", ".join(
                 f"{key}={value}" for key, value in values.items() if value not in (None, False, (), "")
             )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import onnx
+from msgspec.structs import replace
 from onnx import TensorProto, helper, numpy_helper
 
 from trtlint.fixes.patch import Patch

@@ -6,13 +6,13 @@ import string
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from trtlint.language.expression import ExpressionError, compile_expression
 from trtlint.language.functions import FUNCTIONS
@@ -22,15 +22,13 @@ from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     placement: Literal["none", "query", "key", "both"]
     query: float | None = None
     product: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     heads: int | None
     causal: bool | None
     scale: Scale | None

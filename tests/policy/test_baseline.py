@@ -6,12 +6,12 @@ import json
 import re
 import shutil
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.conftest import REPOSITORY
 from tests.workspace import Workspace

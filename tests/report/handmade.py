@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from trtlint.engine.finding import Finding, ModelReport, Report, Row, Site
 from trtlint.files.problem import Problem

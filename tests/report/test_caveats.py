@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import onnx
 import pytest
+from msgspec.structs import replace
 
 from tests.report import handmade
 from tests.workspace import Workspace

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import ClassVar
 
+from msgspec import Struct
+
 from tests.graphs import model_of
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.origin import Origin
 from trtlint.model.source import Source
 from trtlint.report.facts import FactEntry, dumps, lines, summary
@@ -20,14 +21,12 @@ g (float[4] x) => (float[4] y) { y = Relu (x) }
 NODE = MODEL.graph.nodes[0]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(Struct, frozen=True):
     low: float
     many: tuple[object, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Sample(Fact):
+class Sample(Fact, frozen=True):
     kind: ClassVar[str] = "sample"
     roles: ClassVar[Mapping[str, str]] = {"it": "the node"}
 

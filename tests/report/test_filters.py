@@ -6,7 +6,8 @@ import base64
 import hashlib
 import io
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tests.report import handmade
 from trtlint.engine.finding import Report

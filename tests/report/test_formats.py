@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from jsonschema.protocols import Validator
 from jsonschema.validators import validator_for
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
 from tests.conftest import REPOSITORY

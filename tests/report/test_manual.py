@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib.metadata
-from dataclasses import replace
 from email.message import Message
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.report import handmade
 from tests.report.test_rules import Terminal

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tests.report import handmade
 from trtlint.engine.finding import ModelReport, Report

@@ -8,9 +8,9 @@ import os
 import pty
 import re
 import threading
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from rich.text import Text as RichText
 from syrupy.assertion import SnapshotAssertion
 

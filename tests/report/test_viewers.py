@@ -6,13 +6,13 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import onnx
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import REPOSITORY
 from tests.report import handmade

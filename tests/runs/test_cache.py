@@ -9,16 +9,24 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
+import msgspec
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.files.special import needs_posix
 from tests.workspace import Workspace
 from trtlint.case import Case
-from trtlint.engine.finding import ModelReport
+from trtlint.engine.finding import Finding, ModelReport
 from trtlint.files.problem import Problem
+from trtlint.model.source import Frame, Source
 from trtlint.runs import cache
 from trtlint.runs.job import Store
 
@@ -248,7 +256,7 @@ def flipped(data: bytes) -> bytes:
 
 def forged(data: bytes) -> bytes:
     """Whole, with its checksum, but not what was kept."""
-    other = json.dumps([[], [["", 7]]]).encode()
+    other = json.dumps({"companions": [], "reports": [{"path": "", "target": 7}]}).encode()
     return cache.digest(other).encode() + b"\n" + other
 
 
@@ -358,3 +366,53 @@ def test_runs_at_the_same_time_agree(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("one/*/.*.tmp"))
     again = subprocess.run(command, capture_output=True, cwd=REPOSITORY, check=False)
     assert again.stdout == outputs[0][0]
+
+
+def of_fields(cls: type) -> st.SearchStrategy[Any]:
+    """Structs of a class, with values of the annotated types."""
+    hints = get_type_hints(cls)
+    return st.builds(cls, **{name: values(hints[name]) for name in cls.__struct_fields__})  # type: ignore[attr-defined]
+
+
+def values(hint: Any) -> st.SearchStrategy[Any]:
+    """Values of an annotated type; tuples have at most one item, because a report nests them seven deep."""
+    if hint is Finding:
+        return st.deferred(lambda: FINDINGS)
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return of_fields(hint)
+    items = get_args(hint)
+    if get_origin(hint) is tuple:
+        if len(items) == 2 and items[1] is ...:
+            return st.just(()) if items[0] is Finding else st.lists(values(items[0]), max_size=1).map(tuple)
+        return st.tuples(*map(values, items))
+    if get_origin(hint) in (Union, UnionType):
+        return st.one_of(*map(values, items))
+    # JSON has no other numbers, and a name in a model is Unicode.
+    special = {float: st.floats(allow_nan=False, allow_infinity=False), str: st.text(max_size=4)}
+    return special[hint] if hint in special else st.from_type(hint)
+
+
+FINDINGS = of_fields(Finding)
+
+
+@given(of_fields(ModelReport), st.lists(FINDINGS, max_size=2).map(tuple))
+@settings(max_examples=20, deadline=None)
+def test_a_report_comes_back_as_it_was(report: ModelReport, findings: tuple[Finding, ...]) -> None:
+    report = replace(report, findings=findings)
+    assert msgspec.json.decode(msgspec.json.encode(report), type=ModelReport) == report
+
+
+def test_frames_of_a_source_come_back_although_they_do_not_count_for_equality() -> None:
+    source = Source("a.py", 3, frames=(Frame("/home/u/a.py", 3, "f", "x = 1"),))
+    found = msgspec.json.decode(msgspec.json.encode(source), type=Source)
+    assert found == replace(source, frames=())
+    assert hash(found) == hash(replace(source, frames=()))
+    assert found.frames == source.frames
+
+
+def test_a_name_that_is_not_unicode_is_not_kept(tmp_path: Path) -> None:
+    model = tmp_path / "a.onnx"
+    model.write_bytes(b"")
+    store = Store(tmp_path / "kept" / "aa" / "bb.json", ())
+    cache.keep(store, model, [ModelReport("a.onnx", "", notes=("\udc80",))])
+    assert not store.entry.exists()

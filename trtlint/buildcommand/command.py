@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
+from msgspec import Struct
+
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import PROVIDERS, Provider
 
 Tool = Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
@@ -53,8 +54,7 @@ class CommandError(SettingError):
     """A text or file without a build command, or a command with unreadable shapes."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """One option.
 
     Attributes:
@@ -75,8 +75,7 @@ class Option:
         return self.name if self.value is None else f"{self.name}={self.value}"
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ServedTensor:
+class ServedTensor(Struct, frozen=True):
     """An input or output that a server offers.
 
     Attributes:
@@ -96,8 +95,7 @@ class ServedTensor:
     optional: bool
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Served:
+class Served(Struct, frozen=True):
     """The model configuration of a server.
 
     Attributes:
@@ -111,8 +109,7 @@ class Served:
     tensors: tuple[ServedTensor, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BuildCommand:
+class BuildCommand(Struct, frozen=True):
     """A command line or server configuration that builds or runs an engine.
 
     Attributes:

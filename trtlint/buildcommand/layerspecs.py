@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
+from msgspec import Struct
+
 from trtlint.buildcommand.command import BuildCommand
-from trtlint.fast_dataclass import fast_dataclass
 
 LayerOption = Literal["--layerPrecisions", "--layerOutputTypes", "--layerDeviceTypes"]
 OPTIONS: tuple[LayerOption, ...] = get_args(LayerOption)
@@ -21,8 +22,7 @@ _MOST = 10_000
 """Maximum number of layers that one option names."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LayerSpec:
+class LayerSpec(Struct, frozen=True):
     """Settings for the layers of one name.
 
     Attributes:

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from msgspec import Struct
+
 from trtlint.buildcommand.command import BuildCommand
-from trtlint.fast_dataclass import fast_dataclass
 
 Bound = Literal["min", "opt", "max"]
 Shape = tuple[int, ...]
@@ -38,8 +39,7 @@ _DIMENSIONS = re.compile(r"\d{1,19}(?:x\d{1,19})*")
 """Sizes; TensorRT keeps each in 64 bits."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ShapeSpec:
+class ShapeSpec(Struct, frozen=True):
     """The shapes of one input in one profile.
 
     Attributes:
@@ -68,8 +68,7 @@ class ShapeSpec:
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Shapes:
+class Shapes(Struct, frozen=True):
     """The shapes of a command.
 
     Attributes:

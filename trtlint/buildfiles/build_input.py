@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.files.problem import Problem
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BuildInput:
+class BuildInput(Struct, frozen=True):
     """The files of one build.
 
     Attributes:

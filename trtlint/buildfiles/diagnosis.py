@@ -22,9 +22,10 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from msgspec import Struct
+
 from trtlint.buildfiles.patterns import Outcome, table
 from trtlint.buildfiles.records import Log, Record
-from trtlint.fast_dataclass import fast_dataclass
 
 _GETTER = re.compile(r"::get\w*(?:: |::\d)")
 _SETTER = re.compile(r"[bB]uilderConfig(?:\.cpp)?::set\w*(?:: |::\d)")
@@ -36,8 +37,7 @@ _NEXT = _ORDER[2:]
 """Entries used as the reason if no line states it, best first."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """The end of a log.
 
     Attributes:
@@ -52,8 +52,7 @@ class Diagnosis:
     line: Record | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Successes:
+class Successes(Struct, frozen=True):
     """Places in a log where an engine works, or where a program tries again.
 
     Attributes:

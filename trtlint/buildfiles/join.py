@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec import Struct
+
 from trtlint.buildfiles.layers import EngineLayer, LayerInfo
 from trtlint.buildfiles.names import LayerNames, NodeRange, layer_names, metadata_nodes
 from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node
 from trtlint.model.operators import REARRANGING
 from trtlint.model.protos import text
@@ -84,8 +85,7 @@ def is_of_another_model(log: Log, names: NodeNames) -> bool:
     return bool(printed) and not any(names.knows(name) for name in printed)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Join:
+class Join(Struct, frozen=True):
     """The mapping between the layers of an engine and the nodes of a graph.
 
     Attributes:

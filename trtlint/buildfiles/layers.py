@@ -13,10 +13,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from trtlint.buildfiles.datatypes import DataType, data_type
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.names import without_profile
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import read_bytes
 
 LARGEST_JSON = 256 << 20
@@ -26,8 +27,7 @@ _MOST_LAYERS = 200_000
 """Maximum number of layers in an engine; the largest known engines have some ten thousand."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LayerTensor:
+class LayerTensor(Struct, frozen=True):
     """An input or output of an engine layer.
 
     ``dims`` are elements, -1 if dynamic, None if not printed; ``dtype`` is a NumPy-style name (``float16``,
@@ -41,8 +41,7 @@ class LayerTensor:
     location: str | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class EngineLayer:
+class EngineLayer(Struct, frozen=True):
     """One layer of an engine; None means that this form of file has no such field.
 
     ``index`` is its place in the engine, from 0 and per file; ``profile`` its optimization profile.
@@ -90,8 +89,7 @@ class EngineLayer:
         return self.type == "Reformat" or self.name.startswith("Reformatting CopyNode")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class EngineTensor:
+class EngineTensor(Struct, frozen=True):
     """An input or output of the engine; ``ranges`` has a (min, opt, max) shape for each profile."""
 
     name: str
@@ -101,8 +99,7 @@ class EngineTensor:
     ranges: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = ()
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LayerInfo:
+class LayerInfo(Struct, frozen=True):
     """The layers of one engine.  ``detailed`` is False if the file has only names."""
 
     layers: tuple[EngineLayer, ...]

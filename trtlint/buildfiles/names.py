@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
 
 Kind = Literal["nodes", "island", "reformat", "internal"]
 
@@ -25,16 +25,14 @@ _TOKEN = re.compile(r"PWN\(|\{ForeignNode\[|\]\}|\(|\)| \+ | \|\| |, ")
 _ISLAND = "{ForeignNode["
 
 
-@fast_dataclass(frozen=True, slots=True)
-class NodeRange:
+class NodeRange(Struct, frozen=True):
     """An island between two named ends; each end is one or more fused nodes, in order."""
 
     first: tuple[str, ...]
     last: tuple[str, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LayerNames:
+class LayerNames(Struct, frozen=True):
     """The ONNX names in an engine layer's name.
 
     ``nodes`` are the names in order: nodes, but also initializers and the builder's own

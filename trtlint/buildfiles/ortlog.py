@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from trtlint.buildfiles.records import Log, Record
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
 
 _MOST_BYTES = 256 << 20
@@ -25,8 +26,7 @@ _COPIES = frozenset({"MemcpyFromHost", "MemcpyToHost"})
 """Nodes that ONNX Runtime adds to copy between a GPU and the host."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """A model node that a provider other than TensorRT runs.
 
     Attributes:
@@ -40,8 +40,7 @@ class Placed:
     name: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class OrtLog:
+class OrtLog(Struct, frozen=True):
     """The partition in a log of ONNX Runtime.
 
     Attributes:

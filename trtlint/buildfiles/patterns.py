@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 SEARCHED = 1500
 """Number of characters searched by a regular expression, unless the pattern is for whole messages:
@@ -47,8 +47,7 @@ unknown error; a model that failed to parse."""
 _compiled = cache(re.compile)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LogPattern:
+class LogPattern(Struct, frozen=True, eq=False):
     """One message of a build.
 
     ``name`` is the key of the records; ``phase`` the phase of the build; ``severity`` the printed letters
@@ -79,7 +78,7 @@ class LogPattern:
     names: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     announced: str = ""
-    near: Mapping[str, int] = field(default_factory=dict, compare=False)
+    near: Mapping[str, int] = field(default_factory=dict)
     caused: bool = False
     causes: bool = False
     island: bool = False
@@ -89,10 +88,10 @@ class LogPattern:
     tells: Tells = ""
     settles: str = ""
     duration: str = ""
-    literals: tuple[bytes, ...] = field(init=False, repr=False, compare=False)
+    literals: tuple[bytes, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "literals", tuple(s.encode() for s in self.starts))
+        force_setattr(self, "literals", tuple(s.encode() for s in self.starts))
 
     @property
     def compiled(self) -> re.Pattern[str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct
+
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
 
 Product = Literal["tensorrt", "tensorrt-rtx"]
@@ -20,8 +21,7 @@ _VERSION = 24
 _MAJOR = {"tensorrt": range(8, 16), "tensorrt-rtx": range(1, 8)}
 
 
-@fast_dataclass(frozen=True, slots=True)
-class PlanHeader:
+class PlanHeader(Struct, frozen=True):
     """The product and version that an engine was built with.
 
     ``version`` is ``major.minor.patch``, or None if the header has no valid one.  ``build`` is the build

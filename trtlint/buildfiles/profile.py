@@ -9,8 +9,9 @@ import re
 import statistics
 from typing import Any
 
+from msgspec import Struct
+
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.fast_dataclass import fast_dataclass
 
 _NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
 # From TensorRT 8.6 on, the layer's name is last; before, it was first, padded to the longest name.
@@ -20,8 +21,7 @@ _HEADING = re.compile(r"^=== Profile \((\d+) iterations ?\) ===")
 _LONGEST_ROW = 20_000
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LayerTime:
+class LayerTime(Struct, frozen=True):
     """The time of one layer in milliseconds: total, average and median; ``share`` is 0 to 1."""
 
     name: str
@@ -31,8 +31,7 @@ class LayerTime:
     share: float
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """Layer times over ``iterations`` runs, in engine order; ``line`` is that of the table in a log."""
 
     iterations: int | None
@@ -45,8 +44,7 @@ class Profile:
         return sum(layer.average for layer in self.layers)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """End-to-end times of ``--exportTimes``: the number of runs and medians in milliseconds."""
 
     count: int

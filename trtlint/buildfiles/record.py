@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from trtlint.buildfiles.diagnosis import cut_in_parsing
 from trtlint.buildfiles.errors import BuildFileError
@@ -19,7 +21,6 @@ from trtlint.buildfiles.profile import Profile, Times
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
 from trtlint.buildfiles.witnesses import GivenAs
-from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.witnesses import BuildFile
@@ -30,16 +31,14 @@ _APART = frozenset({"found", "shapes", "tool", "library", "build"})
 """Settings that files of one build may report differently, or that no file contradicts."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class InspectedPlan:
+class InspectedPlan(Struct, frozen=True):
     """An engine whose layers TensorRT has listed."""
 
     header: PlanHeader
     layers: LayerInfo
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BuildRecord:
+class BuildRecord(Struct, frozen=True):
     """The contents of one build's files.
 
     Attributes:
@@ -86,8 +85,7 @@ def read_build(paths: Iterable[str | tuple[str, GivenAs]]) -> BuildRecord:
     return together([read_file(*((entry, _ANY) if isinstance(entry, str) else entry)) for entry in paths])
 
 
-@fast_dataclass(frozen=True, slots=True)
-class FileRead:
+class FileRead(Struct, frozen=True):
     """The contents of a build file.
 
     Attributes:
@@ -255,19 +253,19 @@ class _Together:
             sources.append((BuildSettings(product=plan.product, version=plan.version), plan_name))
         merged, places = BuildSettings(), dict[str, str]()
         for settings, name in sources:
-            for item in fields(BuildSettings):
-                value, known = getattr(settings, item.name), getattr(merged, item.name)
-                if value is None or item.name == "found" or (item.name == "shapes" and not value):
+            for item in BuildSettings.__struct_fields__:
+                value, known = getattr(settings, item), getattr(merged, item)
+                if value is None or item == "found" or (item == "shapes" and not value):
                     continue
-                line = settings.found.get(item.name)
+                line = settings.found.get(item)
                 place = name if line is None else f"{name}:{line}"
-                if item.name not in places:
-                    merged = replace(merged, **{item.name: value})
-                    places[item.name] = place
-                elif value != known and item.name not in _APART:
-                    first = places[item.name]
+                if item not in places:
+                    merged = replace(merged, **{item: value})
+                    places[item] = place
+                elif value != known and item not in _APART:
+                    first = places[item]
                     self._notes.append(
-                        f"{place} says {_words(item.name, value)}, {first} says {_words(item.name, known)}: "
+                        f"{place} says {_words(item, value)}, {first} says {_words(item, known)}: "
                         f"are they of one build? {first} is used"
                     )
         return merged, places

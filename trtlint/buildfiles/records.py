@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from trtlint.buildfiles.layers import EngineLayer, EngineTensor
 from trtlint.buildfiles.patterns import Tells, table
 from trtlint.buildfiles.profile import Profile
 from trtlint.buildfiles.settings import BuildSettings
-from trtlint.fast_dataclass import fast_dataclass
 
 Severity = Literal["V", "I", "W", "E", "F"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One message of a log.
 
     ``pattern`` is the name of its pattern table entry, ``line`` the number of its first line from 1,
@@ -45,8 +44,7 @@ class Record:
         return value if math.isfinite(value) else None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LayerDump:
+class LayerDump(Struct, frozen=True):
     """The layers that a log prints at the end of a build, starting at line ``line``."""
 
     line: int
@@ -54,8 +52,7 @@ class LayerDump:
     tensors: tuple[EngineTensor, ...] = ()
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True):
     """A parsed log.
 
     ``records`` has the first records of each pattern, ``counts`` the number of lines, both by pattern name.

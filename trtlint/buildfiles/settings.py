@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct, field
+
 from trtlint.knowledge.source_lines import release_of
 
 _FLAGS = {
@@ -39,8 +39,7 @@ _TORCH_NAMES = {
 }  # fmt: skip
 
 
-@fast_dataclass(frozen=True, slots=True)
-class PrintedShapes:
+class PrintedShapes(Struct, frozen=True):
     """The shapes of an input in one optimization profile, as printed (``1x3x224x224``)."""
 
     name: str
@@ -50,8 +49,7 @@ class PrintedShapes:
     max: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BuildSettings:
+class BuildSettings(Struct, frozen=True):
     """Settings in a log or a metadata file; None is unknown.
 
     ``product`` is ``tensorrt`` or ``tensorrt-rtx``; ``version`` the printed release without build number

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.setup import build_command, build_commands, refuse_addresses, targets
@@ -22,7 +23,6 @@ from trtlint.conversion.result import Conversion, ConversionError, to_data
 from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest
 from trtlint.errors import ExperimentError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import require_replaceable
 from trtlint.files.temporary import remove_stale
@@ -45,8 +45,7 @@ _DOING = {
 }
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ConvertOptions:
+class ConvertOptions(Struct, frozen=True):
     """Options of ``trtlint convert``."""
 
     model: str

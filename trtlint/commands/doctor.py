@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
+from msgspec import Struct
+
 from trtlint import __version__
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.extras import how_to_install
 
 _SECONDS = 10.0
@@ -22,8 +23,7 @@ _MOST_FILES = 200_000
 _RTX = ("tensorrt-rtx", "tensorrt-rtx-cu13-bindings", "tensorrt-rtx-cu12-bindings")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One line of the report.
 
     Attributes:

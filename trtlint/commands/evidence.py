@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import click
+from msgspec import Struct
 
 from trtlint.buildcommand.shapes import read_shapes
 from trtlint.buildfiles.plan import is_plan
@@ -19,7 +20,6 @@ from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.commands.partition import partition_of
 from trtlint.commands.tasks import FileSettings
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
 from trtlint.policy.options import INSTALLED, DryOptions, LintOptions
 
@@ -34,8 +34,7 @@ BuildFileNames = Sequence[tuple[str, GivenAs]]
 """Files of a build, each with its kind."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """Evidence that readers found for one model.
 
     Attributes:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from msgspec import Struct, field
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.inputs import Inputs
 from trtlint.policy.options import LintOptions
 from trtlint.report.outputs import ReportOutput
 
 
-@fast_dataclass(frozen=True, slots=True)
-class FixOptions:
+class FixOptions(Struct, frozen=True):
     """Options of ``trtlint fix``."""
 
     lint: LintOptions

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from trtlint.commands.tasks import Task
 from trtlint.policy.config import shown

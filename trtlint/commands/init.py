@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import click
+from msgspec.structs import replace
 
 from trtlint import __version__
 from trtlint.commands.setup import build_commands, targets

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.case import Case
 from trtlint.commands.measurelayers import layers_of
@@ -20,7 +21,6 @@ from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rulebook import Rulebook, looking_at
 from trtlint.engine.ruleset import RuleSet
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
@@ -44,8 +44,7 @@ from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
 
 
-@fast_dataclass(frozen=True, slots=True)
-class MeasureOptions:
+class MeasureOptions(Struct, frozen=True):
     """Options of ``trtlint measure``."""
 
     model: str

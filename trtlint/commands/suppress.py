@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 import onnx
+from msgspec import Struct
 
 from trtlint.commands.setup import note_outdated, refuse_addresses, rulebook
 from trtlint.engine.finding import SUPPRESS_KEY
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.beside import real_file
 from trtlint.files.globs import matches_name
 from trtlint.files.problem import Problem
@@ -41,8 +41,7 @@ _WEIGHTS = re.compile(rf"(?:{_PART}/)*{_PART}(?:[._](?:data|weights?)|\.(?:bin|d
 """File names of weights; other names could be files that a tool of the user reads or runs."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class SuppressOptions:
+class SuppressOptions(Struct, frozen=True):
     """Options of ``trtlint suppress``."""
 
     model: str

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeVar
 
 import click
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
@@ -19,7 +20,6 @@ from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.finding import Confidence
 from trtlint.engine.rulebook import Rulebook
 from trtlint.engine.ruleset import RuleSet
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay, shown
@@ -33,8 +33,7 @@ _Value = TypeVar("_Value")
 _LOWEST: Confidence = "low"
 
 
-@fast_dataclass(frozen=True, slots=True)
-class FileSettings:
+class FileSettings(Struct, frozen=True):
     """Settings of one file.
 
     Attributes:
@@ -68,8 +67,7 @@ class FileSettings:
     weights: bool = False
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """One file to lint, explain, fix or upgrade.
 
     Attributes:

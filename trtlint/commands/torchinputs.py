@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.engine.evidence.base import Evidence, PendingEvidence

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
+from msgspec.structs import replace
 
 from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.tasks import Task, TaskFactory

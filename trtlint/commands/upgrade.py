@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TextIO
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.commands.reportoptions import require_outputs
 from trtlint.commands.setup import refuse_addresses
@@ -15,7 +16,6 @@ from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.commands.torchupgrade import has_torch, run_torch_upgrade
 from trtlint.engine.causes import folded
 from trtlint.engine.upgrade import Upgrade, targets, upgrade
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.expand import expand
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
@@ -30,8 +30,7 @@ from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
 
 
-@fast_dataclass(frozen=True, slots=True)
-class UpgradeOptions:
+class UpgradeOptions(Struct, frozen=True):
     """Options of ``trtlint upgrade``; ``last`` None is the newest known version."""
 
     paths: tuple[str, ...]

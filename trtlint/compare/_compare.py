@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from msgspec import Struct
 
 from trtlint.compare._judging import Outputs, judge
 from trtlint.compare._running import LoadedModel, Way
@@ -20,7 +21,6 @@ from trtlint.compare._timing import timed
 from trtlint.compare.alike import Alike, alike
 from trtlint.compare.sets import Sets, UserSets, random_sets, size_of
 from trtlint.errors import ExperimentError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.feeds import Feeds, given_feeds
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.trivial import zeros
@@ -50,8 +50,7 @@ class _BrokenError(ExperimentError):
     """The model runs, but its rewritten form fails."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _ComparisonSettings:
+class _ComparisonSettings(Struct, frozen=True):
     """Settings of one comparison.
 
     Attributes:

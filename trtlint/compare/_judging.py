@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Outputs = Mapping[str, Array]
@@ -22,8 +21,7 @@ _LEAST = 1e-3
 """Lowest magnitude that a tolerance is relative to."""
 
 
-@fast_dataclass(slots=True)
-class Judgement:
+class Judgement(Struct):
     """Comparison of all outputs in all sets of inputs.
 
     Attributes:

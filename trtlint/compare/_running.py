@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import onnx
+from msgspec import Struct
 
 from trtlint.compare._judging import Array
 from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.model.widening import Types
 
@@ -20,8 +20,7 @@ _FATAL = 4
 Feeds = Mapping[str, Array]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """Execution mode of two models.
 
     Attributes:

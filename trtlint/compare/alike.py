@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
+from msgspec import Struct
 from onnx import NodeProto, helper
 
 from trtlint.errors import ExperimentError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.contents import nodes
 from trtlint.model.operators import RANDOM
 from trtlint.model.protos import domain_of, text
@@ -30,8 +30,7 @@ _APART = 1024
 """Smallest tensor in bytes that is stored as external data: a message holds at most 2 GB."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Alike:
+class Alike(Struct, frozen=True):
     """Two models that can be compared.
 
     Attributes:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.files.limits import FOR_THE_END, FOR_THE_WHOLE, amount, current
 from trtlint.knowledge.extras import how_to_install
 from trtlint.measurement.inputs import Inputs, InputsError
@@ -24,8 +25,7 @@ Times = tuple[tuple[float, ...], tuple[float, ...]]
 """Seconds of each run of a model and of its rewritten form."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """A model, its rewritten form, and their inputs.
 
     Attributes:
@@ -39,8 +39,7 @@ class Pair:
     inputs: Inputs = Inputs()
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Result of comparing two models.
 
     Attributes:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 import onnx
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.feeds import Array, Feeds, random_feeds
 from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
@@ -34,8 +34,7 @@ class Sets(Protocol):
         """All sets; random ones as memory allows, with ``beside`` extra bytes for each."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class UserSets:
+class UserSets(Struct, frozen=True):
     """The user's sets."""
 
     batches: list[Feeds]
@@ -49,8 +48,7 @@ class UserSets:
         return self.batches
 
 
-@fast_dataclass(frozen=True, slots=True)
-class RandomSets:
+class RandomSets(Struct, frozen=True):
     """Random sets for one choice of shapes; deterministic.
 
     Attributes:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from trtlint.conversion.narrowports import Ports
 from trtlint.conversion.weight import elements, flops
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 
 _CAST = 1000
@@ -38,8 +38,7 @@ _FP32, _NARROW = "fp32", "narrow"
 _Key = object
 
 
-@fast_dataclass(frozen=True, slots=True)
-class CutProblem:
+class CutProblem(Struct, frozen=True):
     """Input of the choice of types.
 
     Attributes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import Struct
+
 from trtlint.case import facts_of
 from trtlint.facts.of_model.attention import Attention
 from trtlint.facts.of_model.normalization import Normalization
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import Model
 
@@ -16,8 +17,7 @@ _MOST_BETWEEN = 200
 """Largest number of operators between the two products of an attention block."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Island:
+class Island(Struct, frozen=True):
     """Operators that must get the same type.
 
     Attributes:

@@ -14,9 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct
+
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildcommand.layerspecs import LayerSpec, layer_specs
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import read_bytes
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
@@ -32,8 +33,7 @@ _MOST_PATTERNS = 200
 _LATER_OPTION = "-"
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LayerTypes:
+class LayerTypes(Struct, frozen=True):
     """The types that a build sets for layers.
 
     Attributes:
@@ -48,8 +48,7 @@ class LayerTypes:
     source: str = "--layerPrecisions"
 
 
-@fast_dataclass(frozen=True, slots=True)
-class AskedTypes:
+class AskedTypes(Struct, frozen=True):
     """The operators with a type from the build.
 
     Attributes:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+
 from trtlint.conversion.result import ConversionCheck, ConversionError, Magnitude
 from trtlint.conversion.weight import flops
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.extras import how_to_install
 from trtlint.measurement.inputs import InputsError
 from trtlint.measurement.measure import usual_limits
@@ -31,8 +31,7 @@ class ConversionNeedsRuntimeError(ConversionError):
     """ONNX Runtime is not installed."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """Result of the search.
 
     Attributes:

@@ -6,9 +6,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import onnx
+from msgspec import Struct
 from onnx import TensorProto
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.formats import BF16, Format
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
@@ -44,8 +44,7 @@ def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
     return found
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """The magnitudes of a stored tensor.
 
     Attributes:

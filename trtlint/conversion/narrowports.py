@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from msgspec import Struct
 from onnx import defs
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.schemas import schema_at
 
@@ -37,8 +37,7 @@ QUANTIZED_OPSET = 19
 _WIDTH = {"fp16": "tensor(float16)", "bf16": "tensor(bfloat16)"}
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(Struct, frozen=True):
     """The ports (inputs and outputs) of an operator type that become 16-bit together with the operator.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, field
 from typing import Any, Literal
 
+from msgspec import Struct, field, to_builtins
+
 from trtlint.errors import ExperimentError
-from trtlint.fast_dataclass import fast_dataclass
 
 SCHEMA = "trtlint.convert/1"
 """Name and version of the JSON document; incompatible changes raise the version."""
@@ -21,8 +21,7 @@ class ConversionError(ExperimentError):
     """A model that cannot be converted; the text is the reason."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class KeptOperator:
+class KeptOperator(Struct, frozen=True):
     """An operator that stays in FP32.
 
     Attributes:
@@ -40,8 +39,7 @@ class KeptOperator:
     share: float = 0.0
 
 
-@fast_dataclass(frozen=True, slots=True)
-class CastAdded:
+class CastAdded(Struct, frozen=True):
     """A Cast that the conversion inserts.
 
     Attributes:
@@ -57,8 +55,7 @@ class CastAdded:
     inside: bool
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A stored tensor that does not round to the narrow type without loss of range.
 
     Attributes:
@@ -72,8 +69,7 @@ class Stored:
     reason: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Magnitude:
+class Magnitude(Struct, frozen=True):
     """The largest magnitude that an operator computes in FP32.
 
     Attributes:
@@ -87,8 +83,7 @@ class Magnitude:
     greatest: float
 
 
-@fast_dataclass(frozen=True, slots=True)
-class IslandSummary:
+class IslandSummary(Struct, frozen=True):
     """Operators that get the same type.
 
     Attributes:
@@ -104,8 +99,7 @@ class IslandSummary:
     type: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ConversionCheck:
+class ConversionCheck(Struct, frozen=True):
     """A check of the converted model.
 
     Attributes:
@@ -121,8 +115,7 @@ class ConversionCheck:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(Struct, frozen=True):
     """A converted model.
 
     Attributes:
@@ -182,4 +175,4 @@ class Conversion:
 
 def to_data(found: Conversion) -> dict[str, Any]:
     """Return a conversion as JSON data."""
-    return {"schema": SCHEMA, **asdict(found), "verdict": found.verdict}
+    return {"schema": SCHEMA, **to_builtins(found), "verdict": found.verdict}

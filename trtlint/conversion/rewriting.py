@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from trtlint.case import facts_of
 from trtlint.conversion.weight import is_product
 from trtlint.conversion.writing import Converted, is_external, write
 from trtlint.facts.of_model.constant import Constant
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.edit import apply
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites import clamp_mask, scale_on_query
@@ -41,8 +41,7 @@ _OPERANDS = 2
 _BIAS = 2
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ProductRewrite:
+class ProductRewrite(Struct, frozen=True):
     """A rewrite, and the product that it helps.
 
     Attributes:

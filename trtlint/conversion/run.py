@@ -6,8 +6,9 @@ import shlex
 import tempfile
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from trtlint.conversion import proving
 from trtlint.conversion.measuring import rehearse

@@ -11,7 +11,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.measurement.keeping import Budget, least
 
 Paths = frozenset[str]
@@ -24,8 +25,7 @@ _SENSITIVITY_TIME = 0.4
 """Share of the time for simulations of single products."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """The operators to choose from.
 
     Attributes:
@@ -48,8 +48,7 @@ class Candidates:
         return max(1, sum(self.costs.get(path, 0) for path in unit))
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Result of the search.
 
     Attributes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from trtlint.conversion.casting import Casting
 from trtlint.conversion.cut import CutProblem, narrow_nodes
@@ -20,7 +22,6 @@ from trtlint.conversion.stored import Range, ranges_of
 from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
 from trtlint.conversion.writing import Converted, is_external, require_writable, write
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import limit_work
 from trtlint.fixes.source import SourceModel, read_source
 from trtlint.measurement.formats import FORMATS
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
 Listen = Callable[[str], None]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ConversionRequest:
+class ConversionRequest(Struct, frozen=True):
     """Settings of a conversion.
 
     Attributes:
@@ -68,8 +68,7 @@ class ConversionRequest:
     until: float | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class PendingConversion:
+class PendingConversion(Struct, frozen=True):
     """A converted model before it is written.
 
     Attributes:
@@ -97,8 +96,7 @@ class PendingConversion:
         return replace(self, conversion=replace(self.conversion, output=str(out), size=(before, size)))
 
 
-@fast_dataclass(frozen=True, slots=True)
-class RewrittenDraft:
+class RewrittenDraft(Struct, frozen=True):
     """A model with rewrites that keep its results in FP32.
 
     Attributes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from trtlint.conversion.narrowing import extent
 from trtlint.conversion.result import Stored
 from trtlint.conversion.weight import is_product
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.formats import Format
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -26,8 +26,7 @@ _FEW = 16
 """Largest number of elements of a tensor of fill values, such as the number that masks scores."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """The stored tensors whose numbers leave the range of the narrow type.
 
     Attributes:

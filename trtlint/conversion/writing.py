@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
+from msgspec import Struct
 from onnx import TensorProto
 
 from trtlint.conversion.casting import MADE
 from trtlint.conversion.narrowing import CopiedTensor, NarrowTensor
 from trtlint.conversion.result import ConversionError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.replace import replacing
 from trtlint.measurement.formats import Format
 from trtlint.model.assembly import ComputedPiece, Piece
@@ -30,8 +30,7 @@ _ALIGNED = 4096
 https://github.com/onnx/onnx/blob/main/docs/ExternalData.md"""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Converted:
+class Converted(Struct, frozen=True):
     """A converted structure and its large tensors.
 
     Attributes:

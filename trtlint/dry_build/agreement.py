@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
 
 PROBE = "probe"
 """Option value for inputs that probe edge cases; reports also show it."""
 Outcome = Literal["agrees", "differs", "unclear", "not-compared"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TensorDifference:
+class TensorDifference(Struct, frozen=True):
     """A tensor that the network computes differently from ONNX.
 
     Attributes:
@@ -50,8 +49,7 @@ class TensorDifference:
     inputs: str = ""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Uncomputed:
+class Uncomputed(Struct, frozen=True):
     """Tensors that were not computed, and the reason.
 
     Attributes:
@@ -63,8 +61,7 @@ class Uncomputed:
     tensors: int
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Unclear:
+class Unclear(Struct, frozen=True):
     """A tensor on which ONNX Runtime and ONNX's reference disagree.
 
     Attributes:
@@ -76,8 +73,7 @@ class Unclear:
     op: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Struct, frozen=True):
     """Result of comparing a parsed network with its ONNX model.
 
     Attributes:

@@ -11,17 +11,18 @@ import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from trtlint.dry_build.errors import DryBuildError
 from trtlint.dry_build.result import DryBuild, DryBuildResult, Level, ParserError, Stage, UsedShape
 from trtlint.dry_build.shapes import ShapeRange
 from trtlint.dry_build.weights import Staged, WeightsError, staged
 from trtlint.dry_build.wheels import Wheels, find
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.rtx import USUAL_SM, builder
 from trtlint.process.spawn import Limits, ProcessResult, run
 
@@ -44,8 +45,7 @@ _PREFIX = re.compile(r"^\[[^\]]*\] \[TRT\] \[[A-Z]\] ")
 _TAIL = 64 << 10
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DryBuildRequest:
+class DryBuildRequest(Struct, frozen=True):
     """Settings of one dry build.
 
     Attributes:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import isqrt
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
 
 _EXTRA_TOKENS = (0, 1, 2, 5)
 """Tokens besides the patches: none; class; class and distillation; class and four registers
@@ -37,8 +37,7 @@ _ABOUT_RANKS = re.compile(r"equal ranks?|rank mismatch|ranks? must|inputs\. Expe
 """Errors that mention dimensions but that no other size fixes."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class NetworkSizes:
+class NetworkSizes(Struct, frozen=True):
     """Parts of a network that suggest sizes.
 
     Attributes:
@@ -54,8 +53,7 @@ class NetworkSizes:
     channels: tuple[int, ...] = ()
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Hints:
+class Hints(Struct, frozen=True):
     """Sizes to try, most likely first.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import Struct, to_builtins
+
 from trtlint.dry_build.agreement import Agreement
-from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
@@ -18,8 +18,7 @@ Cause = Literal["done", "failed", "crashed", "time", "memory"]
 """End of a process: normal, with an exit code, by a signal, or at a limit."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ParserError:
+class ParserError(Struct, frozen=True):
     """One error of the ONNX parser.
 
     Attributes:
@@ -39,8 +38,7 @@ class ParserError:
     function: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class UsedShape:
+class UsedShape(Struct, frozen=True):
     """The shape or values that one input was built for.
 
     Attributes:
@@ -66,8 +64,7 @@ class UsedShape:
         return f"{self.name}={'..'.join('x'.join(map(str, shape)) or 'scalar' for shape in ends)}"
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DryBuildResult:
+class DryBuildResult(Struct, frozen=True):
     """Result of a dry build.
 
     Attributes:
@@ -123,7 +120,8 @@ class DryBuildResult:
     @property
     def document(self) -> dict[str, Any]:
         """The result as JSON data."""
-        return asdict(self)
+        data: dict[str, Any] = to_builtins(self)
+        return data
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> DryBuildResult:
@@ -145,8 +143,7 @@ class DryBuildResult:
         return cls(**found)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DryBuild:
+class DryBuild(Struct, frozen=True):
     """The result of a dry build and its log.
 
     Attributes:

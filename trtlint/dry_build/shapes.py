@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from msgspec import Struct
+
 from trtlint.dry_build.hints import Hints
-from trtlint.fast_dataclass import fast_dataclass
 
 Shape = tuple[int, ...]
 Range = tuple[Shape, Shape, Shape]
@@ -59,8 +60,7 @@ _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
 """Size by symbol name; the first match counts."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """An input of the parsed network.
 
     Attributes:
@@ -83,8 +83,7 @@ class Input:
         return -1 in self.dims
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ShapeRange:
+class ShapeRange(Struct, frozen=True):
     """A user-provided shape of an input.
 
     Attributes:
@@ -96,8 +95,7 @@ class ShapeRange:
     shapes: Range
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ShapeChoice:
+class ShapeChoice(Struct, frozen=True):
     """The shapes of one build.
 
     Attributes:
@@ -111,8 +109,7 @@ class ShapeChoice:
     chosen: tuple[str, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Way:
+class _Way(Struct, frozen=True):
     """A strategy for choosing sizes.
 
     Attributes:

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from trtlint.errors import ExperimentError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ class WeightsError(ExperimentError, ValueError):
     """The model cannot be prepared for the parser; the text gives the reason."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Staged:
+class Staged(Struct, frozen=True):
     """A model that the parser can read.
 
     Attributes:
@@ -50,8 +50,7 @@ class Staged:
     size: int
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Stored:
+class _Stored(Struct, frozen=True):
     offset: int
     size: int
 

@@ -10,16 +10,16 @@ import os
 from importlib import metadata
 from pathlib import Path
 
+from msgspec import Struct
+
 from trtlint.dry_build.errors import WheelError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.extras import how_to_install
 from trtlint.knowledge.releases import releases
 
 _BINDINGS, _LIBRARIES = "tensorrt-rtx-cu12-bindings", "tensorrt-rtx-cu12-libs"
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Wheels:
+class Wheels(Struct, frozen=True):
     """Installed wheels.
 
     Attributes:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
+from msgspec import Struct
+
 from trtlint.engine.finding import ModelReport
-from trtlint.fast_dataclass import fast_dataclass
 
 _RULES = 5
 """Largest number of rules named in one sentence."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Caveat:
+class Caveat(Struct, frozen=True):
     """One sentence about the report of one model.
 
     Attributes:

@@ -13,16 +13,17 @@ import re
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.engine.exampleblocks import example_facts
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.examples import ExampleResult, Outcome, newest, target_of
 from trtlint.facts.blocks.conditions import PATH, ConditionEntry, entries
 from trtlint.facts.of_model.rejection import rejections
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.parsers import lines_of
 from trtlint.knowledge.releases import Product
 from trtlint.target.target import Target
@@ -34,8 +35,7 @@ _OPSET = "17"
 Expected = Literal["refused", "accepted"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ConditionExample:
+class ConditionExample(Struct, frozen=True):
     """An example of an entry.
 
     Attributes:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.engine.applying import advice_for, affects, best_reading, common_versions, version_truth
 from trtlint.engine.causes import causes_of
@@ -36,7 +38,6 @@ from trtlint.facts.base import Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.model import ModelFact
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.ranges import covers_all, in_words
 from trtlint.knowledge.releases import Product
 from trtlint.target.target import Target
@@ -144,8 +145,7 @@ def _rank(finding: Finding) -> tuple[bool, float, int, str]:
     return refuted, -(finding.share or 0.0), SEVERITIES.index(finding.severity), finding.rule
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Versions:
+class _Versions(Struct, frozen=True):
     """Range of releases of a site, whether the target is surely in it, and its scope in words."""
 
     specifier: str
@@ -153,8 +153,7 @@ class _Versions:
     scope: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(Struct, frozen=True):
     """Key for merging sites into one finding."""
 
     versions: _Versions
@@ -169,8 +168,7 @@ class _Group:
     depends: tuple[str, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Hit:
+class _Hit(Struct, frozen=True):
     """A place where a rule holds, with the data of its finding."""
 
     subject: Subject
@@ -178,8 +176,7 @@ class _Hit:
     verdict: Verdict
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _RuleSearch:
+class _RuleSearch(Struct, frozen=True):
     """Search for one rule and one target.
 
     Attributes:

@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
+from msgspec import Struct
+
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.layers import layers_from_json, parse_json
@@ -24,7 +26,6 @@ from trtlint.engine.evidence.torch_program import TorchProgramEvidence
 from trtlint.engine.evidence.torch_script import TorchScriptEvidence
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.knowledge.torchreleases import torch_release
 from trtlint.measurement.measuredtext import MeasuredTextError, measurement_of_text
@@ -45,8 +46,7 @@ RELEASE = "--torch-tensorrt"
 _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ExampleBlock:
+class ExampleBlock(Struct, frozen=True):
     """One fenced block.
 
     Attributes:

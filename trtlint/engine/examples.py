@@ -28,9 +28,11 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.buildcommand import BuildCommand, CommandError, read_commands
 from trtlint.buildfiles.errors import BuildFileError
@@ -39,7 +41,6 @@ from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.exampleblocks import RELEASE, ExampleBlock, evidence_of, example_facts, examples_in
 from trtlint.engine.examplemodel import BrokenTextError, ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
@@ -77,8 +78,7 @@ _SHOWN = 5
 _SECTIONS: dict[str, Literal["fires", "silent"]] = {"fires": "fires", "stays silent": "silent"}
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """One example of a rule file.
 
     Attributes:
@@ -102,8 +102,7 @@ class Example:
     times: int | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ExampleResult:
+class ExampleResult(Struct, frozen=True):
     """Result of an example, or of the check that a required one exists.
 
     Attributes:

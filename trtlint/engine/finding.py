@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
 from trtlint.model.source import Source
+from trtlint.structs import PartlyCompared
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["confirmed", "high", "medium", "low"]
@@ -29,8 +31,7 @@ SUPPRESS_KEY = "trtlint.suppress"
 """The key of a model's ``metadata_props`` with suppressions for this model."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One line of the drawing of a site: a node, the data after it, and its role in the problem.
 
     ``type`` is the type of the node's first output, such as ``f32[1,8,197,64]`` (empty when
@@ -49,16 +50,14 @@ class Row:
     """Index of the node in ``graph.nodes`` of the model."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Position of a fact: ``facts.of(kind)[position]`` of the same model."""
 
     kind: str
     position: int
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """One place where a finding holds."""
 
     node: str
@@ -76,8 +75,7 @@ class Site:
     """Why no rewrite exists for this place, from the rule; empty if the rule gives no reason."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(Struct, frozen=True):
     """A rewrite of the model that a rule recommends.
 
     ``safety`` says whether it preserves all results, up to rounding.
@@ -87,8 +85,7 @@ class Rewrite:
     safety: Literal["safe", "unsafe"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(Struct, frozen=True):
     """Why a finding is accepted.
 
     ``kind`` is the source: the configuration, the model's own metadata, or a baseline.  ``where`` names the
@@ -102,8 +99,7 @@ class Suppression:
     expires: str | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class StaleBaselineEntry:
+class StaleBaselineEntry(Struct, frozen=True):
     """An entry of a baseline without a site in the model."""
 
     rule: str
@@ -113,9 +109,10 @@ class StaleBaselineEntry:
     """Module path or node at the time of the baseline; empty for the whole model."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(PartlyCompared, frozen=True):
     """One risk, at one or more sites."""
+
+    _ignored: ClassVar = frozenset({"options"})
 
     rule: str
     name: str
@@ -152,14 +149,13 @@ class Finding:
     """Their share of the time of all layers, 0 to 1."""
     causes: tuple[str, ...] = ()
     """The operators whose refusals are caused by this finding; usually empty."""
-    includes: tuple[Finding, ...] = field(default=(), metadata={"stored": False})
+    includes: tuple[Finding, ...] = ()
     """The findings caused by this one, which reports count but do not explain again."""
-    options: tuple[str, ...] = field(default=(), compare=False, metadata={"stored": False})
+    options: tuple[str, ...] = ()
     """The options of the command line that describe the target, for commands that reports print."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Unsearched:
+class Unsearched(Struct, frozen=True):
     """A rule whose search in a model reached a limit: findings may be missing."""
 
     rule: str
@@ -172,8 +168,7 @@ class Unsearched:
     """The limit of the inference of types; empty for the other causes."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class EvidenceSummary:
+class EvidenceSummary(Struct, frozen=True):
     """One piece of evidence, as data of a report."""
 
     kind: str
@@ -192,8 +187,7 @@ class EvidenceSummary:
         return json.loads(self.text)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Further:
+class Further(Struct, frozen=True):
     """A file that was not given, and the question that it would answer."""
 
     what: Literal["model", "layers"]
@@ -202,8 +196,7 @@ class Further:
     settles: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ModelReport:
+class ModelReport(Struct, frozen=True):
     """The findings of one model for one target."""
 
     path: str
@@ -272,8 +265,7 @@ class ModelReport:
         )
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """Result of one run: a report for each model and target, in the order of the request."""
 
     models: tuple[ModelReport, ...] = field(default=())

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import yaml
+from msgspec import Struct
 
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import did_you_mean
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -32,8 +32,7 @@ class FrontMatterError(SettingError):
         self.line = line
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A value of the front matter and the line of the file where its text begins.
 
     Attributes:

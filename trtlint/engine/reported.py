@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from trtlint.engine.rule import Rule
 from trtlint.engine.subjects import Subject
 from trtlint.facts.kinds import ground_of
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 
 _PARSER = "parser_refusal"
@@ -44,8 +44,7 @@ def turn(rule: Rule) -> int:
     return 2 if about_builds(rule) else 0
 
 
-@fast_dataclass(slots=True)
-class Reported:
+class Reported(Struct):
     """Statements of the findings so far.
 
     Attributes:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
 from trtlint.engine.finding import Severity
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.releases import Product
 
 if TYPE_CHECKING:
@@ -58,8 +59,7 @@ class RuleError(SettingError):
         self.message = message
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """Advice for some targets.
 
     Attributes:
@@ -77,8 +77,7 @@ class Advice:
     safety: Safety = "safe"
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Unfixable:
+class Unfixable(Struct, frozen=True):
     """Why no rewrite exists for some places.
 
     Attributes:
@@ -90,8 +89,7 @@ class Unfixable:
     because: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A rule, ready to be evaluated.
 
     Attributes:

@@ -9,9 +9,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from msgspec import Struct
+
 from trtlint.engine.rule import Rule, RuleError, Status, group_of
 from trtlint.facts.kinds import Ground, ground_of
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.redirects import redirect
 
@@ -24,8 +25,7 @@ _STATUS = re.compile(r"^status: (preview|deprecated)$", re.MULTILINE)
 """Pattern of the lines with kind and status in trtlint's own rule files."""
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class RuleEntry:
+class RuleEntry(Struct, frozen=True, eq=False):
     """A rule of a rulebook, read on first use: a model alone needs less than half of them.
 
     Attributes:
@@ -51,8 +51,7 @@ class RuleEntry:
         return cls(rule.id, rule.name, rule.find, rule.status, rule.path, lambda: rule)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Rulebook:
+class Rulebook(Struct, frozen=True):
     """Rules sorted by id; ids and names are unique."""
 
     entries: tuple[RuleEntry, ...]

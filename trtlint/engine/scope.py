@@ -25,7 +25,7 @@ _OF_MODEL = frozenset({"model"})
 @cache
 def field_names(kind: str) -> tuple[str, ...]:
     """Return the fields of a kind of fact that expressions can use."""
-    return tuple(name for name in fact_class(kind).__dataclass_fields__ if name not in _PLACES)
+    return tuple(name for name in fact_class(kind).__struct_fields__ if name not in _PLACES)
 
 
 def predicts_refusal(kind: str) -> bool:

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
+from msgspec import Struct
+
 from trtlint.engine.rule import Rule
 from trtlint.engine.scope import about_the_model, field_names, required
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.releases import Product
 from trtlint.language.functions import FUNCTIONS
 from trtlint.language.pattern import Match
@@ -23,8 +24,7 @@ from trtlint.target.target import Target
 _SEES_UNKNOWN = tuple(f"{name}(" for name, function in FUNCTIONS.items() if function.sees_unknown)
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class Subject:
+class Subject(Struct, frozen=True, eq=False):
     """One thing in a model that a rule is evaluated for.
 
     Attributes:

@@ -7,23 +7,22 @@ the changes from one version to the next.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import takewhile
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
-from trtlint.fast_dataclass import fast_dataclass
 
 
-@fast_dataclass(frozen=True, slots=True)
-class MergedFinding:
+class MergedFinding(Struct, frozen=True):
     """A finding, and the ascending indexes of the targets that it holds for."""
 
     finding: Finding
     targets: tuple[int, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """Differences between a target and the one before: rule and name of each finding."""
 
     before: str

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from msgspec import Struct
+
 from trtlint.engine.finding import Finding
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import TorchRelease, torch_operators
 from trtlint.model.origin import origin_of_trace
 from trtlint.torch_tensorrt.program import Program, ProgramNode
@@ -19,8 +20,7 @@ CHANGES: tuple[Change, ...] = ("falls back", "converts", "stays in PyTorch", "un
 _MOST_PLACES = 20
 
 
-@fast_dataclass(frozen=True, slots=True)
-class OperatorChange:
+class OperatorChange(Struct, frozen=True):
     """An operator that some release leaves to PyTorch.
 
     Attributes:
@@ -44,8 +44,7 @@ class OperatorChange:
     places: tuple[str, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class CallChange:
+class CallChange(Struct, frozen=True):
     """A finding about the calls of a script.
 
     Attributes:
@@ -59,8 +58,7 @@ class CallChange:
     releases: tuple[int, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchUpgrade:
+class TorchUpgrade(Struct, frozen=True):
     """The answer for one script or program.
 
     Attributes:

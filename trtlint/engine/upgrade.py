@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
@@ -17,7 +19,6 @@ from trtlint.engine.rule import Concern, Rule
 from trtlint.engine.targets import merge
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.model import ModelFact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.releases import PRODUCTS, Product, releases
 from trtlint.target.parsing import parse_versions
 from trtlint.target.target import Target
@@ -26,8 +27,7 @@ CONCERNS: tuple[Concern, ...] = ("graph", "command", "code")
 """What may have to change, in the order of the work."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Assessed:
+class Assessed(Struct, frozen=True):
     """One release line of the range.
 
     Attributes:
@@ -49,8 +49,7 @@ class Assessed:
     refused: int
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A finding and its lines in the range.
 
     Attributes:
@@ -66,8 +65,7 @@ class Listed:
     advice: tuple[tuple[str, tuple[int, ...]], ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class UpgradeStep:
+class UpgradeStep(Struct, frozen=True):
     """Step from one release line to the next: indexes into :attr:`Upgrade.findings`."""
 
     before: str
@@ -76,8 +74,7 @@ class UpgradeStep:
     new: tuple[int, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Safest:
+class Safest(Struct, frozen=True):
     """The release line with the fewest known risks.
 
     Attributes:
@@ -95,8 +92,7 @@ class Safest:
     first_adds: tuple[int, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Upgrade:
+class Upgrade(Struct, frozen=True):
     """Upgrade report for one model.
 
     Attributes:

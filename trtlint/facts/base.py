@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
+
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from trtlint.model.origin import Origin
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A node in the block that a fact describes, and the role of the node.
 
     ``detail`` is the operation in a few words (``q × 0.3536``); ``label`` is the text below a caret
@@ -28,8 +28,7 @@ class Step:
     label: str = ""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """A true statement about a model, anchored at a node.
 
     A module ``trtlint/facts/of_<ground>/<kind>.py`` has the facts of one kind: a frozen subclass, whose

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.log_message import LogMessage
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(slots=True)
-class NodeEvidence:
+class NodeEvidence(Struct):
     """Messages and layers by node.
 
     Attributes:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A refusal by the ONNX parser or the builder.
 
     ``stage`` is ``parse`` or ``build``.  ``op`` is the operator type, empty for an input of the model.

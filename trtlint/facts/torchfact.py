@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import torch_release
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchFact(Fact):
+class TorchFact(Fact, frozen=True):
     """A fact that was found for one release of Torch-TensorRT.
 
     Attributes:

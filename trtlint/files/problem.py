@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
 from trtlint.errors import FileError
-from trtlint.fast_dataclass import fast_dataclass
 
 LONGEST = 1000
 """Characters of a name or a reason in a message; a model can contain a node name of 10 MB."""
@@ -40,8 +42,7 @@ class UnreadableError(FileError):
         self.node = node
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A problem that kept a file, or a part of it, from being linted."""
 
     path: str
@@ -52,9 +53,9 @@ class Problem:
 
     def __post_init__(self) -> None:
         """Shorten the message and the node."""
-        object.__setattr__(self, "message", shorten(self.message))
+        force_setattr(self, "message", shorten(self.message))
         if self.node is not None:
-            object.__setattr__(self, "node", shorten(self.node))
+            force_setattr(self, "node", shorten(self.node))
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], error: UnreadableError | OSError) -> Problem:

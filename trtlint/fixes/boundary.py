@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Bound, Patch, lowest, numpy_type
 from trtlint.fixes.region import Region, RegionError
 from trtlint.model.graph import Node, Value
@@ -74,8 +74,7 @@ _ATTENTION_MASK = 3
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Feeds:
+class Feeds(Struct, frozen=True):
     """Tensors for the inputs of a region.
 
     Attributes:

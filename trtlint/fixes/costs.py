@@ -7,7 +7,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.fixes.fixing import Fixed, described
 from trtlint.model.assembly import pieces_of, size_of
 
@@ -29,8 +30,7 @@ _MOST_OUTLIERS = 0.2
 """Maximum share of contradicting pairs of runs."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(Struct, frozen=True):
     """Costs of a model before and after its fixes.
 
     Attributes:

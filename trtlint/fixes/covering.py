@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.fixes.keep_fp32 import adjacent, obstacle
 from trtlint.fixes.patch import Patch
 from trtlint.model.graph import Node
@@ -20,8 +21,7 @@ REWRITES = frozenset({"widen-norm", "widen-chain", "widen-node", "fuse-norm"})
 """Rewrites whose result computes in FP32: TensorRT does so in LayerNormalization and RMSNormalization."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class KeptGroups:
+class KeptGroups(Struct, frozen=True):
     """Nodes to keep in FP32, by the values that they compute.
 
     A rewrite of another node can rename a node, but not its output.

@@ -11,12 +11,13 @@ import math
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+from msgspec import Struct
+from msgspec.structs import replace
 from onnx import helper, numpy_helper
 
 from trtlint.case import Case
@@ -25,7 +26,6 @@ from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.examples import Begin, ExampleResult, Outcome, always, newest, target_of
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.ruleset import RuleSet
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.fixing import Fixed, fix_file
 from trtlint.fixes.reference import run_reference, wide, widened
 from trtlint.fixes.relint import judging
@@ -48,8 +48,7 @@ _MOST_COMPARED = 256
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class FixedExample:
+class FixedExample(Struct, frozen=True):
     """A model before and after.
 
     Attributes:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
 from trtlint.measurement.identity import digest_of
 from trtlint.model.reader import RawModel
@@ -30,8 +30,7 @@ _HASHED_WHOLE = 64 << 20
 """Largest file in bytes that is hashed completely."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """Result of fixing one file.
 
     Attributes:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import onnx
+from msgspec import Struct
 from onnx import defs
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Draft, Patch, onnx_type
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -30,8 +30,7 @@ _INSIDE = frozenset({"stash_type", "output_dtype"})
 """Attributes that set the computation or output type regardless of the inputs."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Fp32Group:
+class Fp32Group(Struct, frozen=True):
     """Adjacent operators that compute in FP32 together.
 
     Attributes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import fields
 
 import numpy as np
 import onnx
@@ -30,7 +29,8 @@ def likeness(model: Model, patch: Patch, region: Region) -> bytes:
         region: the region that it changes.
     """
     names = _NameNumbers()
-    settings = [value for each in fields(patch) if isinstance(value := getattr(patch, each.name), int | str)]
+    values = (getattr(patch, name) for name in patch.__struct_fields__)
+    settings = [value for value in values if isinstance(value, int | str)]
     parts: list[object] = [settings, sorted(model.opsets.items())]
     for value in region.inputs:
         parts += [names.of(value.name), value.dtype, names.dims(model.constants.dimensions(value))]

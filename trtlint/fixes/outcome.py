@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import onnx
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from trtlint.engine.finding import Finding, ModelReport, Severity
 from trtlint.facts.facts import Facts
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Bound, Patch
 from trtlint.model.load import Model
+from trtlint.structs import PartlyCompared
 
 Key = tuple[str, str]
 """A rewrite, and the first output name of its site."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Linted:
+class Linted(Struct, frozen=True):
     """A model and its findings.
 
     Attributes:
@@ -45,8 +45,7 @@ class Linted:
         return list({finding.fingerprint: finding for finding in found}.values())
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """Result of a local proof of a patch.
 
     Attributes:
@@ -87,8 +86,7 @@ def _number(bound: float) -> float | None:
     return bound if math.isfinite(bound) else None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class AppliedFix:
+class AppliedFix(PartlyCompared, frozen=True):
     """A rewrite applied at one site.
 
     ``rule`` is empty if a measurement or the checker requested it, and not a finding.
@@ -98,6 +96,8 @@ class AppliedFix:
         patch: the patch; None if unknown.
     """
 
+    _ignored: ClassVar = frozenset({"key", "patch"})
+
     rule: str
     severity: Severity
     fix: str
@@ -105,12 +105,11 @@ class AppliedFix:
     place: str
     title: str
     proof: Proof | None = None
-    key: Key = field(default=("", ""), repr=False, compare=False)
-    patch: Patch | None = field(default=None, repr=False, compare=False)
+    key: Key = ("", "")
+    patch: Patch | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class RefusedFix:
+class RefusedFix(Struct, frozen=True):
     """A rewrite that was not applied at one site; ``fix`` is None if the rule has none.
 
     ``rule`` is empty if a measurement or the checker requested it, and not a finding.
@@ -123,8 +122,7 @@ class RefusedFix:
     reason: str
 
 
-@fast_dataclass(slots=True)
-class FixOutcome:
+class FixOutcome(Struct):
     """Result of fixing a model.
 
     Attributes:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 import onnx
+from msgspec import Struct, field
+from msgspec.structs import replace
 from onnx import helper, numpy_helper
 
 from trtlint.errors import TrtlintError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import DTYPES
@@ -29,8 +29,7 @@ class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not 
     """Reason why a rewrite does not apply: a clause, such as ``the scores are an output of the model``."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """Range of a tensor in which a patch preserves the results.
 
     Attributes:
@@ -43,8 +42,7 @@ class Bound:
     high: float
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """An edit of one graph: the main graph or a body.
 
     A value with the same meaning keeps its name: an inserted node can write to the name of a removed node's
@@ -102,8 +100,7 @@ class Patch:
         return tuple(dict.fromkeys((*self.remove, *(node for node, _, _ in self.rewire))))
 
 
-@fast_dataclass(slots=True)
-class Draft:
+class Draft(Struct):
     """Builder of a patch; new nodes are named after the node that they replace.
 
     Attributes:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import onnx
+from msgspec import Struct
 from onnx import helper
 
 from trtlint.errors import TrtlintError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.edit import EditError, needs
 from trtlint.fixes.patch import Patch
 from trtlint.model.graph import WITH_BODIES, Node, Value
@@ -22,8 +22,7 @@ class RegionError(TrtlintError):
     """A patch without a region that can be computed alone; the text gives the reason."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """The nodes that a patch changes.
 
     Attributes:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import onnx
+from msgspec import Struct
 
 from trtlint.engine.finding import SEVERITIES, Finding, Rewrite, Severity, Site
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import current
 from trtlint.fixes import keep_fp32, names, proposer
 from trtlint.fixes.covering import REWRITES, kept_groups
@@ -31,8 +31,7 @@ _UNIFY = "unify-types"
 """Rewrite without which the checker rejects some models, whatever the findings."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _RequestedFix:
+class _RequestedFix(Struct, frozen=True):
     """A rewrite requested by a finding at one site."""
 
     rule: str
@@ -47,8 +46,7 @@ class _RequestedFix:
         return self.rewrite.name, _value_of(self.fact.node)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Proposal:
+class _Proposal(Struct, frozen=True):
     """A patch for a finding and its proof."""
 
     wanted: _RequestedFix

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import onnx
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.beside import real_file
 from trtlint.files.limits import Allowance, limit_work, scale_allowance
 from trtlint.model.contents import all_tensors
@@ -29,8 +29,7 @@ MEMORY = 1800 << 20
 """Memory to fix a model, in bytes for each process, besides Python and its libraries."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class SourceModel:
+class SourceModel(Struct, frozen=True):
     """A file and its structure before any rewrite.
 
     Attributes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from trtlint.compare.comparison import Times, compare
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.trivial import ZERO, sentence
 
@@ -19,8 +20,7 @@ _STAGES = ("rejected by the parser", "rejected by the builder", "built")
 """Results of builds, worst first."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True):
     """Result of one check of the whole model.
 
     Attributes:

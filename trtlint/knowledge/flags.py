@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
@@ -13,8 +14,7 @@ Line = tuple[int, int]
 """A comparable release line: (10, 7) is 10.7."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class FlagHistory:
+class FlagHistory(Struct, frozen=True):
     """History of one trtexec option, from flags.yaml.
 
     Attributes:

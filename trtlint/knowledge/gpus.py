@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Struct, frozen=True):
     """The GPUs of one compute capability, from gpus.yaml.
 
     Attributes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.knowledge import data
 from trtlint.knowledge.frontends import FrontEnd
 
@@ -18,8 +19,7 @@ _INIT = (
 )
 
 
-@fast_dataclass(frozen=True, slots=True)
-class PluginLibrary:
+class PluginLibrary(Struct, frozen=True):
     """One library with plugins.
 
     Attributes:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Literal, get_args
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
@@ -53,8 +54,7 @@ WORDS: Mapping[str, str] = {
 """The values that each kind of option takes, for messages."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ProviderOption:
+class ProviderOption(Struct, frozen=True):
     """One option of a provider.
 
     Attributes:

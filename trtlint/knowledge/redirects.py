@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trtlint.knowledge import data
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(Struct, frozen=True):
     """The change of one rule.
 
     Attributes:

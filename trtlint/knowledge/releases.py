@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
+from msgspec import Struct
 from packaging.version import Version
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
 
 Product = Literal["tensorrt", "tensorrt-rtx"]
@@ -17,8 +17,7 @@ PRODUCTS: dict[Product, str] = {"tensorrt": "TensorRT", "tensorrt-rtx": "TensorR
 """Products, and their names in reports."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """One release, from versions.yaml.
 
     All fields except the product and the version may be None or empty: no public source was found.

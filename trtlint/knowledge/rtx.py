@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 
+from msgspec import Struct
 from packaging.version import Version
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
 
 USUAL_SM = 89
 """The default compute capability: SM 8.9, which every release supports."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Builder:
+class Builder(Struct, frozen=True):
     """The builder in the wheels of one TensorRT-RTX release line.
 
     Attributes:

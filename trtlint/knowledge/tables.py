@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.knowledge import text
 
 _BEGIN = re.compile(r"^- op: (.*)$", re.MULTILINE)
 """The start of an entry."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TableEntry:
+class TableEntry(Struct, frozen=True):
     """One unparsed entry.
 
     Attributes:

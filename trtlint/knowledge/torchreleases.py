@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Literal
 
+from msgspec import Struct
+
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
@@ -40,8 +41,7 @@ class TorchReleaseError(SettingError):
     """An unknown release of Torch-TensorRT."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchRelease:
+class TorchRelease(Struct, frozen=True):
     """One release of Torch-TensorRT.
 
     Attributes:
@@ -70,8 +70,7 @@ class TorchRelease:
         return int(self.version.split(".")[1])
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchArgument:
+class TorchArgument(Struct, frozen=True):
     """One argument in one release.
 
     Attributes:
@@ -194,8 +193,7 @@ def _line(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchOperator:
+class TorchOperator(Struct, frozen=True):
     """Support of an operator in releases, from torch_operators.yaml.
 
     Attributes:

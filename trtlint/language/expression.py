@@ -20,7 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.language.compiler import Compiler
 from trtlint.language.operations import Code, truth
 from trtlint.language.syntax import ExpressionError, parse
@@ -33,8 +34,7 @@ Scope = Mapping[str, Any]
 """The names that an expression may use, with their types: classes or other annotations."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Compiled:
+class _Compiled(Struct, frozen=True):
     names: frozenset[str]
     code: Code
 

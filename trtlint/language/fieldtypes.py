@@ -9,18 +9,17 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.graph import Node, Value
 
 KindName = Literal["truth", "number", "text", "tuple", "mapping", "record", "anything"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """One type of the rule language.
 
     Attributes:
@@ -43,8 +42,7 @@ class Kind:
         return {"truth": "true or false", "anything": "of no declared type"}.get(self.name, f"a {self.name}")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Struct, frozen=True):
     """The texts that a field can hold: ``Annotated[str, OneOf(names)]``.
 
     Attributes:
@@ -129,23 +127,23 @@ def _kinds(annotation: Any) -> Iterator[Kind]:
 
 
 def _has_members(cls: type) -> bool:
-    return is_dataclass(cls) or cls in _ATTRIBUTES
+    return issubclass(cls, Struct) or cls in _ATTRIBUTES
 
 
 @cache
 def members(cls: type) -> Mapping[str, Kinds]:
-    """Return the fields of a record that an expression may read: dataclass fields and properties.
+    """Return the fields of a record that an expression may read: fields of a struct, and properties.
 
     Raises:
         TypeError: an annotation of the class cannot be resolved.
     """
     found: dict[str, Kinds] = dict(_ATTRIBUTES.get(cls, {}))
-    if is_dataclass(cls):
+    if issubclass(cls, Struct):
         try:
             hints = get_type_hints(cls, include_extras=True)
         except NameError as error:
             raise TypeError(f"an annotation of {cls.__qualname__} cannot be resolved: {error}") from error
-        found |= {field.name: kinds_of(hints[field.name]) for field in fields(cls)}
+        found |= {name: kinds_of(hints[name]) for name in cls.__struct_fields__}
     for name in dir(cls):
         member = inspect.getattr_static(cls, name)
         if isinstance(member, property) and member.fget is not None:

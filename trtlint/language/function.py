@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct, field
+
 from trtlint.language.fieldtypes import Kind, Kinds
 from trtlint.model.graph import Value
 from trtlint.target.truth import Unknown
@@ -17,8 +17,7 @@ VALUE: Kinds = (Kind("record", cls=Value),)
 TUPLE: Kinds = (Kind("tuple"),)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """A function of the rule language.
 
     Attributes:

@@ -13,7 +13,8 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.language.patternlines import PatternInput, PatternLine
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import PASSING
@@ -30,8 +31,7 @@ _MIN_READINGS = 1_000
 Bindings = Mapping[str, Value | None]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """One match of the pattern: the value of each name, and the node of each line."""
 
     bindings: Bindings

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import is_dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from trtlint.target.truth import Truth, Unknown, both, either, negate
 
@@ -80,7 +81,7 @@ def equal(left: object, right: object) -> Truth:
     alike = is_number(left) and is_number(right)
     for cls in (bool, str, frozenset | set):
         alike = alike or (isinstance(left, cls) and isinstance(right, cls))
-    if alike or (is_dataclass(left) and type(left) is type(right)):
+    if alike or (isinstance(left, Struct) and type(left) is type(right)):
         return bool(left == right)
     return True if left is right else _apart(left, right)
 

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.language.matching import Bindings, Matcher, Reading, live_nodes
 from trtlint.language.patternlines import PatternError, PatternLine, read_lines
 from trtlint.model.graph import Graph, Node
@@ -36,8 +37,7 @@ __all__ = ["Match", "Matches", "Pattern", "PatternError"]
 _MAX_ALTERNATIVES = 16
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """Nodes that a pattern matches.
 
     Attributes:
@@ -52,8 +52,7 @@ class Match:
     alternatives: tuple[Match, ...] = ()
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(Struct, frozen=True):
     """The result of a search.
 
     Attributes:
@@ -65,8 +64,7 @@ class Matches:
     complete: bool
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """A compiled pattern.
 
     Attributes:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 import onnx
+from msgspec import Struct
 
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import nearest
 from trtlint.model.operators import COMMUTATIVE
 
@@ -31,8 +31,7 @@ class PatternError(SettingError):
         self.column = column
 
 
-@fast_dataclass(frozen=True, slots=True)
-class PatternInput:
+class PatternInput(Struct, frozen=True):
     """An input in a line: its name (None for ``_``), and whether it has ``~`` before or ``?`` after it."""
 
     name: str | None
@@ -40,8 +39,7 @@ class PatternInput:
     optional: bool = False
 
 
-@fast_dataclass(frozen=True, slots=True)
-class PatternLine:
+class PatternLine(Struct, frozen=True):
     """One line of a pattern, which matches one node.
 
     Attributes:

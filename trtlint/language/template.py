@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.files.problem import shorten
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.model.graph import Node, Value
@@ -13,8 +14,7 @@ from trtlint.model.graph import Node, Value
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """A text with ``{expressions}``."""
 
     pieces: tuple[str | Expression, ...]

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 
 STEP = 16
@@ -34,8 +34,7 @@ Add = Callable[..., str]
 Constant = Callable[..., str]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Struct, frozen=True):
     """The terms that each element of a product adds up.
 
     Attributes:

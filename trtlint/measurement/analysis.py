@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import field
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct, field
+
 from trtlint.measurement.folding import Folding
 from trtlint.measurement.formats import Format
 from trtlint.measurement.measurement import Inside, MeasuredTensor, Range
@@ -17,8 +17,7 @@ from trtlint.model.graph import Node, Value
 _UNFOLDED = Folding()
 
 
-@fast_dataclass(slots=True)
-class Findings:
+class Findings(Struct):
     """The overflows that ranges show.
 
     Attributes:
@@ -32,8 +31,7 @@ class Findings:
     inside: frozenset[str]
 
 
-@fast_dataclass(slots=True)
-class _ProbedOutput:
+class _ProbedOutput(Struct):
     """A probe of an output, and the internal numbers of its node."""
 
     probe: Probe

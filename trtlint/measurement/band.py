@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.measurement.ways import WAYS, Way
 
 Verdict = Literal["fine", "broken", "depends"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Band:
+class Band(Struct, frozen=True):
     """The error of one output, or of all, computed in several ways.
 
     An error is the greatest difference to FP32 over the greatest magnitude in FP32; None where a number is
@@ -67,8 +67,7 @@ class Band:
         return cls(*(number(data[way]) for way in WAYS))
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BuildError:
+class BuildError(Struct, frozen=True):
     """The error of a build whose layers are known: tensors between its layers are rounded, no others.
 
     Attributes:
@@ -118,8 +117,7 @@ class BuildError:
         )
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TypeBand:
+class TypeBand(Struct, frozen=True):
     """The error of another narrow type on the same inputs.
 
     Attributes:

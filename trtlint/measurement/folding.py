@@ -14,12 +14,11 @@ Only models in FP32 are folded: a file with 16-bit types states the types itself
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.formulas import FormulaWriter
 from trtlint.model.graph import WITH_BODIES, Graph, Node, Value
 from trtlint.model.operators import RANDOM
@@ -39,8 +38,7 @@ _UNFOLDED = WITH_BODIES | RANDOM | {"SequenceMap"}
 """Operators that the builder does not compute."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Affine:
+class Affine(Struct, frozen=True):
     """A BatchNormalization as TensorRT computes it: ``scale * x + shift`` for each channel.
 
     Attributes:
@@ -54,8 +52,7 @@ class Affine:
     convolution: Node | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Folding:
+class Folding(Struct, frozen=True):
     """The operators of a model that are folded.
 
     Attributes:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import onnx
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 
-
-@fast_dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """A narrow floating-point format.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from trtlint.buildfiles.join import NodeNames, join
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.protos import FLOAT_DTYPES
 
 if TYPE_CHECKING:
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 
-@fast_dataclass(frozen=True, slots=True)
-class FusedLayers:
+class FusedLayers(Struct, frozen=True):
     """Layers of a build, reduced to the tensors that they store.
 
     Attributes:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
 
 _USUAL_FUNCTION = "load_data"
@@ -19,8 +20,7 @@ class InputsError(SettingError):
     """Inputs that trtlint cannot use; the text names them and the reason."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """The input files that the user names; none for generated inputs.
 
     Attributes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.measurement.band import number
 
 _FEW = 12
@@ -17,8 +18,7 @@ _SHARE = 1 / 3
 of the narrow type is left, and each Cast between the types costs time."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class KeptNodes:
+class KeptNodes(Struct, frozen=True):
     """The least set of nodes found that must stay in FP32.
 
     Attributes:

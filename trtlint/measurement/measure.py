@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
 from trtlint.errors import ExperimentError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.extras import how_to_install
 from trtlint.measurement.fusion import FusedLayers
 from trtlint.measurement.inputs import Inputs, InputsError
@@ -44,8 +45,7 @@ class MissingRuntimeError(MeasureError):
     """ONNX Runtime is not installed."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class MeasurementRequest:
+class MeasurementRequest(Struct, frozen=True):
     """Request to measure a model.
 
     Attributes:
@@ -83,8 +83,7 @@ class MeasurementRequest:
     def document(self) -> dict[str, Any]:
         """Return JSON data for a process with another current folder."""
         model = os.path.abspath(self.model)  # noqa: PTH100 - links stay
-        layers = None if self.layers is None else {**asdict(self.layers), "stored": [*self.layers.stored]}
-        return {**asdict(self), **self.inputs.request, "model": model, "layers": layers}
+        return {**to_builtins(self), **self.inputs.request, "model": model}
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> MeasurementRequest:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trtlint.errors import FileError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import shorten
 from trtlint.files.regular import read_bytes
@@ -29,8 +30,7 @@ class MeasurementError(FileError, ValueError):
     """A file that is not a measurement; the text gives the reason."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Inside:
+class Inside(Struct, frozen=True):
     """Internal number of an operator.
 
     Attributes:
@@ -42,8 +42,7 @@ class Inside:
     max_abs: float | None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Closer:
+class Closer(Struct, frozen=True):
     """Closer statistics of a tensor that does not fit the narrow type.
 
     Attributes:
@@ -57,8 +56,7 @@ class Closer:
     vanishing: float
 
 
-@fast_dataclass(frozen=True, slots=True)
-class MeasuredTensor:
+class MeasuredTensor(Struct, frozen=True):
     """Float tensor of the model with its range.
 
     Attributes:
@@ -102,8 +100,7 @@ class MeasuredTensor:
         return max([self.max_abs or 0.0, *(each.max_abs or 0.0 for each in self.inside)])
 
 
-@fast_dataclass(frozen=True, slots=True)
-class MeasuredOutput:
+class MeasuredOutput(Struct, frozen=True):
     """Error of a float output of the model.
 
     Attributes:
@@ -134,8 +131,7 @@ class MeasuredOutput:
         return (self.error,) if self.band is None else self.band.errors
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(Struct, frozen=True):
     """Result of a measurement.
 
     Attributes:

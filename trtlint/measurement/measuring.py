@@ -7,9 +7,10 @@ Only if an error is too large, more runs search for the nodes to keep in FP32.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from trtlint.files.problem import shorten
 from trtlint.measurement.analysis import findings, origins, sites

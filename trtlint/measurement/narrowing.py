@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.measurement.formats import Format
 
 STATISTICS = "trtlint/statistics"
@@ -15,8 +16,7 @@ SOUNDNESS = ("ReduceL1",)
 """Figure of a tensor in a narrow type: finite if all its numbers are."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """A tensor, or an internal number of an operator, that a run measures.
 
     Attributes:
@@ -36,8 +36,7 @@ class Probe:
     inside: str = ""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Narrowing:
+class Narrowing(Struct, frozen=True):
     """Settings of a run in a narrow type.
 
     Attributes:
@@ -60,8 +59,7 @@ class Narrowing:
     accumulate: bool = False
 
 
-@fast_dataclass(frozen=True, slots=True)
-class SecondLook:
+class SecondLook(Struct, frozen=True):
     """Tensors that get closer statistics in FP32.
 
     Attributes:
@@ -73,8 +71,7 @@ class SecondLook:
     format: Format
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(Struct, frozen=True):
     """A model that measures itself.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trtlint.measurement.band import Band, BuildError
 from trtlint.measurement.formats import FP16, Format
 from trtlint.measurement.fusion import FusedLayers
@@ -13,8 +14,7 @@ from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.trial import Rehearsed, Trial
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Rehearsal:
+class Rehearsal(Struct, frozen=True):
     """A model rehearsed in each way.
 
     Attributes:

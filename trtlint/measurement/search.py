@@ -7,7 +7,8 @@ verifies the result in each of these ways.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from trtlint.measurement.analysis import Findings, regions
 from trtlint.measurement.band import worst

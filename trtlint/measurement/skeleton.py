@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 
 import onnx
+from msgspec import Struct, field
 from onnx import TensorProto, numpy_helper
 
 from trtlint.errors import ExperimentError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.folding import Folding, find_folding
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import structure
@@ -43,8 +42,7 @@ class ModelNotLoadedError(TrialError):
     """A model that ONNX Runtime does not load, with any inputs."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Skeleton:
+class Skeleton(Struct, frozen=True):
     """A model without its weights.
 
     Attributes:

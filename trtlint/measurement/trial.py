@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.measurement import Closer
 from trtlint.measurement.narrowing import Narrowing, Probe, Rewritten, SecondLook
@@ -19,8 +19,7 @@ from trtlint.measurement.trivial import trivial
 _HIGH, _LOW, _SUM = range(3)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Ranged:
+class Ranged(Struct, frozen=True):
     """Result of a run in FP32.
 
     Attributes:
@@ -48,8 +47,7 @@ class Ranged:
         return (float(row[_LOW]), float(row[_HIGH])) if self.finite(probe) else None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Rehearsed:
+class Rehearsed(Struct, frozen=True):
     """Result of a run in a narrow type.
 
     Attributes:

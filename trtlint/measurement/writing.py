@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any, Protocol
 
 import numpy as np
 import onnx
+from msgspec import Struct, field
 from onnx import NodeProto
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.ways import operands
 from trtlint.model.graph import Node, Value
 
 
-@fast_dataclass(slots=True)
-class WrittenGraph:
+class WrittenGraph(Struct):
     """The nodes and initializers of the graph that is being written."""
 
     main: bool = True
@@ -24,8 +22,7 @@ class WrittenGraph:
     initializers: list[onnx.TensorProto] = field(default_factory=list)
 
 
-@fast_dataclass(slots=True)
-class Versions:
+class Versions(Struct):
     """Names of the exact and the rounded version of a value."""
 
     scope: WrittenGraph

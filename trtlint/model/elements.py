@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import onnx
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.protos import DTYPES, MOST_DIMENSIONS, Dimension, ElementType, dimension, domain_of, text
 from trtlint.model.schemas import attribute_type
 
@@ -210,8 +210,7 @@ class Node:
         return self.outputs[0]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """A graph inside an ``If``, ``Loop`` or ``Scan``.
 
     Attributes:

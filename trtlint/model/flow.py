@@ -12,7 +12,8 @@ from functools import cached_property
 from itertools import islice
 from weakref import WeakKeyDictionary
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.imported import is_stored, known_at_build
 from trtlint.model.values import Constants
@@ -26,8 +27,7 @@ _MOST_NESTED = 500
 """Limit of nested constructs whose bodies are searched; each search visits all scopes of the graph."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(Struct, frozen=True):
     """The control flow of one graph.
 
     Attributes:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import onnx
 from google.protobuf.message import DecodeError
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.misreading import Misreading, misreadings
 from trtlint.model.protos import bodies, defined, domain_of, opsets, text
@@ -34,8 +34,7 @@ _Key = tuple[str, str, str]
 _Nodes = Iterable[onnx.NodeProto]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class FunctionCall:
+class FunctionCall(Struct, frozen=True):
     """The first call of a model-local function from the graph or one of its bodies.
 
     Attributes:
@@ -49,8 +48,7 @@ class FunctionCall:
     path: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Inlined:
+class Inlined(Struct, frozen=True):
     """Result of inlining.
 
     Attributes:

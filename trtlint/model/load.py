@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
 import onnx
+from msgspec import Struct, field
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.model.dimensions import clean_bodies, clean_dimensions
 from trtlint.model.errors import ModelError
@@ -28,8 +27,7 @@ from trtlint.model.unique_names import make_names_unique, restore_names
 from trtlint.model.values import Constants
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """An ONNX model; its weights stay in the file.
 
     Attributes:
@@ -196,8 +194,7 @@ def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypePro
     return copy.SerializeToString(), declared
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Inferred:
+class _Inferred(Struct, frozen=True):
     """A model with inferred types.
 
     Attributes:

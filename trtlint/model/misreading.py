@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import onnx
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.protos import bodies, defined, domain_of, opsets, text
 
 Reason = Literal["operator", "domain", "crossed", "shadowed", "attribute"]
@@ -27,8 +27,7 @@ _DEEPEST = 64
 _Key = tuple[str, str, str]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Misreading:
+class Misreading(Struct, frozen=True):
     """A call that the parser may read differently.
 
     Attributes:
@@ -65,8 +64,7 @@ def misreadings(proto: onnx.ModelProto) -> tuple[Misreading, ...]:
     return tuple(dict.fromkeys(found))
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Binding:
+class _Binding(Struct, frozen=True):
     """The value of a function attribute in one call, and whether the parser loses it."""
 
     value: onnx.AttributeProto | None

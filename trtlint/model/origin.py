@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
 from trtlint.model.source import Frame, Source
@@ -46,8 +47,7 @@ _LIBRARY = re.compile(
 )
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The place of a node in the Python code, as the exporter recorded it.
 
     Attributes:

@@ -12,13 +12,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import field
 from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError
+from msgspec import Struct, field
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import IrregularError, open_regular
 from trtlint.files.view import open_view
 from trtlint.model import sniff
@@ -76,8 +75,7 @@ _HAS_OPSETS = 3
 """The IR version from which a model must import operator sets."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class RawModel:
+class RawModel(Struct, frozen=True):
     """The structure of a model, without large tensors.
 
     Attributes:

@@ -8,11 +8,10 @@ iterations.  An iteration that starts with the shape of the initial value shows 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableSequence
-from dataclasses import field
 
 import onnx
+from msgspec import Struct, field
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.protos import bodies, text
 
 _CARRIED = 2
@@ -23,8 +22,7 @@ _MOST_COPIES = 10_000
 """Limit of copies in one model, to bound the time."""
 
 
-@fast_dataclass(slots=True)
-class _Outer:
+class _Outer(Struct):
     """Known values around a body, by name."""
 
     types: Mapping[str, onnx.TypeProto] = field(default_factory=dict)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
+from typing import ClassVar
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
+from trtlint.structs import PartlyCompared
 
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 _PACKAGES = frozenset({"site-packages", "dist-packages"})
@@ -17,8 +19,7 @@ _HOMES = {"home": 2, "users": 2, "root": 1}
 """Number of leading components that form a home directory, by the first component."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """A line of code that was running when the exporter created a node.
 
     Attributes:
@@ -63,8 +64,7 @@ class Frame:
         return PureWindowsPath(self.path) if windows else PurePosixPath(self.path)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Source:
+class Source(PartlyCompared, frozen=True):
     """A line of Python code that a node came from, according to the exporter.
 
     Attributes:
@@ -78,11 +78,13 @@ class Source:
         via: the line of an installed package that the user's line calls, as text; empty if there is none.
     """
 
+    _ignored: ClassVar = frozenset({"frames"})
+
     path: str
     line: int
     function: str = ""
     found: bool = False
-    frames: tuple[Frame, ...] = field(default=(), repr=False, compare=False)
+    frames: tuple[Frame, ...] = ()
     package: str = ""
     via: str = ""
 

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.graph import Node, Value
 
 MAX_STEPS = 64
 """Bound of a walk, deeper than any real block; it keeps the whole search linear."""
 
 
-@fast_dataclass(slots=True, eq=False)
-class Watch:
+class Watch(Struct, eq=False):
     """Record of a watched block: whether a walk was cut short."""
 
     cut: bool = False

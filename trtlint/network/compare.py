@@ -10,9 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from trtlint.dry_build.agreement import PROBE, Agreement
 from trtlint.dry_build.wheels import Wheels
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
 from trtlint.knowledge.extras import how_to_install
 from trtlint.measurement.inputs import Inputs, InputsError
@@ -25,8 +26,7 @@ _MOST_FILES = 1024
 _SHAPES = tuple[tuple[str, tuple[int, ...]], ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class CompareRequest:
+class CompareRequest(Struct, frozen=True):
     """The inputs of a comparison.
 
     Attributes:

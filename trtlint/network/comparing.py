@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field, to_builtins
 from onnx import ModelProto, TensorProto, helper
 
 from trtlint.dry_build.agreement import TensorDifference
 from trtlint.errors import ExperimentError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.widening import FP32, Types
 from trtlint.network.candidates import candidates
 from trtlint.network.deviations import deviation, is_cut, is_unclear
@@ -52,8 +51,7 @@ class NotComparableError(ExperimentError):
     """A model that cannot be compared; the text is the reason."""
 
 
-@fast_dataclass(slots=True, eq=False)
-class _Found:
+class _Found(Struct, eq=False):
     """Results of comparisons, by the names of tensors."""
 
     compared: set[str] = field(default_factory=set)
@@ -176,7 +174,7 @@ class Comparing:
             "reasons": [{"reason": why, "tensors": count} for why, count in reasons.most_common(8)],
             "sets": self._found.sets,
             "differences": [
-                asdict(self._found.differences[name])
+                to_builtins(self._found.differences[name])
                 for name in sorted(self._found.differences, key=lambda name: order.get(name, len(order)))
             ],
             "unclear": [

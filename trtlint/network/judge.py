@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.network.layers import Array
 from trtlint.network.types import is_float, wide
 
@@ -34,8 +34,7 @@ _LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
 """Magnitudes from which a narrow type may or may not overflow, depending on the order of a sum."""
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class Difference:
+class Difference(Struct, frozen=True, eq=False):
     """The difference of two tensors.
 
     Attributes:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from trtlint.errors import ExperimentError
-from trtlint.fast_dataclass import fast_dataclass
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -17,8 +17,7 @@ class NotComputedError(ExperimentError):
     """A layer that trtlint cannot compute; the text is the reason."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(Struct, frozen=True):
     """A tensor of the network.
 
     Attributes:
@@ -32,8 +31,7 @@ class Tensor:
     rank: int = -1
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """A layer of the network.
 
     Attributes:
@@ -62,8 +60,7 @@ class Layer:
         return default if found is None else found
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Network:
+class Network(Struct, frozen=True):
     """A network as plain data.
 
     Attributes:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from onnx import ModelProto
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.regular import open_regular
 from trtlint.model.contents import all_tensors
 from trtlint.model.external import place_of
@@ -65,8 +65,7 @@ class WeightFiles:
             mapped.madvise(mmap.MADV_DONTNEED)
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class Parsed:
+class Parsed(Struct, frozen=True, eq=False):
     """Result of the parser.
 
     Attributes:

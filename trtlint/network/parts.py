@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.model.contents import nodes as all_nodes
 from trtlint.network.layers import Array
@@ -39,8 +39,7 @@ Open = Callable[[ModelProto, Sequence[str]], Any]
 """Makes a session that returns named inner tensors besides the model's outputs."""
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class _Part(Struct, frozen=True, eq=False):
     """Consecutive nodes that run as one session.
 
     Attributes:

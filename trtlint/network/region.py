@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from trtlint.compare.reference import has_scan_outputs, more_ops, with_initial_conditions
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.widening import Types, widen_node
 from trtlint.network.layers import Array
 
@@ -18,8 +18,7 @@ _MOST_BYTES = 256 << 20
 """Largest size of a region's inputs, in bytes, for ONNX's reference."""
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class Subgraph:
+class Subgraph(Struct, frozen=True, eq=False):
     """Nodes that compute a tensor.
 
     Attributes:

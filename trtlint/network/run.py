@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.network.iterations import MOST
 from trtlint.network.layers import Array, Layer, Network, NotComputedError
 from trtlint.network.schedule import Block, ScheduledStep, schedule
@@ -18,8 +18,7 @@ _LONGEST = 200
 """Longest reason in characters."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """Placeholder for a tensor that was not computed.
 
     Attributes:

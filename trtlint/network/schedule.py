@@ -5,9 +5,9 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct, field
+
 from trtlint.network.layers import Layer, Network, NotComputedError
 
 _TENSORS = ("mask", "normalization_quantize_scale")
@@ -21,8 +21,7 @@ Guard = frozenset[tuple[int, bool]]
 """The only branches in which a layer is needed, by number of the conditional."""
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class ScheduledStep:
+class ScheduledStep(Struct, frozen=True, eq=False):
     """One step of a block: a layer, or a loop as a whole.
 
     Attributes:
@@ -38,8 +37,7 @@ class ScheduledStep:
     loop: Block | None = None
 
 
-@fast_dataclass(slots=True, eq=False)
-class Block:
+class Block(Struct, eq=False):
     """Steps in the order of computation.
 
     Attributes:

@@ -6,8 +6,8 @@ import ctypes
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.network.layers import Array, NotComputedError
 from trtlint.network.types import dtype_of
 
@@ -21,8 +21,7 @@ _HALVES = frozenset({"INT4", "FP4"})
 """4-bit types: two numbers in a byte, the first in the low half."""
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class LayerWeights:
+class LayerWeights(Struct, frozen=True, eq=False):
     """The weights of one attribute of a layer.
 
     Attributes:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.numpy_helper
+from msgspec import Struct
 
 from trtlint.errors import ExperimentError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.inline import inline
 from trtlint.model.protos import DTYPES
 from trtlint.partition.naming import MARK, MOST_BODIES, operator, path_of, reads
@@ -79,8 +79,7 @@ def work(request: dict[str, Any], say: Say) -> None:
     )
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """A model as providers see it.
 
     Attributes:

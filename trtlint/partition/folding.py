@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import CAST, REARRANGING
 from trtlint.model.values import Constants
@@ -24,8 +25,7 @@ https://github.com/microsoft/onnxruntime/blob/8f063305aacd/docs/OperatorKernels.
 """
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(Struct, frozen=True):
     """The nodes that ONNX Runtime removes or moves.
 
     Attributes:

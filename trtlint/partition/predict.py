@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from msgspec import Struct
+
 from trtlint.facts.blocks.sizes import bytes_of
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import Provider
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.values import Constants
@@ -44,8 +45,7 @@ TensorRT-RTX 1.7 gives "Unsupported reduction type" without a node for ScatterEl
 """
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """Why TensorRT refuses a node.
 
     Attributes:
@@ -84,8 +84,7 @@ def predict(
     return _Prediction(graph, gone, refused, provider, settings).partition()
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _PredictedGraph:
+class _PredictedGraph(Struct, frozen=True):
     """One graph: the main graph or a subgraph."""
 
     nodes: tuple[Node, ...]

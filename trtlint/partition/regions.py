@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.partition.result import ProviderSettings
 
 Region = tuple[int, ...]
@@ -21,8 +22,7 @@ _MOST_REMOVALS = 1000
 """Largest number of regions removed because of cycles; each needs a walk through the graph."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """A node as the providers see it.
 
     Attributes:
@@ -38,8 +38,7 @@ class Operator:
     outputs: tuple[str, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     """Parts, and the regions that were dropped or joined on the way.
 
     Attributes:

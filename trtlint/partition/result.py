@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any, Literal
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct, to_builtins
+
 from trtlint.knowledge.providers import Provider
 
 Basis = Literal["predicted", "parser"]
 """Source of the decision which nodes TensorRT accepts: trtlint's findings, or NVIDIA's parser."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ProviderSettings:
+class ProviderSettings(Struct, frozen=True):
     """The provider options that shape a partition.
 
     The defaults are those of both providers:
@@ -32,8 +31,7 @@ class ProviderSettings:
     profile: bool = False
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """A node that TensorRT does not run.
 
     Attributes:
@@ -49,8 +47,7 @@ class Left:
     rules: tuple[str, ...] = ()
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Split:
+class Split(Struct, frozen=True):
     """Nodes of one operator type that divide a model.
 
     Attributes:
@@ -74,8 +71,7 @@ class Split:
     bytes: int = 0
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Border:
+class Border(Struct, frozen=True):
     """A tensor that flows between a part and a node outside of it.
 
     Attributes:
@@ -89,8 +85,7 @@ class Border:
     bytes: int | None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(Struct, frozen=True):
     """The parts of one model.
 
     Attributes:
@@ -138,7 +133,7 @@ class Partition:
             "basis": self.basis,
             "parts": [list(part) for part in self.parts],
             "left": [each.node for each in self.left],
-            "splits": [asdict(each) for each in self.splits],
+            "splits": to_builtins(self.splits),
             "nodes": self.total,
             "taken": self.taken,
             "folded": len(self.folded),

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from trtlint.dry_build.errors import DryBuildError
 from trtlint.dry_build.weights import WeightsError, staged
 from trtlint.dry_build.wheels import Wheels
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import Provider
 from trtlint.partition.regions import shapeless_words
 from trtlint.partition.result import Left, Partition, ProviderSettings
@@ -20,8 +21,7 @@ _WORK = "trtlint.partition._parser"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Simulation:
+class Simulation(Struct, frozen=True):
     """The partition of a model by a provider, with NVIDIA's parser.
 
     Attributes:

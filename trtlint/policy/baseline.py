@@ -14,13 +14,14 @@ import json
 import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trtlint.engine.finding import Finding, ModelReport, Site, StaleBaselineEntry, Suppression
 from trtlint.errors import FileError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.regular import open_regular, read_text
 from trtlint.files.replace import replace_text
@@ -41,8 +42,7 @@ class BaselineError(FileError, ValueError):
     """An unusable baseline; the text begins with the file."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class KnownSite:
+class KnownSite(Struct, frozen=True):
     """One known site."""
 
     model: str

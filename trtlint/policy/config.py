@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.dry_build.agreement import PROBE
 from trtlint.engine.finding import Confidence, Severity
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.globs import matches_path
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.regular import read_text
@@ -39,8 +40,7 @@ class ConfigError(SettingError):
     """An unusable configuration; the text begins with the file and the key."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(Struct, frozen=True):
     """Settings from one place; unset ones are empty or None.
 
     Attributes:
@@ -66,16 +66,14 @@ class Choices:
     dry: DryOptions = field(default_factory=DryOptions)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ModelSection:
+class ModelSection(Struct, frozen=True):
     """Settings for the models that match one of some globs."""
 
     paths: tuple[str, ...]
     choices: Choices
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """One configuration file, or none.
 
     Attributes:

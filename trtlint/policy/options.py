@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import Literal
 
+from msgspec import Struct, field
+
 from trtlint.buildfiles.witnesses import BuildFiles
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import Provider
 from trtlint.target.flags import Flag
 
@@ -15,8 +15,7 @@ FailOn = Literal["error", "warning", "note", "never"]
 MinConfidence = Literal["confirmed", "high", "medium", "low"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TargetOptions:
+class TargetOptions(Struct, frozen=True):
     """Build options from the user; None for unset ones."""
 
     trt: tuple[str, ...] = ()
@@ -46,8 +45,7 @@ INSTALLED = ""
 """The installed release of TensorRT-RTX."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DryOptions:
+class DryOptions(Struct, frozen=True):
     """Dry build options.
 
     Attributes:
@@ -72,8 +70,7 @@ class DryOptions:
     compare: tuple[str, ...] | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchOptions:
+class TorchOptions(Struct, frozen=True):
     """Options for Torch-TensorRT.
 
     Attributes:
@@ -91,8 +88,7 @@ class TorchOptions:
     build: str | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class EpOptions:
+class EpOptions(Struct, frozen=True):
     """Execution provider of ONNX Runtime that runs the models.
 
     Attributes:
@@ -104,8 +100,7 @@ class EpOptions:
     texts: tuple[str, ...] = ()
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LintOptions:
+class LintOptions(Struct, frozen=True):
     """Options of ``trtlint lint``."""
 
     paths: tuple[str, ...]

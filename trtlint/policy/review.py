@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.engine.finding import (
     CONFIDENCES,
@@ -24,7 +26,6 @@ from trtlint.engine.finding import (
     Unsearched,
 )
 from trtlint.engine.rulebook import RuleEntry
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.policy import suppression
 from trtlint.policy.baseline import Baseline
 from trtlint.policy.selection import RuleName, Selectable, most_specific, outdated
@@ -57,8 +58,7 @@ class Ran:
         )
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """Team settings for one model.
 
     Attributes:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
+from msgspec import Struct
+
 from trtlint.engine.rule import GROUPS
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import nearest
 from trtlint.knowledge.redirects import redirect
 
@@ -80,8 +81,7 @@ def choose(
     return choose_by_layers(rules, [layer], preview=preview)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class RuleLayer:
+class RuleLayer(Struct, frozen=True):
     """Rule selection of one place: a configuration, one of its sections, or the command line.
 
     Attributes:

@@ -13,12 +13,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trtlint.engine.finding import SUPPRESS_KEY, Finding, ModelReport, Site, Suppression
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.globs import matches_name, matches_path
 from trtlint.policy import schema
 from trtlint.policy.selection import RuleName, covers, removed
@@ -33,8 +34,7 @@ _MOST_COMPARED = 2_000_000_000
 """Maximum product of the total lengths of a model's globs and of its site names."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Acceptance:
+class Acceptance(Struct, frozen=True):
     """One suppression as written.
 
     Attributes:
@@ -100,8 +100,7 @@ class Acceptance:
         return self.module is None or (site.module is not None and matches_name(self.module, site.module))
 
 
-@fast_dataclass(frozen=True, slots=True)
-class SuppressedReport:
+class SuppressedReport(Struct, frozen=True):
     """A report after suppression.
 
     Attributes:

@@ -19,7 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.files.limits import memory_of
 from trtlint.files.telemetry import SILENT
 from trtlint.process import Cause
@@ -33,8 +34,7 @@ _MOST_ANSWERS = 64 << 20
 """Bytes of answers that trtlint reads."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Limits of one process.
 
     Attributes:
@@ -48,8 +48,7 @@ class Limits:
     processor: float = 0.0
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ProcessResult:
+class ProcessResult(Struct, frozen=True):
     """Result of a process: its end and its answers.
 
     Attributes:

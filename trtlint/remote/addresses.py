@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import field
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 
 PACKAGES = {"https": "aiohttp", "http": "aiohttp", "hf": "huggingface_hub", "s3": "s3fs"}
 """Package that fsspec needs for each scheme."""
@@ -25,8 +25,7 @@ class AddressError(SettingError):
     """An address that trtlint cannot use; the text is the reason."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """A remote address.
 
     Attributes:
@@ -35,9 +34,12 @@ class Address:
         scheme: in lower case.
     """
 
-    url: str = field(repr=False)
+    url: str
     name: str
     scheme: str
+
+    def __repr__(self) -> str:
+        return f"Address(name={self.name!r}, scheme={self.scheme!r})"
 
 
 def is_address(text: str) -> bool:

@@ -12,7 +12,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.files.problem import UnreadableError
 from trtlint.files.telemetry import switch_off
 from trtlint.knowledge.extras import how_to_install
@@ -49,8 +50,7 @@ def require_packages(address: Address) -> None:
         raise AddressError(f"{address.name}: needs {names}; run {how_to_install('remote')}")
 
 
-@fast_dataclass(slots=True)
-class RemoteFile:
+class RemoteFile(Struct):
     """A remote file.
 
     Attributes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import onnx
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
 from trtlint.model.reader import RawModel, read_structure
@@ -22,8 +22,7 @@ _VALUES = 100
 """Limit of bytes read for values of tensors: 1 MiB, or 1/100 of the file if that is more."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class RemoteModel:
+class RemoteModel(Struct, frozen=True):
     """A model at an address."""
 
     address: Address

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from trtlint.engine.caveats import suppressed_by_model
 from trtlint.engine.finding import Finding, ModelReport
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.counts import plural
 
 _GONE = 5
 """Largest number of named baseline entries for a model."""
 
 
-@fast_dataclass(slots=True)
-class Accepted:
+class Accepted(Struct):
     """Counts of hidden findings in a run."""
 
     suppressed: int = 0

@@ -6,9 +6,9 @@ Reports whose content is the same in both formats are written once, as a :class:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct, field
+
 from trtlint.report.markdown import code as code_span
 from trtlint.report.markdown import fenced
 from trtlint.report.markdown import text as plain
@@ -25,8 +25,7 @@ _LONGEST = 1000
 """Character limit of a text."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """Text in a fixed-width font, such as the name of a file or a node."""
 
     text: str
@@ -36,8 +35,7 @@ Words = str | Code | int | Sequence["str | Code"]
 """Text of a paragraph, an entry or a cell."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DocumentTable:
+class DocumentTable(Struct, frozen=True):
     """Table.
 
     Attributes:
@@ -49,15 +47,13 @@ class DocumentTable:
     rows: Sequence[Sequence[Words]]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """List of entries."""
 
     entries: Sequence[Words]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """Lines in a fixed-width font, such as a command or a diff."""
 
     text: str
@@ -67,8 +63,7 @@ class Listing:
 Block = DocumentTable | Items | Listing | Words
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Part of a document with a heading; empty parts are left out."""
 
     title: Words
@@ -77,8 +72,7 @@ class Part:
     """Whether to show the heading without any block."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """Report.
 
     Attributes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.text import Text
 
 from trtlint.engine.finding import Row
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
 from trtlint.report.names import last_component
@@ -20,8 +20,7 @@ _GUTTER = "   |"
 _GAP = "  "
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """Marks of one finding in a drawing.
 
     Attributes:

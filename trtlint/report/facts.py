@@ -6,12 +6,12 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from itertools import groupby
 from typing import Any
 
+from msgspec import Struct
+
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.origin import Origin
 from trtlint.report.escape import clean
@@ -21,8 +21,7 @@ _OWN = ("node", "chain")
 """Fields of every fact that have their own format."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class FactEntry:
+class FactEntry(Struct, frozen=True):
     """Fact with the origin of its node."""
 
     fact: Fact
@@ -90,14 +89,18 @@ def _step(step: Step) -> str:
 
 
 def _fields(fact: Fact) -> dict[str, object]:
-    return {item.name: getattr(fact, item.name) for item in fields(fact) if item.name not in _OWN}
+    return {name: getattr(fact, name) for name in fact.__struct_fields__ if name not in _OWN}
+
+
+def _members(value: Struct) -> dict[str, object]:
+    """Return the public fields of a part of a fact."""
+    return {name: getattr(value, name) for name in value.__struct_fields__ if not name.startswith("_")}
 
 
 def _flatten(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, value in values.items():
-        if is_dataclass(value) and not isinstance(value, type):
-            inner = {item.name: getattr(value, item.name) for item in fields(value)}
-            yield from _flatten(inner, f"{prefix}{name}.")
+        if isinstance(value, Struct):
+            yield from _flatten(_members(value), f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", _text(value)
 
@@ -155,6 +158,6 @@ def _data(value: object) -> Any:
         return sorted(map(_data, value))
     if isinstance(value, Iterable):
         return [_data(item) for item in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return {item.name: _data(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Struct):
+        return {name: _data(member) for name, member in _members(value).items()}
     return str(value)

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
 
+from msgspec import Struct
+
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.report.guard import unguarded
 
@@ -68,8 +69,7 @@ class FormatError(SettingError):
     """Unknown format; the message suggests the nearest."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """Settings of all outputs of a run.
 
     Attributes:
@@ -108,8 +108,7 @@ class ReportWriter(Protocol):
         """Write the rest, and notes about the whole run."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Complete run, for formats written at its end.
 
     Attributes:

@@ -10,21 +10,21 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Site
 from trtlint.engine.targets import merge
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
 from trtlint.remote.addresses import is_address
 from trtlint.report.accepted import Accepted, gone_notes
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """File, and line for text files.
 
     Attributes:
@@ -38,8 +38,7 @@ class Place:
     function: str = ""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """Finding at one place.
 
     Attributes:
@@ -59,8 +58,7 @@ class Spot:
     conditional: bool = False
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """Report by place, for formats for machines.
 
     Attributes:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.measurement import KeptNodes, Measurement, MeasurementError
 from trtlint.target.target import Target
@@ -19,8 +20,7 @@ _WEAK = "<11.0"
 """TensorRT 11 has no precision flags: https://docs.nvidia.com/deeplearning/tensorrt/latest/"""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class MeasurementAdvice:
+class MeasurementAdvice(Struct, frozen=True):
     """Advice on a measurement.
 
     Attributes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.measurement.band import Band, Verdict, verdict_of, worst
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.measurement import MeasuredOutput, Measurement
@@ -25,8 +26,7 @@ _WAYS: dict[Way, str] = {
 }
 
 
-@fast_dataclass(frozen=True, slots=True)
-class WayLine:
+class WayLine(Struct, frozen=True):
     """Error of one rounding model.
 
     Attributes:
@@ -40,8 +40,7 @@ class WayLine:
     verdict: Verdict
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TypeLine:
+class TypeLine(Struct, frozen=True):
     """Errors of one narrow type.
 
     Attributes:

@@ -9,7 +9,6 @@ from trtlint.case import Case
 from trtlint.engine.finding import Report
 from trtlint.engine.ruleset import RuleSet
 from trtlint.facts.facts import Facts
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import UnreadableError
 from trtlint.report.formats import Run, Style
 from trtlint.target.target import Target
@@ -18,8 +17,7 @@ _HEIGHT = 640
 """Height of the frame in pixels; longer pages scroll."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class NotebookReport(Report):
+class NotebookReport(Report, frozen=True):
     """Report that a notebook shows as cards."""
 
     def _repr_html_(self) -> str:

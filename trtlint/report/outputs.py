@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from msgspec import Struct
+
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.replace import replace_text, replacing, require_replaceable
 from trtlint.report.formats import (
     BINARY,
@@ -44,8 +45,7 @@ _SUFFIXES = {
 """Formats by the suffix of a file, for messages."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ReportOutput:
+class ReportOutput(Struct, frozen=True):
     """Format and its file; None is standard output."""
 
     format: str

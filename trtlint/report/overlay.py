@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
 from trtlint.engine.targets import merge
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.escape import clean
 from trtlint.report.page.behind import Behind
 
@@ -24,8 +24,7 @@ _MOST_SITES = 50_000
 """Largest number of sites read from one finding."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """Remark of a finding on one node."""
 
     finding: Finding
@@ -40,8 +39,7 @@ class Remark:
         return "\n".join(clean(line) for line in lines if line)
 
 
-@fast_dataclass(slots=True)
-class Spotted:
+class Spotted(Struct):
     """Node with findings.
 
     Attributes:
@@ -65,8 +63,7 @@ class Spotted:
         return tuple(dict.fromkeys(remark.finding.rule for remark in self.remarks))
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Overlay:
+class Overlay(Struct, frozen=True):
     """Findings of a model by node.
 
     Attributes:

@@ -8,15 +8,14 @@ import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
 
 _SECONDS = 10
 _SCP_LIKE = re.compile(r"(?:[^@/:]+@)?(?P<host>[^@/:]{2,}):(?!//)(?P<path>[^\s?#]+)")
 """``git@host:owner/name.git``; a host has at least two letters, so ``C:`` does not match."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """State of a repository.
 
     Attributes:

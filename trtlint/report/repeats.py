@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.engine.finding import Finding, Severity
 from trtlint.engine.targets import MergedFinding
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.counts import by_severity
 from trtlint.report.escape import clean
 
@@ -18,8 +19,7 @@ _MOST_RULES = 8
 """Largest number of rules in the line of a model."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """Parts of a finding that are equal for all models."""
 
     rule: str

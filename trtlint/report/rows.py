@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import Finding, ModelReport
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.formats import Run
 from trtlint.report.locations import relative
 
 Status = Literal["found", "conditional", "suppressed", "caveat", "clean", "skipped", "unreadable"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ReportRow:
+class ReportRow(Struct, frozen=True):
     """Finding of a model for a target, or the status of a model without findings.
 
     Attributes:
@@ -48,7 +48,7 @@ class ReportRow:
     message: str = ""
 
 
-NAMES = tuple(field.name for field in fields(ReportRow))
+NAMES = ReportRow.__struct_fields__
 """The fields of a row, in order."""
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 
+from msgspec import Struct, field
 from rich.text import Text
 
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 
@@ -19,8 +18,7 @@ _NAMED = 3
 _LETTERS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
-@fast_dataclass(slots=True)
-class _RuleRow:
+class _RuleRow(Struct):
     name: str
     models: dict[str, None] = field(default_factory=dict)
     places: int = 0

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, TextIO
 
+from msgspec import Struct, field
 from rich.text import Text
 
 from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
 from trtlint.engine.targets import merge, span
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
 from trtlint.report.accepted import Accepted
 from trtlint.report.counts import by_severity, hidden, plural
@@ -33,8 +32,7 @@ _FILES = 4
 """Largest number of named unreadable files on one screen."""
 
 
-@fast_dataclass(slots=True)
-class _Row:
+class _Row(Struct):
     """Counts of one rule at one severity."""
 
     name: str
@@ -42,8 +40,7 @@ class _Row:
     places: int = 0
 
 
-@fast_dataclass(slots=True)
-class Summary:
+class Summary(Struct):
     """Counts of findings over files."""
 
     _rows: dict[tuple[Severity, str], _Row] = field(default_factory=dict)

@@ -10,8 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from msgspec import Struct
+
 from trtlint.engine.finding import SEVERITIES
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import open_regular
 from trtlint.knowledge.extras import how_to_install
@@ -43,8 +44,7 @@ class RowsError(UnreadableError):
     """File without valid rows of a scan."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """Differences between an earlier and a later scan.
 
     Attributes:

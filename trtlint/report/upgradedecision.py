@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.upgrade import Listed, Upgrade, product_name
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.counts import plural
 from trtlint.report.upgradematrix import Matrix
 from trtlint.report.upgradewording import newest_words, some, when
@@ -22,8 +22,7 @@ _MODELS = 60
 """Largest number of listed models that need changes."""
 
 
-@fast_dataclass(slots=True)
-class RuleRow:
+class RuleRow(Struct):
     """The models with findings of one rule about the graph.
 
     Attributes:
@@ -43,8 +42,7 @@ class RuleRow:
     fixes: bool = True
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The version for all models.
 
     Attributes:

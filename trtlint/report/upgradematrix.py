@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
+from msgspec import Struct
 from rich.cells import cell_len
 
 from trtlint.engine.upgrade import Upgrade
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.escape import clean
 
 TITLE = "Refused places by release"
@@ -17,8 +17,7 @@ _NAME = 40
 _GAP = 2
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Matrix:
+class Matrix(Struct, frozen=True):
     """Numbers of refused places; releases with equal numbers share one column.
 
     Attributes:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from pathlib import PurePath
+
+from msgspec import Struct, field
 
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.rule import Concern
 from trtlint.engine.upgrade import Listed, Upgrade
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.counts import plural
 
 
-@fast_dataclass(slots=True)
-class Shared:
+class Shared(Struct):
     """Finding about command or code, with all models that have an equal one."""
 
     upgrade: Upgrade

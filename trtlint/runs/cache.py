@@ -23,19 +23,21 @@ import stat
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
 from trtlint.errors import TrtlintError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.beside import real_file
 from trtlint.files.regular import read_bytes
-from trtlint.runs import cachefolder, serialize
+from trtlint.runs import cachefolder
 from trtlint.runs.job import Job, Store
 
 ENVIRONMENT = "TRTLINT_CACHE_DIR"
@@ -59,16 +61,14 @@ class UncertainError(TrtlintError):
     """A file that may change without a change of its status."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _KeptResult:
+class _KeptResult(Struct, frozen=True):
     """A result with the other files that it depends on, each with its key."""
 
     companions: tuple[_Companion, ...]
     reports: tuple[ModelReport, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Companion:
+class _Companion(Struct, frozen=True):
     name: str
     known_by: str
 
@@ -113,7 +113,7 @@ class Cache:
         if data is None:
             return None
         try:
-            entry = serialize.load(json.loads(data), _KeptResult)
+            entry = msgspec.json.decode(data, type=_KeptResult)
             if any(_companion_of(job.case.path, other.name) != other for other in entry.companions):
                 return None
         except (ValueError, RecursionError, UncertainError):
@@ -152,11 +152,9 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
         if store.model and stamp(model) != store.model:
             return
         nameless = tuple(replace(report, path="") for report in reports)
-        data = json.dumps(
-            serialize.dump(_KeptResult(companions, nameless), _KeptResult), separators=(",", ":")
-        ).encode()
-        write(store.entry, data)
-    except (OSError, UncertainError):  # a full disk, a folder that is not ours: the next run lints again
+        write(store.entry, msgspec.json.encode(_KeptResult(companions, nameless)))
+    except (OSError, ValueError, UncertainError):
+        # A full disk, a folder that is not ours, a name that is not Unicode: the next run lints again.
         return
 
 
@@ -192,8 +190,8 @@ def program() -> list[str]:
 
 def _described(value: object) -> Any:
     """A target or build command as JSON data; equal values give equal data."""
-    if is_dataclass(value):
-        return {field.name: _described(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Struct):
+        return {name: _described(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, frozenset):
         return sorted(_described(item) for item in value)
     if isinstance(value, tuple):

@@ -13,9 +13,10 @@ import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from trtlint.dry_build.agreement import Agreement
 from trtlint.dry_build.drybuild import (

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.dry_build.result import Level
 from trtlint.engine.evidence.base import Evidence
 from trtlint.facts.kinds import Ground
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from trtlint.process.spawn import Limits
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DryJob:
+class DryJob(Struct, frozen=True):
     """Request to NVIDIA's parser and builder about one model.
 
     Attributes:

@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from trtlint.engine.examples import Begin, ExampleResult
 from trtlint.engine.rule import RuleError
 from trtlint.errors import FileError, TrtlintError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.limits import memory_of
 from trtlint.process.fork import Child, limit_time, write_all
 from trtlint.runs.bugs import describe
@@ -82,8 +83,7 @@ def in_place(examples: Examples) -> Iterator[ExampleResult]:
         raise RuleFileError(str(error)) from None
 
 
-@fast_dataclass(slots=True)
-class _Progress:
+class _Progress(Struct):
     """State of the run.
 
     Attributes:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import Struct
+
 from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.runs.exits import Exit
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Store:
+class Store(Struct, frozen=True):
     """Place of a job's result in the cache.
 
     Attributes:
@@ -24,8 +24,7 @@ class Store:
     model: tuple[int, ...]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One case to lint, in any process.
 
     Attributes:
@@ -45,8 +44,7 @@ class Job:
     revised: bool = False
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Outcome of a job: a report for each target, and the lowest exit code."""
 
     reports: tuple[ModelReport, ...]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec import Struct
+
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.ortlog import OrtLog, ort_log
 from trtlint.dry_build.errors import DryBuildError
@@ -13,7 +15,6 @@ from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.partition import PartitionEvidence
 from trtlint.facts.kinds import Ground
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import Provider
 from trtlint.model.errors import ModelError
 from trtlint.partition.result import ProviderSettings
@@ -23,8 +24,7 @@ from trtlint.runs.dryjob import DryJob
 from trtlint.target.target import Target
 
 
-@fast_dataclass(frozen=True, slots=True)
-class PartitionJob:
+class PartitionJob(Struct, frozen=True):
     """Request for a partition by the parser.
 
     Attributes:

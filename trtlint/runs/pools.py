@@ -12,9 +12,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from trtlint import __version__
 from trtlint.errors import SettingError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.extras import how_to_install
 from trtlint.runs.start import begin
 
@@ -32,8 +33,7 @@ class ExecutorError(SettingError):
     """An executor that cannot be used; the text is the reason."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """An executor, and the number of jobs that it runs at once."""
 
     executor: Executor

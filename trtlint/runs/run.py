@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trtlint.errors import TrtlintError
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.runs import cache
 from trtlint.runs.cache import Cache
 from trtlint.runs.exits import Exit
@@ -32,8 +33,7 @@ _DIED = "the process that linted this file died; it ran out of memory, or a libr
 _BATCH_DIED = " (any of {} files that were linted together may be the cause)"
 
 
-@fast_dataclass(frozen=True, slots=True)
-class JobRunner:
+class JobRunner(Struct, frozen=True):
     """Settings of a run of jobs.
 
     Attributes:

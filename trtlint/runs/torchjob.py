@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.evidence.torch_program import TorchProgramEvidence
 from trtlint.engine.evidence.torch_script import script_evidence
 from trtlint.facts.kinds import Ground
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest, ask
@@ -22,8 +23,7 @@ _BUILT = (75, 80, 86, 89, 120)
 """Compute capabilities that the wheels of TensorRT-RTX can build for without a GPU."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchJob:
+class TorchJob(Struct, frozen=True):
     """A dry run of Torch-TensorRT on a program.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from trtlint.dry_build.errors import WheelError
 from trtlint.engine.finding import ModelReport

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.version import Version
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.gpus import find_gpu
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.target.flags import Flag
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 _PRECISIONS: tuple[Flag, ...] = ("fp16", "bf16", "int8", "fp8")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """A target completed with what the build reports.
 
     Attributes:

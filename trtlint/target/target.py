@@ -7,9 +7,10 @@ and :meth:`Target.needs` names the command-line options that would settle a None
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 from packaging.version import Version
 
 from trtlint.errors import ArgumentError
@@ -55,8 +56,7 @@ _SETS: Mapping[str, str] = {
 _PRECISIONS: frozenset[Flag] = frozenset({"fp16", "bf16", "int8", "fp8", "best"})
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The target of a build.
 
     Attributes:
@@ -102,7 +102,7 @@ class Target:
         self._require_types()
         if self.product not in PRODUCTS:
             raise TargetError(f"unknown product {self.product!r}{did_you_mean(self.product, PRODUCTS)}")
-        put = object.__setattr__
+        put = force_setattr
         if self.version is not None:
             put(self, "version", check_version(self.version, self.product))
         if self.gpu is not None:

@@ -8,11 +8,11 @@ could make it true and those that could make it false.  Reports use them to name
 
 from __future__ import annotations
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 
-@fast_dataclass(frozen=True, slots=True, init=False)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """A value that is neither true nor false.
 
     Attributes:
@@ -20,12 +20,12 @@ class Unknown:
         refutes: options that could make it false; by default the same as ``needs``.
     """
 
-    needs: frozenset[str]
-    refutes: frozenset[str]
+    needs: frozenset[str] = frozenset()
+    refutes: frozenset[str] = None  # type: ignore[assignment]  # __post_init__ sets it
 
-    def __init__(self, needs: frozenset[str] = frozenset(), refutes: frozenset[str] | None = None) -> None:
-        object.__setattr__(self, "needs", frozenset(needs))
-        object.__setattr__(self, "refutes", self.needs if refutes is None else frozenset(refutes))
+    def __post_init__(self) -> None:
+        if self.refutes is None:
+            force_setattr(self, "refutes", self.needs)
 
     def __bool__(self) -> bool:
         raise TypeError("an unknown is neither true nor false; compare with `is True` or `is False`")

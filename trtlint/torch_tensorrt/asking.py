@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct, field
+
 from trtlint.knowledge.torchreleases import torch_release
 from trtlint.process.spawn import Limits, run
 from trtlint.torch_tensorrt.result import DryRun, result_of
@@ -22,8 +22,7 @@ OLDEST = 6
 USUAL = Limits(seconds=600.0, memory=16 << 30)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchRequest:
+class TorchRequest(Struct, frozen=True):
     """A request to Torch-TensorRT.
 
     Attributes:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from trtlint.files.limits import limit_work
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
@@ -76,8 +77,7 @@ _LONGEST = 60
 """Longest shown value in characters."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """One argument as written.
 
     Attributes:
@@ -93,8 +93,7 @@ class Argument:
     line: int
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchCall:
+class TorchCall(Struct, frozen=True):
     """One call that compiles with Torch-TensorRT.
 
     Attributes:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """A change of a name by a statement.
 
     Attributes:

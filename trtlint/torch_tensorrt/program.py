@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import open_regular
@@ -47,8 +48,7 @@ class ProgramError(UnreadableError):
     """A file that is not an exported program, or one that cannot be read within the limits."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ProgramNode:
+class ProgramNode(Struct, frozen=True):
     """One operator of a program, before it is decomposed.
 
     Attributes:
@@ -66,8 +66,7 @@ class ProgramNode:
     type: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """An exported program, with the answers of Torch-TensorRT.
 
     Attributes:

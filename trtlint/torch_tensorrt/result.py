@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import Any
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct, field
 
 _REASONS = {
     "none": "no converter",
@@ -18,8 +17,7 @@ _REASONS = {
 }
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Fallback:
+class Fallback(Struct, frozen=True):
     """An operator that runs in PyTorch.
 
     Attributes:
@@ -41,8 +39,7 @@ class Fallback:
     reason_kind: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """An engine that fails: its network cannot be made, or the builder rejects the network.
 
     Attributes:
@@ -58,8 +55,7 @@ class Failure:
     node: Fallback | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DryRun:
+class DryRun(Struct, frozen=True):
     """One dry run of Torch-TensorRT.
 
     Attributes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.knowledge.torchreleases import TorchRelease, torch_release
 from trtlint.torch_tensorrt.calls import TorchCall
 from trtlint.torch_tensorrt.uses import TorchUse
@@ -11,8 +12,7 @@ OTHER_FRONT_ENDS = ("ts", "torchscript", "fx")
 """Values of ``ir`` whose front ends have different arguments."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchScript:
+class TorchScript(Struct, frozen=True):
     """The calls of a script, or of the text in ``--build``.
 
     Attributes:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.torch_tensorrt.modules import is_module
 from trtlint.torch_tensorrt.values import ScriptScope
 
@@ -47,8 +48,7 @@ _SCRIPT = (
 _DYNAMO = ("torch_tensorrt.dynamo.compile", "torch_tensorrt.dynamo._compiler.compile")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchUse:
+class TorchUse(Struct, frozen=True):
     """One call around the compiler.
 
     Attributes:

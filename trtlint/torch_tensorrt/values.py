@@ -10,7 +10,8 @@ import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.torch_tensorrt.events import Event, events_of, statements_of
 
 _DEEPEST = 40
@@ -42,15 +43,13 @@ class UnknownValue:
 UNKNOWN = UnknownValue()
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Dotted:
+class Dotted(Struct, frozen=True):
     """A name of an imported module, such as ``torch.float16``."""
 
     name: str
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DictEntry:
+class DictEntry(Struct, frozen=True):
     """One entry of a dictionary: its value as an expression, and the scope that reads it."""
 
     key: str
@@ -58,8 +57,7 @@ class DictEntry:
     line: int
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """The entries of a dictionary, and whether the list is complete.
 
     Attributes:

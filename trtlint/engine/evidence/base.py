@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from trtlint.engine.finding import Confidence, EvidenceSummary, Standing
 from trtlint.facts.kinds import Ground
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One place of a finding.
 
     Attributes:
@@ -40,8 +40,7 @@ class Question:
     holds: bool
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Verdict of evidence about one place.
 
     Attributes:
@@ -64,8 +63,7 @@ class Verdict:
     everywhere: bool = False
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BlockTimes:
+class BlockTimes(Struct, frozen=True):
     """The measured time of the blocks of a finding.
 
     Attributes:
@@ -82,7 +80,7 @@ class BlockTimes:
 class Evidence:
     """One piece of evidence about a model: a build, a dry build, measured ranges.
 
-    Subclasses are frozen dataclasses that can be pickled.  The default of each method means "no evidence".
+    Subclasses are frozen structs that can be pickled.  The default of each method means "no evidence".
     """
 
     __slots__ = ()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import Struct
+
 from trtlint.buildfiles.record import BuildRecord
 from trtlint.engine.evidence.base import BlockTimes, Evidence, Question, Verdict
 from trtlint.engine.evidence.conditions import EvidenceCondition
@@ -25,7 +27,6 @@ from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.log_message import LogMessage
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.language.expression import Expression
 
 _ECHOES = 2
@@ -34,8 +35,7 @@ _ASKED = frozenset({"layer", "layers", "build"})
 """Conditions on facts of a build; messages of the log are looked up by node."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BuildEvidence(Evidence):
+class BuildEvidence(Evidence, Struct, frozen=True):
     """The files of a build of the model.
 
     Attributes:

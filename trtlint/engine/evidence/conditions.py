@@ -32,8 +32,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
+from msgspec import Struct
+
 from trtlint.engine.frontmatter import FrontMatterError, Item
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.language.expression import Expression
 from trtlint.language.template import Template
 
@@ -48,8 +49,7 @@ FACTS: Mapping[Kind, str] = {
 }
 
 
-@fast_dataclass(frozen=True, slots=True)
-class EvidenceCondition:
+class EvidenceCondition(Struct, frozen=True):
     """A condition on one kind of evidence.
 
     Attributes:
@@ -67,8 +67,7 @@ class EvidenceCondition:
     anywhere: bool = False
 
 
-@fast_dataclass(frozen=True, slots=True)
-class EvidenceConditions:
+class EvidenceConditions(Struct, frozen=True):
     """The conditions under which evidence confirms, and refutes, the findings of a rule."""
 
     confirm: tuple[EvidenceCondition, ...] = ()

@@ -8,9 +8,9 @@ messages are only cited.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any, Literal
 
+from msgspec import Struct, to_builtins
 from packaging.version import Version
 
 from trtlint.dry_build.agreement import Agreement
@@ -26,7 +26,6 @@ from trtlint.engine.subjects import Subject
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of
 from trtlint.facts.of_build.log_message import LogMessage
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.rtx import builder
 from trtlint.target.target import Target
 
@@ -38,8 +37,7 @@ _OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
 """Kinds of facts about kernels, times and settings: a dry build has none of another product."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DryBuildEvidence(Evidence):
+class DryBuildEvidence(Evidence, Struct, frozen=True):
     """A dry build of the model.
 
     Attributes:
@@ -208,7 +206,7 @@ def _values(result: DryBuildResult) -> dict[str, Any]:
         "signal": result.signal,
         "parsed": result.parsed,
         "built": result.built,
-        "errors": [asdict(error) for error in result.errors],
+        "errors": [to_builtins(error) for error in result.errors],
         "shapes": [
             {
                 "name": shape.name,
@@ -239,14 +237,14 @@ def _comparison(found: Agreement) -> dict[str, Any]:
         "share": round(found.share, 4),
         "unnamed": found.unnamed,
         "uncomputed": found.uncomputed,
-        "reasons": [asdict(each) for each in found.reasons],
+        "reasons": [to_builtins(each) for each in found.reasons],
         "sets": found.sets,
         "inputs": found.inputs,
         "differences": [
-            {**asdict(each), "place": list(each.place), "others": list(each.others)}
+            {**to_builtins(each), "place": list(each.place), "others": list(each.others)}
             for each in found.differences
         ],
-        "unclear": [asdict(each) for each in found.unclear],
+        "unclear": [to_builtins(each) for each in found.unclear],
         "deviations": list(found.deviations),
         "widened": found.widened,
         "seconds": round(found.seconds, 3),

@@ -6,13 +6,14 @@ The prediction follows from the findings.  The answers of NVIDIA's parser, if av
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.engine.evidence.base import Evidence, Question
 from trtlint.engine.finding import EvidenceSummary, Finding, ModelReport
 from trtlint.facts.kinds import ground_of
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import Provider
 from trtlint.partition.result import Left, Partition, ProviderSettings
 
@@ -27,8 +28,7 @@ _REFUSALS = "BLD2"
 """Prefix of the ids of rules whose findings refuse nodes."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class PartitionEvidence(Evidence):
+class PartitionEvidence(Evidence, Struct, frozen=True):
     """The partition of a model by one provider.
 
     Attributes:

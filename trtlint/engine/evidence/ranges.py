@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+
 from trtlint.engine.evidence.base import Evidence, Question, Verdict
 from trtlint.engine.evidence.conditions import EvidenceCondition
 from trtlint.engine.evidence.words import names_of, said_under
@@ -11,7 +13,6 @@ from trtlint.engine.finding import Standing
 from trtlint.engine.subjects import Subject
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.language.expression import Expression
 from trtlint.measurement.measurement import Measurement
 
@@ -19,8 +20,7 @@ _ASKED = frozenset({"range", "ranges"})
 """Conditions on ranges."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class RangeEvidence(Evidence):
+class RangeEvidence(Evidence, Struct, frozen=True):
     """Measured ranges of the tensors of a model, and the errors of a narrow type at its outputs.
 
     Attributes:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from trtlint.engine.evidence.base import Evidence, Question, Verdict
 from trtlint.facts.kinds import ground_of
-from trtlint.fast_dataclass import fast_dataclass
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchEvidence(Evidence):
+class TorchEvidence(Evidence, Struct, frozen=True):
     """The only evidence about a file: no other evidence exists beside it."""
 
     kind = "torch_tensorrt"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from trtlint.engine.evidence.torch import TorchEvidence
 from trtlint.engine.finding import EvidenceSummary
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.torch_tensorrt.program import Program
 
 _LISTED = 200
@@ -12,8 +11,7 @@ COULD_NOT = "could not ask Torch-TensorRT"
 """Prefix of the note about a dry run that could not be made."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchProgramEvidence(TorchEvidence):
+class TorchProgramEvidence(TorchEvidence, frozen=True):
     """A program, and the release of Torch-TensorRT that compiles it.
 
     Attributes:

@@ -6,13 +6,11 @@ from pathlib import Path
 
 from trtlint.engine.evidence.torch import TorchEvidence
 from trtlint.engine.finding import EvidenceSummary
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.torch_tensorrt.calls import read_script, script_in
 from trtlint.torch_tensorrt.script import TorchScript
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchScriptEvidence(TorchEvidence):
+class TorchScriptEvidence(TorchEvidence, frozen=True):
     """The calls of a script.
 
     Attributes:

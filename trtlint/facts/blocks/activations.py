@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import MOVING, QUANTIZE
 from trtlint.model.values import Constants
@@ -43,8 +44,7 @@ _UNBOUNDED = 3.4e38
 """In opset 6 to 10, Clip writes "no bound" as the largest finite float."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Activation:
+class Activation(Struct, frozen=True):
     """An activation and its bounds.
 
     Attributes:
@@ -116,8 +116,7 @@ def _gate(sigmoid: Node, value: Value) -> Node | None:
     return None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Clip:
+class _Clip(Struct, frozen=True):
     """Bounds of a clip, None for no or an unknown bound; ``above`` is whether it has an upper bound."""
 
     low: float | None

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, cast, get_args
 
+from msgspec import Struct
+
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import parsed, path_of, text
 from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import Product
@@ -55,8 +56,7 @@ INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
 """Used in place of an operator: an input of the model, a stored tensor, every operator."""
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class Condition:
+class Condition(Struct, frozen=True, eq=False):
     """A condition under which a node is refused.
 
     Attributes:
@@ -147,8 +147,7 @@ def _sources() -> Mapping[str, str]:
     return sources
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ConditionEntry:
+class ConditionEntry(Struct, frozen=True):
     """An entry of the table with its examples.
 
     Attributes:

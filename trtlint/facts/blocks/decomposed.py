@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.facts.base import Step
 from trtlint.facts.blocks.walk import scaling
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.values import Constants
@@ -23,8 +24,7 @@ from trtlint.model.walks import MAX_STEPS, behind, cut_short
 _MEANS = ("ReduceMean", "GlobalAveragePool")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Decomposed:
+class Decomposed(Struct, frozen=True):
     """A written-out normalization.
 
     Attributes:
@@ -153,8 +153,7 @@ def _centre_of_numerator(numerator: Value, tensor: Value) -> tuple[Node | None, 
     return (mean, centre, x) if centre is not None else (None, None, tensor)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Tail:
+class _Tail(Struct, frozen=True):
     epsilon_node: Node | None
     epsilon: float | None
     root: Node
@@ -163,8 +162,7 @@ class _Tail:
     standard: bool
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _State:
+class _State(Struct, frozen=True):
     value: Value
     root: Node | None = None
     inverted: bool = False

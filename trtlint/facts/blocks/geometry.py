@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.graph import Node
 from trtlint.model.protos import Dimension
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(Struct, frozen=True):
     """The size of a convolution.
 
     Attributes:

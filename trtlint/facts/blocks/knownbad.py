@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Literal, cast, get_args, get_type_hints
 
+from msgspec import Struct
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from trtlint.facts.blocks.conditions import SCOPE
 from trtlint.facts.kinds import fact_class
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge import data, parsed, path_of
 from trtlint.knowledge.releases import Product
 from trtlint.knowledge.tables import TableEntry, written
@@ -33,8 +33,7 @@ _NEEDED = frozenset({"hurts", "severity", "evidence", "where", "says", "do", "so
 _KEYS = _NEEDED | {"op", "kind", "beside", "tensorrt", "rtx", "sms", "types"}
 
 
-@fast_dataclass(frozen=True, slots=True, eq=False)
-class BadRelease:
+class BadRelease(Struct, frozen=True, eq=False):
     """A defect of some releases.
 
     Attributes:
@@ -73,8 +72,7 @@ class BadRelease:
         return self.evidence in _SURE
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BadReleaseEntry:
+class BadReleaseEntry(Struct, frozen=True):
     """An entry of the table with its examples.
 
     Attributes:

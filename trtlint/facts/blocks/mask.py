@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
@@ -16,8 +16,7 @@ from trtlint.model.walks import search
 MaskKind = Literal["none", "additive", "where", "attribute"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Mask:
+class Mask(Struct, frozen=True):
     """The mask of the scores before the softmax.
 
     Attributes:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from trtlint.buildfiles.records import Record
-from trtlint.fast_dataclass import fast_dataclass
 
 _ABOUT = ("out_of_memory", "allocation_refused", "tactic_memory", "tactic_device_request")
 """The patterns of messages about memory."""
@@ -30,8 +31,7 @@ _FREE = re.compile(
 )  # fmt: skip
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request for memory; sizes are texts such as ``1024 MiB``, empty for unknown.
 
     Attributes:

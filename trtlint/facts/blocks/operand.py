@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import Struct
+
 from trtlint.facts.blocks.walk import Scaled, scaling
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Value
 from trtlint.model.operators import CAST, MOVING, QUANTIZE
 from trtlint.model.values import Constants
 from trtlint.model.walks import MAX_STEPS, cut_short
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """The path between a product of attention and the tensor that the operand comes from.
 
     Attributes:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING, TRANSPARENT
@@ -28,8 +29,7 @@ _DEFAULT_AXIS = 1
 """Default axis of QuantizeLinear and DequantizeLinear since opset 13."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Quantizer:
+class Quantizer(Struct, frozen=True):
     """The quantization of a tensor.
 
     Attributes:
@@ -59,8 +59,7 @@ class Quantizer:
         return f"{self.dtype or '?'} by {self.granularity or '?'}{axis}{scale}"
 
 
-@fast_dataclass(frozen=True, slots=True)
-class QuantizedOperand:
+class QuantizedOperand(Struct, frozen=True):
     """An input of an operator.
 
     Attributes:

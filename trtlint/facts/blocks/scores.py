@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
+from msgspec import Struct
+
 from trtlint.facts.blocks.operand import Axis
 from trtlint.facts.blocks.walk import Scaled, is_parameter, scaling
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, TRANSPARENT
 from trtlint.model.protos import Dimension
@@ -30,8 +31,7 @@ _BETWEEN_SOFTMAX_AND_PRODUCT = TRANSPARENT | {"Where", "IsNaN"}
 _METADATA = frozenset({"Shape", "Size"})
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Product:
+class Product(Struct, frozen=True):
     """The product of Q and K.
 
     Attributes:
@@ -50,8 +50,7 @@ class Product:
     head_size: Dimension
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ScorePath:
+class ScorePath(Struct, frozen=True):
     """Path from the product of Q and K to the softmax, in data-flow order.
 
     Attributes:
@@ -72,8 +71,7 @@ class ScorePath:
         return tuple(node for node in self.nodes if node.op in CAST)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Weighting:
+class Weighting(Struct, frozen=True):
     """The product of the probabilities and V.
 
     Attributes:

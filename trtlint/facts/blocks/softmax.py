@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import MOVING
 
@@ -24,8 +25,7 @@ _THROUGH: Mapping[str, tuple[int, ...]] = {
 _MAX_DISTANCE = 8
 
 
-@fast_dataclass(frozen=True, slots=True)
-class MaskPath:
+class MaskPath(Struct, frozen=True):
     """Path of a value to the nearest Softmax (or mask input of ``Attention``).
 
     Attributes:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Scaled:
+class Scaled(Struct, frozen=True):
     """A multiplication or division of a tensor by one number (or one number per head).
 
     ``factor`` is the factor of the tensor; None if unknown.

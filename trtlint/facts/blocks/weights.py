@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.protos import Dimension, ElementType
@@ -24,8 +25,7 @@ _MAX_COMPUTATION = 6
 """Largest number of named nodes that compute a weight; the first few are enough."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(Struct, frozen=True):
     """A weight and its origin.
 
     Attributes:

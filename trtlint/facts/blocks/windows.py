@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.model.graph import Node
 from trtlint.model.protos import Dimension
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """The window along one spatial axis.
 
     Attributes:

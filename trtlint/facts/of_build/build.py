@@ -10,7 +10,6 @@ from trtlint.buildfiles.patterns import table
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.profiles import example_profile
 from trtlint.facts.of_build.log_message import LogName
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.frontends import front_end
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ _VERBOSE = "V"
 """The severity of entries that are printed at TensorRT's verbose level only."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BuildFact(Fact):
+class BuildFact(Fact, frozen=True):
     """One build.  A field is None if the files of the build do not contain the value.
 
     Attributes:

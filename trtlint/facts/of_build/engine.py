@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
+
 from trtlint.facts.base import Fact
 from trtlint.facts.of_build.layer import EngineType, LayerFact
-from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
@@ -18,8 +19,7 @@ _TINY = 0.01
 microseconds, see https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class EngineFact(Fact):
+class EngineFact(Fact, frozen=True):
     """An engine, with its layers or its profile.  Times are averages of one run in milliseconds.
 
     Attributes:
@@ -69,8 +69,7 @@ class EngineFact(Fact):
         return self.file
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Timed:
+class _Timed(Struct, frozen=True):
     """A layer and its time; the layer comes from the engine's layer file or only from the profile."""
 
     name: str

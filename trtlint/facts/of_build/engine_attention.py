@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 from trtlint.facts.base import Fact
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_model.attention import Attention
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
@@ -18,8 +17,7 @@ _CORE = frozenset({"scores", "softmax", "product", "operator"})
 """Parts that a fused kernel always computes; scales and masks may stay outside the kernel."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class EngineAttention(Fact):
+class EngineAttention(Fact, frozen=True):
     """An attention block of the model whose layers in the engine are known.
 
     Attributes:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from trtlint.buildfiles.datatypes import DataType
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.constraints import AskedType, layer_types
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
@@ -61,8 +60,7 @@ _GENERATED = re.compile(r"^__myl_(?P<steps>[A-Za-z0-9]+?)_myl\d+_\d+")
 _STEP = re.compile(r"[A-Z][a-z0-9]*")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LayerFact(Fact):
+class LayerFact(Fact, frozen=True):
     """One layer of the engine.  Fields are None if the file lacks them.
 
     Attributes:

@@ -28,7 +28,6 @@ from trtlint.facts.blocks.lognames import (
 from trtlint.facts.blocks.memory_requests import UNKNOWN, memory_requests
 from trtlint.facts.blocks.profiles import dynamic_inputs, in_brackets, profile_options
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.frontends import front_end
 from trtlint.knowledge.plugin_libraries import libraries_of, loading
 from trtlint.language.fieldtypes import OneOf
@@ -59,8 +58,7 @@ _EXACT = ("layer", "output")
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LogMessage(Fact):
+class LogMessage(Fact, frozen=True):
     """One message of the log.
 
     Attributes:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.of_build.layer import EngineType, layer_times, short_type
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
@@ -17,8 +16,7 @@ _SIZES = frozenset({"i32", "i64", "bool"})
 """Types of sizes."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Placement(Fact):
+class Placement(Fact, frozen=True):
     """A node of the model and the layers of the engine that compute it.
 
     Nodes that depend on stored tensors only never reach an engine and have no placement.

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Value
 
 if TYPE_CHECKING:
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BuildCommandFact(Fact):
+class BuildCommandFact(Fact, frozen=True):
     """A command line that builds or runs the engine; the fact exists only if a command was given.
 
     Attributes:

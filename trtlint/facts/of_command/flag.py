@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.flags import FlagHistory, Line, flag_histories, nearest_flag
 from trtlint.knowledge.releases import Product
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed", "idle"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Flag(Fact):
+class Flag(Fact, frozen=True):
     """An option of the build command; the fact exists only if a command was given.
 
     Each option has one fact with the state ``given``, true for every version, and one for each state that the

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(frozen=True, slots=True)
-class InputShape(Fact):
+class InputShape(Fact, frozen=True):
     """An input and its shapes in the build command; there are none without a command.
 
     There is one fact for each input and optimization profile, one for each unknown name, and one for each

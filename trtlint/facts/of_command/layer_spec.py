@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.buildcommand.layerspecs import LayerOption
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.protos import text
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ _MOST_PATTERNS = 100
 """Largest number of names with a ``*`` to compare with the nodes."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LayerSpecFact(Fact):
+class LayerSpecFact(Fact, frozen=True):
     """A type or device that the command sets for some layers; the fact exists only if a command was given.
 
     Attributes:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import (
     BOOLEANS,
     PROVIDERS,
@@ -35,8 +34,7 @@ https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/READ
 """
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ProviderOptionFact(Fact):
+class ProviderOptionFact(Fact, frozen=True):
     """An option of a TensorRT provider; the fact exists only if provider options were given.
 
     Attributes:

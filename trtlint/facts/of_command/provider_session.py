@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.providers import BOOLEANS, Provider
 
 if TYPE_CHECKING:
@@ -16,8 +15,7 @@ _PREFIX: Mapping[Provider, str] = {"tensorrt": "trt_", "nv-tensorrt-rtx": "nv_"}
 _BOUNDS = ("min", "opt", "max")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ProviderSession(Fact):
+class ProviderSession(Fact, frozen=True):
     """A session of ONNX Runtime with a TensorRT provider; the fact exists only if its options were given.
 
     Attributes:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
@@ -24,8 +23,7 @@ _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
 """Types that an engine keeps for inputs of the model, in every release."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ServedTensorFact(Fact):
+class ServedTensorFact(Fact, frozen=True):
     """An input or output that a Triton configuration names, and one for each input that it should name.
 
     This fact compares the same properties as Triton's ONNX Runtime backend when it loads a model:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, Literal
+
+from msgspec import Struct, field
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.mask import Mask, fill_of
@@ -12,7 +13,6 @@ from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import product_of
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, QUANTIZE, TRANSPARENT
 from trtlint.model.protos import DTYPES, Dimension, ElementType
@@ -28,8 +28,7 @@ Placement = Literal["none", "query", "key", "both", "scores", "attribute"]
 Sourcing = Literal["separate", "split", "slices", "chunk", "gather", "same"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """The place and value of the score scale.  A multiplication by exactly 1 is no scale.
 
     Attributes:
@@ -54,8 +53,7 @@ class Scale:
     sequence_last: bool | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
-class QKV:
+class QKV(Struct, frozen=True):
     """The origin of Q, K and V.
 
     Attributes:
@@ -74,8 +72,7 @@ class QKV:
     all_three: bool = False
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Attention(Fact):
+class Attention(Fact, frozen=True):
     """An attention block.
 
     Attributes:
@@ -319,8 +316,7 @@ def _qkv(query: Operand, key: Operand, value: Operand, constants: Constants) -> 
     return QKV(first.kind, None if axis is not None and axis >= 0 else axis, rank, together)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Cut:
+class _Cut(Struct, frozen=True):
     kind: Sourcing
     data: Value
     axis: int | None

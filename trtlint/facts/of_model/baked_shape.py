@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import Dimension
@@ -30,8 +29,7 @@ class _NamedDimension(NamedTuple):
     rank: int
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BakedShape(Fact):
+class BakedShape(Fact, frozen=True):
     """A stored number that replaces a dynamic dimension of an input.
 
     It occurs in ``Reshape`` and ``Expand`` if their target does not depend on a shape.  It also occurs in

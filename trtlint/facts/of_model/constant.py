@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import onnx
+from msgspec import Struct
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.softmax import MaskPath, mask_paths
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, ElementType
 from trtlint.model.values import Constants
@@ -28,22 +28,17 @@ FP16_MIN_NORMAL = 2.0**-14
 """The smallest normal FP16 number, 6.1e-5.  Smaller numbers lose precision; below 6e-8 they become 0."""
 
 
-@fast_dataclass(frozen=True, init=False, eq=False)
-class Values:
+class Values(Struct, frozen=True, eq=False):
     """The elements of a stored float tensor, read on demand and not kept.
 
     Each property is None for other types, and if the values cannot be read.
     """
 
-    __slots__ = ("_constants", "_value")
+    _value: Value
+    _constants: Constants
 
-    if TYPE_CHECKING:  # fields of a dataclass would be listed with the facts
-        _constants: Constants
-        _value: Value
-
-    def __init__(self, value: Value, constants: Constants) -> None:
-        object.__setattr__(self, "_value", value)
-        object.__setattr__(self, "_constants", constants)
+    def __repr__(self) -> str:
+        return f"Values({self._value.name})"
 
     @property
     def low(self) -> float | None:
@@ -101,8 +96,7 @@ class Values:
         return np.asarray(values if values.dtype.itemsize >= 4 else values.astype(np.float32))
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Constant(Fact):
+class Constant(Fact, frozen=True):
     """A stored tensor: an initializer, a ``Constant`` node, or the fill of a ``ConstantOfShape``.
 
     ``node`` is the ``Constant`` or ``ConstantOfShape`` node, for an initializer its first reader.

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Body, Graph, Node, Value
 from trtlint.model.imported import is_stored
 from trtlint.model.values import Constants
@@ -23,8 +22,7 @@ _SHAPED = frozenset({*_SAME, "Reshape", "Unsqueeze"})
 _NO_BODY = Body((), ())
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ControlFlow(Fact):
+class ControlFlow(Fact, frozen=True):
     """An ``If`` or a ``Loop``.  A ``Scan`` does not count: its inputs determine its length.
 
     A source is ``stored`` (in the file), ``static`` (computed from stored tensors and static sizes),

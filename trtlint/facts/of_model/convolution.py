@@ -12,7 +12,6 @@ from trtlint.facts.blocks.geometry import geometry
 from trtlint.facts.blocks.outputs import nodes_to_output
 from trtlint.facts.blocks.weighted import weighted
 from trtlint.facts.blocks.weights import Weight, weight_of
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
 from trtlint.model.walks import behind
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 _WEIGHT_PORT: Mapping[str, int] = {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1, "QLinearConv": 3}
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Convolution(Fact):
+class Convolution(Fact, frozen=True):
     """A convolution or transposed convolution, but not a deformable one (``DeformConv``).
 
     Attributes:

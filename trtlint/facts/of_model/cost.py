@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.geometry import geometry
 from trtlint.facts.blocks.sizes import Sizes
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
@@ -21,8 +20,7 @@ _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 _OPERATORS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Cost(Fact):
+class Cost(Fact, frozen=True):
     """A convolution or matrix product, with its operations and memory traffic.
 
     Sizes come from the file; for dynamic dimensions, from the largest shapes in the build command.  Without

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
 
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(frozen=True, slots=True)
-class CumulativeSum(Fact):
+class CumulativeSum(Fact, frozen=True):
     """A ``CumSum``.
 
     Attributes:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node, Value
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ _COMPUTING = frozenset(
 """Operators that TensorRT compiles in islands (not layer by layer), or runs in a fixed layout."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DataSized(Fact):
+class DataSized(Fact, frozen=True):
     """An operator whose output size depends on the values of its input.
 
     Attributes:

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.retype import contradictions
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DeclaredType(Fact):
+class DeclaredType(Fact, frozen=True):
     """The declared types of a model that contradict its operators; one fact for all of them.
 
     Attributes:

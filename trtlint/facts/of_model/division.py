@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
+from msgspec import Struct
+
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.dropped import dropped_before
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
@@ -25,8 +26,7 @@ _REDUCTIONS = frozenset({"ReduceMax", "ReduceMean", "ReduceSum", "GlobalAverageP
 _MAX_STEPS = 12
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Division(Fact):
+class Division(Fact, frozen=True):
     """A division (``Div``, ``Reciprocal``, or ``Pow`` with a negative exponent) by a root or a norm.
 
     The divisor is a reduction of squares or magnitudes, such as ``Sqrt(ReduceSum(x²))``: zero for a
@@ -65,8 +65,7 @@ class Division(Fact):
     exporter_dropped: Literal["yes", "no", "unknown"]
 
 
-@fast_dataclass(slots=True)
-class _Walk:
+class _Walk(Struct):
     """The operators between the divisor and its reduction, nearest to the divisor first.
 
     ``path`` has each of these operators with the value that it reads there.

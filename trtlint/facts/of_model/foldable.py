@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.sizes import bytes_of, elements_of
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
@@ -27,8 +26,7 @@ _SHOWN = 6
 """Largest number of nodes of one computation in a report."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Foldable(Fact):
+class Foldable(Fact, frozen=True):
     """A computation from stored tensors and static shapes, up to the first reader that also uses data.
 
     Attributes:

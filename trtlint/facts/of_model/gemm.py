@@ -10,7 +10,6 @@ from trtlint.facts.blocks.activations import Activation, activation_of
 from trtlint.facts.blocks.outputs import nodes_to_output
 from trtlint.facts.blocks.weighted import weighted
 from trtlint.facts.blocks.weights import Weight, weight_of
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
@@ -27,8 +26,7 @@ _OPERANDS: Mapping[str, tuple[int, int]] = {
 """The input indexes of the two operands, by operator."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Gemm(Fact):
+class Gemm(Fact, frozen=True):
     """A product of data and a weight; a product of two activations, as in attention, does not count.
 
     Attributes:

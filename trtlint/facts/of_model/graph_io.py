@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension, ElementType
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(frozen=True, slots=True)
-class GraphIO(Fact):
+class GraphIO(Fact, frozen=True):
     """An input that the caller feeds, or an output.
 
     ``node`` computes the output; for an input, ``node`` is its first reader, or None without readers.

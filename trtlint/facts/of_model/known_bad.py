@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.knownbad import BadRelease, Grade, Hurts, causes
 from trtlint.facts.of_model.node import Attributes
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
 from trtlint.model.protos import FLOAT_DTYPES, ElementType
@@ -21,8 +20,7 @@ _FEW = 3
 """Largest number of GPUs to name."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class KnownBad(Fact):
+class KnownBad(Fact, frozen=True):
     """A known defect of some releases that affects this model; one fact for any number of places.
 
     Attributes:
@@ -86,7 +84,7 @@ def _first_node(facts: Facts, cause: BadRelease) -> KnownBad | None:
 
 def _first_fact(facts: Facts, cause: BadRelease) -> KnownBad | None:
     for fact in facts.of(cause.kind):
-        names = {name: getattr(fact, name) for name in type(fact).__dataclass_fields__}
+        names = {name: getattr(fact, name) for name in type(fact).__struct_fields__}
         names["constants"] = facts.model.constants
         if fact.node is not None and cause.where.truth(names) is True:
             return _known_bad(cause, names, fact.node, _float_type(fact.node))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.parsers import library_plugin, range_of
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(frozen=True, slots=True)
-class LibraryPlugin(Fact):
+class LibraryPlugin(Fact, frozen=True):
     """An operator that TensorRT imports as a plugin of libnvinfer_plugin.
 
     trtexec registers the plugins of that library; an application has to call ``initLibNvInferPlugins``.

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.parsers import importing, range_of
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.model.misreading import Misreading, Reason
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from trtlint.model.graph import Node
 
 
-@fast_dataclass(frozen=True, slots=True)
-class MisreadCall(Fact):
+class MisreadCall(Fact, frozen=True):
     """A call of a model-local function that TensorRT's parser reads otherwise than ONNX does.
 
     ``node`` is the first operator of the function in that call.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.values import Constants
@@ -23,8 +22,7 @@ _MAX_SEARCHED = 200
 _LATEST_OPSET = 1000
 
 
-@fast_dataclass(frozen=True, slots=True)
-class MixedTypes(Fact):
+class MixedTypes(Fact, frozen=True):
     """An operator whose two float inputs must have the same type, but have different types.
 
     Only the first such operator of a region is a fact; the operators downstream have mixed types only as a

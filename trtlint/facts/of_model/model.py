@@ -9,7 +9,6 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Value
 from trtlint.model.protos import FLOAT_DTYPES, text
 from trtlint.model.tensors import LEFT, LEFT_OUT
@@ -40,8 +39,7 @@ _SAMPLE = 200
 """Number of nodes checked to identify the exporter; one exporter writes all nodes of a file."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ModelFact(Fact):
+class ModelFact(Fact, frozen=True):
     """The model as a whole.
 
     Attributes:

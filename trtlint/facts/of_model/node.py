@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import onnx
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES
 
@@ -52,8 +51,7 @@ def _readable(value: Any) -> Any:
     return value
 
 
-@fast_dataclass(frozen=True, slots=True)
-class NodeFact(Fact):
+class NodeFact(Fact, frozen=True):
     """An operator of the graph or of a subgraph of ``If``, ``Loop`` or ``Scan``.
 
     Attributes:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.decomposed import Decomposed, decomposed_norms
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import DTYPES, ElementType
 
@@ -25,8 +24,7 @@ NEAR_ATTENTION = 12
 output projection, its bias and layout, and the residual sum come to about six."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Normalization(Fact):
+class Normalization(Fact, frozen=True):
     """A normalization.
 
     Attributes:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.windows import Window, windows
-from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
 _POOLS = ("MaxPool", "AveragePool", "LpPool")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Pooling(Fact):
+class Pooling(Fact, frozen=True):
     """A ``MaxPool``, ``AveragePool`` or ``LpPool``.
 
     Attributes:

@@ -16,7 +16,6 @@ from trtlint.facts.blocks.quantizers import (
     operand,
     result_quantizer,
 )
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
@@ -31,8 +30,7 @@ _PRODUCTS = frozenset({"Gemm", "MatMul"})
 _OPERATORS = (*sorted(_CONVOLUTIONS), *sorted(_PRODUCTS), "Add", "Concat")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Quantized(Fact):
+class Quantized(Fact, frozen=True):
     """A convolution, matrix product, sum or concatenation with a quantized operand or result.
 
     A sum with a stored tensor is a bias and does not count.

@@ -12,7 +12,6 @@ from trtlint.facts.blocks.reasons import Known, Reason, Stage
 from trtlint.facts.blocks.refusalranges import joined, without
 from trtlint.facts.of_model.node import Attributes
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.parsers import (
     ONNX_DOMAINS,
     bundled,
@@ -47,8 +46,7 @@ WITHOUT_FUNCTIONS = "<9.0"
 _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Rejection(Fact):
+class Rejection(Fact, frozen=True):
     """A node, a model input or a stored tensor that some release refuses.
 
     Each reason is one fact; :attr:`applies` has its versions.

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import REARRANGING
 from trtlint.model.protos import ElementType
@@ -27,8 +26,7 @@ _EXACT: Mapping[str, int] = {"f16": 2**11, "bf16": 2**8, "f32": 2**24}
 _DEEPEST = 12
 
 
-@fast_dataclass(frozen=True, slots=True)
-class RoundedInteger(Fact):
+class RoundedInteger(Fact, frozen=True):
     """Integers that are cast to floats, used in arithmetic, and cast back to integers.
 
     ``node`` is the ``Cast`` to a float type.

@@ -11,7 +11,6 @@ from trtlint.facts.blocks.quantizers import DEQUANTIZERS, QUANTIZERS
 from trtlint.facts.blocks.refusalranges import joined
 from trtlint.facts.of_model.rejection import Rejection
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.parsers import range_of
 from trtlint.knowledge.releases import Product
 
@@ -31,8 +30,7 @@ _LISTED = 6
 """Largest number of listed operators."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class RuntimeForm(Fact):
+class RuntimeForm(Fact, frozen=True):
     """A model in a form for ONNX Runtime, for which TensorRT refuses operators of several kinds.
 
     There is no such fact if only one kind of operator is refused: its rejection is enough.

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
 
@@ -18,8 +17,7 @@ _SHOWN = 4
 """Largest number of nodes with one name in a report."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class SharedName(Fact):
+class SharedName(Fact, frozen=True):
     """A name that several nodes of one graph have; ``node`` is the second node with the name.
 
     Attributes:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
@@ -21,8 +20,7 @@ _LARGEST = {"f16": 65504.0}
 """The largest finite number of each type in which a sum of squares easily overflows."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class SumOfSquares(Fact):
+class SumOfSquares(Fact, frozen=True):
     """A sum of squares in separate operators; ``ReduceL2`` and ``LpNormalization`` do not count.
 
     Attributes:

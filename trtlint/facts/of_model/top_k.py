@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
 from trtlint.model.walks import upstream
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 _VIEWS = frozenset({"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Concat", "Gather", "Slice"})
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TopK(Fact):
+class TopK(Fact, frozen=True):
     """A ``TopK``.
 
     Attributes:

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.windows import windows
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TransposedConvolution(Fact):
+class TransposedConvolution(Fact, frozen=True):
     """A ``ConvTranspose``.
 
     Attributes:

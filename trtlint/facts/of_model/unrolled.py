@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.values import Constants
@@ -22,8 +21,7 @@ _SHOWN = 6
 """Largest number of products of one group in a report."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Unrolled(Fact):
+class Unrolled(Fact, frozen=True):
     """Convolutions or matrix products that read one stored weight and pieces of one tensor.
 
     ``node`` is the first of them.

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
@@ -32,8 +31,7 @@ _MOST_TEXT = 1 << 20
 """Characters of that metadata; a longer text is ignored."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class WidenedProduct(Fact):
+class WidenedProduct(Fact, frozen=True):
     """A convolution or matrix product that runs in FP32 because a Cast to FP32 was not undone before it.
 
     Attributes:

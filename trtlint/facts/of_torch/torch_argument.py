@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.torchfact import TorchFact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import (
     TorchRelease,
     argument,
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 State = Literal["read", "gone", "future", "unknown", "idle", "alone"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchArgumentFact(TorchFact):
+class TorchArgumentFact(TorchFact, frozen=True):
     """An argument of a call that compiles with Torch-TensorRT.
 
     Attributes:

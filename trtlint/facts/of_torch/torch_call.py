@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from trtlint.facts.of_torch.torch_argument import TorchArgumentFact, origin_of
 from trtlint.facts.torchfact import TorchFact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import TorchRelease, argument
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.calls import known_value
@@ -35,8 +34,7 @@ _LONGEST = 400
 _Value = TypeVar("_Value")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchCallFact(TorchFact):
+class TorchCallFact(TorchFact, frozen=True):
     """A call that compiles with Torch-TensorRT.
 
     An omitted setting has the release's default.  A setting that the script computes is unknown.

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.torchfact import TorchFact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.origin import Origin, origin_of_trace
 from trtlint.torch_tensorrt.program import Program
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchFailureFact(TorchFact):
+class TorchFailureFact(TorchFact, frozen=True):
     """An engine that fails in a dry run.
 
     Attributes:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.torchfact import TorchFact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import torch_operators, torch_release
 from trtlint.model.origin import Origin, origin_of_trace
 from trtlint.torch_tensorrt.program import Program
@@ -19,8 +18,7 @@ _FOLLOWS = "getitem"
 Reason = Literal["none", "validator", "static", "excluded", "complex", "data"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchOperatorFact(TorchFact):
+class TorchOperatorFact(TorchFact, frozen=True):
     """An operator that runs in PyTorch between engines.
 
     Attributes:

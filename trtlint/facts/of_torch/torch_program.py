@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.torchfact import TorchFact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.knowledge.torchreleases import torch_release
 from trtlint.torch_tensorrt.program import Program
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchProgramFact(TorchFact):
+class TorchProgramFact(TorchFact, frozen=True):
     """Results of a dry run of Torch-TensorRT on a program; there is no such fact without one.
 
     Attributes:

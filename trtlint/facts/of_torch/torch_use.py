@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.of_torch.torch_argument import origin_at
 from trtlint.facts.torchfact import TorchFact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.script import TorchScript
 
@@ -36,8 +35,7 @@ https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/_compile.py#L
 """
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TorchUseFact(TorchFact):
+class TorchUseFact(TorchFact, frozen=True):
     """A call of ``torch_tensorrt.save`` or ``torch.export.export``.
 
     Attributes:

@@ -9,7 +9,6 @@ from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.lognames import error_code
 from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 _SHORT = 300
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BuilderRefusal(Fact):
+class BuilderRefusal(Fact, frozen=True):
     """The first error of NVIDIA's builder in a dry build that failed.
 
     Attributes:

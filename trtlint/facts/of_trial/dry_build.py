@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.dry_build.result import DryBuildResult
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
 Outcome = Literal["parsed", "built", "refused", "crashed", "out-of-time", "out-of-memory", "failed"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class DryBuildFact(Fact):
+class DryBuildFact(Fact, frozen=True):
     """A dry build: a run of NVIDIA's parser and builder on the model, without a GPU.
 
     Attributes:

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-@fast_dataclass(frozen=True, slots=True)
-class NetworkDifference(Fact):
+class NetworkDifference(Fact, frozen=True):
     """The first tensor, in the model's order, that differs between the network and ONNX.
 
     Attributes:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.refusal import Refusal
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ _FUNCTION = re.compile(r"(?:import|check)(\w+)")
 _SHORT = 300
 
 
-@fast_dataclass(frozen=True, slots=True)
-class ParserRefusal(Fact):
+class ParserRefusal(Fact, frozen=True):
     """An error of NVIDIA's ONNX parser in a dry build.
 
     Attributes:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.figures import figure
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.measurement.formats import FORMATS, TF32, Format
 from trtlint.measurement.measurement import MeasuredTensor, Measurement
 from trtlint.model.graph import Node, Value
@@ -20,8 +19,7 @@ _BEHIND = 3
 """Operators that may be between an epsilon and the root or division that it protects."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class TensorRange(Fact):
+class TensorRange(Fact, frozen=True):
     """A float tensor with its measured range.
 
     Attributes:

@@ -7,9 +7,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from trtlint.facts.base import Fact, Step
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import ElementType
 from trtlint.model.streaming import Streamer
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 _COMPUTE = frozenset({"Attention", "Conv", "ConvTranspose", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN"})
 
 
-@fast_dataclass(frozen=True, slots=True)
-class BitLayout:
+class BitLayout(Struct, frozen=True):
     """Bit patterns of a float type, without the sign.
 
     Attributes:
@@ -52,8 +51,7 @@ _LAYOUTS: Mapping[str, BitLayout] = {
 }  # fmt: skip
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Weights(Fact):
+class Weights(Fact, frozen=True):
     """A stored tensor of a float type.  Such facts exist only if all weights are read.
 
     ``node`` is its first reader, or the ``Constant`` that holds it.
@@ -110,8 +108,7 @@ def find(facts: Facts) -> Iterator[Weights]:
         yield _fact(node, value, dtype, tuple(tensor.dims), _counted(parts, _LAYOUTS[dtype]))
 
 
-@fast_dataclass(slots=True)
-class _Counts:
+class _Counts(Struct):
     nan: int = 0
     infinite: int = 0
     beyond: int = 0

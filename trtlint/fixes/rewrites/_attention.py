@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import Scaled
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Draft, NotApplicable
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -18,8 +19,7 @@ _TERMS = 3
 """Terms of an Einsum with two operands: the operands and the result."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class AttentionBlock:
+class AttentionBlock(Struct, frozen=True):
     """Decomposed attention: softmax(Q·Kᵀ)·V.
 
     Attributes:

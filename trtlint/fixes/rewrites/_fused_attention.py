@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, lowest, onnx_type
 from trtlint.fixes.rewrites._forms import Forms, Tensor, heads_apart, heads_joined
 from trtlint.model.graph import Node, Value
@@ -21,8 +21,7 @@ _SINCE = 11
 """First opset with bounds of slices as inputs, and with Softmax over the last axis alone."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Heads:
+class _Heads(Struct, frozen=True):
     """Separate Q, K and V, [batch, heads, positions, features], and the attention's sizes.
 
     Attributes:
@@ -49,8 +48,7 @@ class _Heads:
     has_past: bool = False
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Operands:
+class _Operands(Struct, frozen=True):
     """Operands of a ``MultiHeadAttention``, [batch, heads, positions, features].
 
     Attributes:

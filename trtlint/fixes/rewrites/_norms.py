@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.normalization import Normalization
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import NotApplicable
 from trtlint.model.graph import Node, Value
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Norm:
+class Norm(Struct, frozen=True):
     """The nodes of a decomposed normalization; None for missing ones.
 
     Attributes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -26,8 +26,7 @@ def is_quantizer(node: Node, *ops: str) -> bool:
     return node.op in ops and node.domain in ("", ONNX_RUNTIME)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class StoredQuantizer:
+class StoredQuantizer(Struct, frozen=True):
     """A quantizer with stored parameters.
 
     Attributes:

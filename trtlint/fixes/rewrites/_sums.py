@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from msgspec import Struct
 
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable, onnx_type
 from trtlint.fixes.rewrites._numbers import F32, Numbers, along, quantized_type
 from trtlint.fixes.rewrites._quantizers import RANGES, Array
@@ -25,8 +25,7 @@ _INT32 = onnx_type("i32")
 Write = Callable[[str, str], str]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Operands:
+class Operands(Struct, frozen=True):
     """Layout of a product: inputs, zero points and summed axes.
 
     Attributes:
@@ -49,8 +48,7 @@ class Operands:
     grouped: bool = False
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """The sums of a product: their name, and whether they are INT32 instead of FP32."""
 
     name: str

@@ -7,9 +7,9 @@ As defined there, a fully masked row gives zeros.
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, lowest, onnx_type
 from trtlint.fixes.rewrites import write_out_fused
 from trtlint.fixes.rewrites._forms import heads_apart, heads_joined
@@ -34,8 +34,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     return _Decomposition(model, node, heads).patch()
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _HeadCounts:
+class _HeadCounts(Struct, frozen=True):
     """Numbers of heads, whether they are a separate axis, and the sizes of a head."""
 
     query: int
@@ -73,8 +72,7 @@ def _heads(node: Node) -> _HeadCounts:
     return _HeadCounts(query_heads, key_heads, rank == 4, size, value_last)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Mask:
+class _Mask(Struct, frozen=True):
     """The allowed keys (BOOL) and the bias of the scores; None for none."""
 
     allowed: str | None

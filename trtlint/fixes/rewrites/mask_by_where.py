@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import field
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct, field
 from onnx import numpy_helper
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node, Value
@@ -48,8 +47,7 @@ _IS_OUTPUT = "a tensor whose size is known only at run time is an output of the 
 Kind = Literal["indices", "positions", "rows", "picked", "sizes"]
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _MaskedValue:
+class _MaskedValue(Struct, frozen=True):
     """Meaning of a value whose size depends on the mask.
 
     Attributes:
@@ -67,8 +65,7 @@ class _MaskedValue:
     thin: bool = False
 
 
-@fast_dataclass(slots=True)
-class _Masking:
+class _Masking(Struct):
     """Rewrite of one NonZero."""
 
     model: Model

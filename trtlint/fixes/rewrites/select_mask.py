@@ -17,11 +17,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import onnx
+from msgspec import Struct
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.softmax import mask_paths
 from trtlint.facts.of_model.constant import FP16_MAX, Constant
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import MOST_ELEMENTS, Bound, Draft, NotApplicable, Patch, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._fractions import DEEPEST, MOVES, is_coarse
@@ -48,8 +48,7 @@ _ONE_AXIS = 13
 """First opset with Softmax over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Site:
+class _Site(Struct, frozen=True):
     """One masking of scores.
 
     Attributes:

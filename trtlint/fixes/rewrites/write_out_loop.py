@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import onnx
+from msgspec import Struct
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.edit import needs
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._bodies import copy, hangs_on_sizes, store
@@ -46,8 +46,7 @@ class _EndlessError(NotApplicable):
     """An endless Loop."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _LoopBody:
+class _LoopBody(Struct, frozen=True):
     """A Loop and its body.
 
     Attributes:

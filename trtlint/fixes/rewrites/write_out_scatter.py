@@ -11,9 +11,9 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
+from msgspec import Struct
 
 from trtlint.facts.base import Fact
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node, Value
@@ -25,8 +25,7 @@ _MOST = 1 << 26
 _TITLE = "replaces the scatter by a comparison of positions and a reduction"
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Reduction:
+class _Reduction(Struct, frozen=True):
     """Operators to reduce the updates of one position, and to combine them with the data."""
 
     reduce: str

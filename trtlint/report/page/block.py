@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
+
 from trtlint.report.drawing import kept
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ _MOST_USES = 200
 """Largest number of readers checked for one value."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """Node in the picture.
 
     Attributes:
@@ -56,8 +56,7 @@ class Box:
     measured: str = ""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """Data flow from one box to another, by position.
 
     Attributes:
@@ -71,8 +70,7 @@ class Line:
     via: tuple[str, ...] = ()
 
 
-@fast_dataclass(frozen=True, slots=True)
-class SiteDiagram:
+class SiteDiagram(Struct, frozen=True):
     """Boxes in data-flow order, the lines between them, and how many rows are left out."""
 
     boxes: tuple[Box, ...]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from trtlint.engine.finding import Finding, Site
 from trtlint.facts.figures import figure
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.counts import either, plural
 from trtlint.report.drawing import Marks, draw
 from trtlint.report.manual import explanation
@@ -29,8 +30,7 @@ _MOST_SITES = 20_000
 """Largest number of sites to collect places from."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class CardEntry:
+class CardEntry(Struct, frozen=True):
     """Finding on the page.
 
     Attributes:

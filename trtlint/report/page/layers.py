@@ -11,8 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
 
 import networkx as nx
-
-from trtlint.fast_dataclass import fast_dataclass
+from msgspec import Struct
 
 _ROUNDS = 8
 """Number of downward and upward sweeps to reduce crossings."""
@@ -31,8 +30,7 @@ _BELOW = 24.0
 """Empty room between two layers."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Positions in pixels from the upper left corner.
 
     Attributes:

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
 from trtlint.facts.figures import figure
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.model.origin import origin
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
@@ -42,8 +43,7 @@ _BANDS = 18
 _GAP = 4
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(Struct, frozen=True):
     """Finding, and the id of its element on the page."""
 
     finding: Finding

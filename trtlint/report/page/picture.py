@@ -10,8 +10,9 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from msgspec import Struct
+
 from trtlint.engine.finding import Severity
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.report.escape import clean
 from trtlint.report.layout import shorten
 from trtlint.report.page.block import Box, SiteDiagram, words
@@ -52,8 +53,7 @@ _MOST_VIA = 3
 """Largest number of named operators between two boxes."""
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Font:
+class _Font(Struct, frozen=True):
     """Font: size, line height and cell width in pixels."""
 
     style: str
@@ -77,8 +77,7 @@ _LABEL = _Font("l", 11.5, 16, 6.8)
 _VIA = _Font("v", 10.5, 14, 6.4)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Drawn(Struct, frozen=True):
     """Box with lines of text in their fonts, and its size in pixels."""
 
     kind: str

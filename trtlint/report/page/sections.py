@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from msgspec import Struct
+
 from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Finding, ModelReport
 from trtlint.engine.targets import MergedFinding, labels, merge, seen_for, span
-from trtlint.fast_dataclass import fast_dataclass
 from trtlint.files.problem import Problem
 from trtlint.report.formats import Run
 from trtlint.report.locations import relative
@@ -16,8 +17,7 @@ from trtlint.report.page.card import CardEntry
 from trtlint.report.page.markup import identifier
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """Section of one file.
 
     Attributes:
