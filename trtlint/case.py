@@ -205,8 +205,10 @@ class Case(Struct, frozen=True, dict=True):
             else:
                 if opened.model is not None or case._gathered:
                     return opened.evaluated()
+        form = "file" if self.alone else "model"
         return tuple(
-            ModelReport(str(self.path), each.target.words, errors=problems) for each in self.completed
+            ModelReport(str(self.path), each.target.words, errors=problems, form=form)
+            for each in self.completed
         )
 
     def report(self, review: Review | None = None) -> tuple[ModelReport, ...]:
@@ -269,7 +271,8 @@ class OpenCase:
             report,
             notes=tuple(note.removeprefix(f"{report.path}: ") for note in notes),
             errors=self.case.problems,
-            further=self._further(evaluation.facts, report) if self.model is None else (),
+            further=self._further(evaluation.facts, report, target),
+            form="model" if self.model is not None else self._form(report.path),
             evidence=tuple(
                 found
                 for each in evidence
@@ -277,11 +280,19 @@ class OpenCase:
             ),
         )
 
-    def _further(self, facts: Facts, report: ModelReport) -> tuple[Further, ...]:
-        """Return the files that would help in addition to a log; nothing if there is a model."""
-        from trtlint.engine.further import further
+    def _form(self, path: str) -> str:
+        """Return the kind of a file that is evidence without a model."""
+        return next((each.form(path) for each in self.case._gathered if path in each.files), "build")
 
-        return further(facts, report.findings)
+    def _further(self, facts: Facts, report: ModelReport, target: Target) -> tuple[Further, ...]:
+        """Return the files that would help: with a log, or with a model that is a local file."""
+        from trtlint.engine.further import further, measuring
+
+        if self.model is None:
+            return further(facts, report.findings)
+        if self.case.source is not None or any(each.kind == "ranges" for each in self.case._gathered):
+            return ()
+        return measuring(facts, report.findings, self.case.applicable, target)
 
     def evaluated(self) -> tuple[ModelReport, ...]:
         """The findings for each target of the case."""

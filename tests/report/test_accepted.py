@@ -28,7 +28,7 @@ def test_findings_are_counted_once_for_all_targets_and_by_why_they_are_accepted(
     accepted.add([model, replace(model, target="TensorRT 10.8", withheld=1)])
     assert accepted.line == (
         "2 findings suppressed (1 by the model itself), 1 place in the baseline, "
-        "2 findings below --min-confidence"
+        "2 findings below --min-confidence (see them with --min-confidence low)"
     )
     accepted.add([replace(handmade.clean_model(), gone=(StaleBaselineEntry("ACC102", "f", "blocks.1"),))] * 2)
     assert accepted.line.endswith(", 1 place no longer found (see --update-baseline)")

@@ -7,6 +7,7 @@ process.  Positions of nodes and facts lead back to them after the same file is 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
@@ -190,10 +191,15 @@ class EvidenceSummary(Struct, frozen=True):
 class Further(Struct, frozen=True):
     """A file that was not given, and the question that it would answer."""
 
-    what: Literal["model", "layers"]
+    what: Literal["model", "layers", "inputs"]
     command: str
-    """The command line with this file."""
+    """The command line with this file; ``MODEL`` is the model, until its name is known."""
     settles: str
+
+    def named(self, path: str) -> Further:
+        """Return it with the name of the model in the command."""
+        command = self.command.replace(" MODEL ", f" {shlex.quote(path)} ", 1)
+        return replace(self, command=command)
 
 
 class ModelReport(Struct, frozen=True):
@@ -238,7 +244,9 @@ class ModelReport(Struct, frozen=True):
     evidence: tuple[EvidenceSummary, ...] = ()
     """The evidence for this target with data of its own, such as a dry build."""
     further: tuple[Further, ...] = ()
-    """Other files to give, if a log was given alone and has a problem."""
+    """Other files to give: for a log alone that has a problem, or a model with an accuracy warning."""
+    form: str = "model"
+    """The kind of the file: ``model``, or ``log``, ``script`` and so on for evidence without a model."""
 
     def with_options(self, options: tuple[str, ...]) -> ModelReport:
         """Return the report with the options of the target: a fix without them lints another target."""
@@ -246,6 +254,7 @@ class ModelReport(Struct, frozen=True):
             self,
             findings=tuple(replace(each, options=options) for each in self.findings),
             conditional=tuple(replace(each, options=options) for each in self.conditional),
+            further=tuple(each.named(self.path) for each in self.further),
         )
 
     def located(self, find: Callable[[Source], Source]) -> ModelReport:

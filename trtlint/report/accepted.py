@@ -49,7 +49,10 @@ class Accepted(Struct):
         if self.known:
             parts.append(f"{plural(self.known, 'place')} in the baseline")
         if self.withheld:
-            parts.append(f"{plural(self.withheld, 'finding')} below --min-confidence")
+            parts.append(
+                f"{plural(self.withheld, 'finding')} below --min-confidence "
+                "(see them with --min-confidence low)"
+            )
         if self.gone:
             parts.append(f"{plural(self.gone, 'place')} no longer found (see --update-baseline)")
         return ", ".join(parts)

@@ -11,7 +11,7 @@ from trtlint.engine.finding import Finding, ModelReport, Report
 from trtlint.engine.targets import labels, merge, seen_for
 from trtlint.model.sources import repository
 from trtlint.report.accepted import Accepted, gone_notes
-from trtlint.report.counts import hidden
+from trtlint.report.counts import hidden_line
 from trtlint.report.escape import clean
 from trtlint.report.formats import ReportWriter, Style
 from trtlint.report.names import line_of
@@ -94,8 +94,8 @@ def conditional(models: Sequence[ModelReport]) -> list[Finding]:
 
 
 def closing(unseen: Iterable[Finding], accepted: Accepted) -> Iterator[str]:
-    """Yield the lines about hidden findings."""
-    yield from filter(None, (accepted.line, hidden(unseen)))
+    """Yield the line about hidden findings, if there are any."""
+    yield from filter(None, (hidden_line(unseen, accepted),))
 
 
 def run_notes(notes: Iterable[str]) -> Iterator[str]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import SEVERITIES, Finding
+
+if TYPE_CHECKING:
+    from trtlint.report.accepted import Accepted
 
 _WITH_VALUE = frozenset({"--trt", "--rtx", "--gpu"})
 
@@ -13,6 +17,21 @@ _WITH_VALUE = frozenset({"--trt", "--rtx", "--gpu"})
 def plural(number: int, word: str) -> str:
     """Format a count: ``1 error``, ``2 errors``."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
+
+
+def files_in_words(forms: Counter[str], affected: int = 0) -> str:
+    """Return the number of files by kind: ``2 models``, ``1 of 2 models``, ``3 files (2 models, 1 log)``.
+
+    Args:
+        forms: the number of files of each kind.
+        affected: the number of files with findings.
+    """
+    if not forms:
+        return plural(0, "model")
+    total = forms.total()
+    part = f"{affected:,} of " if 0 < affected < total else ""
+    kinds = ", ".join(plural(number, form) for form, number in forms.items())
+    return f"{part}{kinds}" if len(forms) == 1 else f"{part}{plural(total, 'file')} ({kinds})"
 
 
 def by_severity(severities: Counter[str]) -> str:
@@ -47,3 +66,17 @@ def hidden(conditional: Iterable[Finding]) -> str:
     options = settling(depends)
     give = f"give {options}, or " if options else ""
     return f"{plural(len(depends), 'conditional finding')} hidden: {give}see them with --show-conditional"
+
+
+def hidden_line(conditional: Iterable[Finding], accepted: Accepted, folded: int = 0) -> str:
+    """Return one line about all hidden findings, with the options that show them; empty without any.
+
+    Args:
+        conditional: hidden findings that depend on unset options.
+        accepted: the accepted findings.
+        folded: the number of findings that reports show as a part of their cause.
+    """
+    words = [accepted.line] if accepted.line else []
+    words += [f"{plural(folded, 'finding')} included in others"] if folded else []
+    listed = " (listed by --format json)" if folded or accepted.suppressed or accepted.known else ""
+    return "; ".join(filter(None, (hidden(conditional), ", ".join(words) + listed)))

@@ -13,7 +13,7 @@ from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.targets import merge, span
 from trtlint.report.accepted import Accepted, gone_notes
-from trtlint.report.counts import hidden, plural
+from trtlint.report.counts import files_in_words, hidden, plural
 from trtlint.report.formats import Run
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.card import CardEntry, card, clipped
@@ -48,7 +48,8 @@ def document(run: Run) -> Iterable[str]:
 
 
 def _what(found: Sequence[Section]) -> str:
-    return clipped(found[0].shown, 300) if len(found) == 1 else plural(len(found), "model")
+    forms = Counter(section.reports[0].form for section in found)
+    return clipped(found[0].shown, 300) if len(found) == 1 else files_in_words(forms)
 
 
 def _header(run: Run, found: Sequence[Section]) -> Iterator[Markup]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from trtlint.engine.caveats import Caveat, caveats
@@ -71,6 +72,7 @@ class Overview(Struct, frozen=True):
         accepted: one line about hidden findings; empty without any.
         notes: pairs of model path, empty for the whole run, and note.
         caveats: pairs of model path and caveat.
+        forms: the number of files of each kind.
     """
 
     root: Path | None
@@ -82,6 +84,7 @@ class Overview(Struct, frozen=True):
     accepted: str
     notes: tuple[tuple[str, str], ...]
     caveats: tuple[tuple[str, Caveat], ...] = ()
+    forms: Counter[str] = field(default_factory=Counter)
 
 
 def overview(report: Report, root: Path | None, *, show_conditional: bool = False) -> Overview:
@@ -92,7 +95,7 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
         root: the repository, for relative paths.
         show_conditional: whether to include findings that depend on unset options.
     """
-    models: dict[str, None] = {}
+    models: dict[str, str] = {}
     spots: list[Spot] = []
     suppressed: list[Spot] = []
     problems: dict[Problem, None] = {}
@@ -102,8 +105,8 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
     notes = dict.fromkeys(("", note) for note in report.notes)
     for path, group in groupby(report.models, key=lambda model: model.path):
         shown = relative(path, root)
-        models[shown] = None
         linted = list(group)
+        models[shown] = linted[0].form
         spots += _spots(shown, linted, [model.findings for model in linted])
         if show_conditional:
             conditional = _spots(shown, linted, [model.conditional for model in linted])
@@ -127,6 +130,7 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
         accepted=accepted.line,
         notes=tuple(notes),
         caveats=tuple(warned),
+        forms=Counter(models.values()),
     )
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from trtlint.engine.finding import Finding
-from trtlint.report.counts import by_severity, plural
+from trtlint.report.counts import by_severity, files_in_words, plural
 from trtlint.report.drawing import Marks, draw
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
@@ -77,7 +77,7 @@ def _lines(overview: Overview) -> Iterator[str]:
     yield f"### trtlint: {by_severity(severities)}"
     yield ""
     affected = len({spot.model for spot in overview.spots})
-    total = plural(len(overview.models), "model")
+    total = files_in_words(overview.forms)
     sentence = f"{affected} of {total} with findings" if affected else f"{total} linted"
     targets = {target for spot in overview.spots for target in spot.targets}
     sentence += f", for {text(next(iter(targets)))}." if len(targets) == 1 else "."

@@ -14,7 +14,7 @@ from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
 from trtlint.engine.targets import merge, span
 from trtlint.files.problem import Problem
 from trtlint.report.accepted import Accepted
-from trtlint.report.counts import by_severity, hidden, plural
+from trtlint.report.counts import by_severity, files_in_words, hidden_line, plural
 from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.formats import ReportWriter, Style
@@ -45,10 +45,11 @@ class Summary(Struct):
 
     _rows: dict[tuple[Severity, str], _Row] = field(default_factory=dict)
     _findings: Counter[str] = field(default_factory=Counter)
+    _folded: int = 0
     _conditional: list[Finding] = field(default_factory=list)
     _problems: list[Problem] = field(default_factory=list)
     _targets: dict[str, None] = field(default_factory=dict)
-    _models: int = 0
+    _forms: Counter[str] = field(default_factory=Counter)
     _affected: int = 0
     _accepted: Accepted = field(default_factory=Accepted)
     _caveats: list[tuple[str, Caveat]] = field(default_factory=list)
@@ -59,11 +60,12 @@ class Summary(Struct):
         self._problems += problems
         done = [model for model in models if not model.skipped]
         linted = [model for model in done if not model.errors or model.findings or model.conditional]
-        self._models += bool(linted)
+        self._forms.update([linted[0].form] if linted else [])
         self._targets.update(dict.fromkeys(model.target for model in linted))
         seen = [item.finding for item in merge([model.findings for model in models])]
         self._affected += bool(seen)
         self._findings.update(finding.severity for finding in seen)
+        self._folded += sum(len(finding.includes) for finding in seen)
         self._conditional += [item.finding for item in merge([model.conditional for model in models])]
         self._accepted.add(models)
         self._caveats += [(models[0].path, caveat) for caveat in caveats(models)]
@@ -88,21 +90,18 @@ class Summary(Struct):
                 out.print(part, soft_wrap=True)
 
     def _lines(self, height: int | None) -> Iterator[Text]:
-        models = plural(self._models, "model")
-        affected = f"{self._affected} of {models}" if 0 < self._affected < self._models else models
+        affected = files_in_words(self._forms, self._affected)
         target = f" for {clean(span(list(self._targets)))}" if self._targets else ""
         found = by_severity(self._findings) if self._findings else self._accepted.clean
         yield Text(f"{found} in {affected}{target}", style="bold")
         yield from self._table(height)
-        if self._accepted.line:
-            yield Text(self._accepted.line)
         shown = self._caveats if height is None else self._caveats[:_FILES]
         for path, caveat in shown:
             yield Text(f"{caveat.severity}: {clean(path)}: {clean(caveat.message)}")
         if len(shown) < len(self._caveats):
             yield Text(f"and {len(self._caveats) - len(shown):,} more models with such notes")
         yield from self._unreadable(height)
-        if line := hidden(self._conditional):
+        if line := hidden_line(self._conditional, self._accepted, self._folded):
             yield Text(line)
 
     def _table(self, height: int | None) -> Iterator[Text]:

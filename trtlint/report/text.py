@@ -7,7 +7,6 @@ as soon as the file is linted.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
@@ -16,12 +15,13 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from trtlint.engine.caveats import caveats
-from trtlint.engine.finding import Finding, ModelReport, Report
+from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.targets import MergedFinding, changes, labels, merge, seen_for, span
 from trtlint.files.problem import Problem
 from trtlint.model.sources import repository
-from trtlint.report.accepted import Accepted, gone_notes, no_findings, places_in_baseline
-from trtlint.report.counts import by_severity, hidden, plural
+from trtlint.report.accepted import gone_notes, no_findings, places_in_baseline
+from trtlint.report.closing import Closing
+from trtlint.report.counts import plural
 from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES, block, details, marks, where
@@ -32,7 +32,6 @@ from trtlint.report.partition import lines_of_targets
 from trtlint.report.repeats import Explained, model_line
 from trtlint.report.ruletable import RuleTable
 from trtlint.report.sourcelines import shown_source
-from trtlint.report.wording import further_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,20 +127,12 @@ class TextReport:
         self._quiet = quiet
         self._sourced = False
         self._unsourced = False
-        self._severities: Counter[str] = Counter()
-        self._places = 0
-        self._hidden: list[Finding] = []
-        self._accepted = Accepted()
-        self._conditional = 0
-        self._clean = 0
-        self._linted = 0
+        self._closing = Closing()
         self._problems = 0
-        self._targets: dict[str, None] = {}
         self._rule = ""
         self._explained = Explained() if files > 1 else None
         self._after_line = False
         self._table = RuleTable() if table and files > 1 and not quiet else None
-        self._further: list[str] = []
 
     def _print(self, *lines: Text) -> None:
         if self._console is None or not self._console.is_terminal:
@@ -161,7 +152,7 @@ class TextReport:
         for problem in problems:
             self._problem(problem)
         self._problems += bool(problems)
-        self._accepted.add(models)
+        self._closing.accept(models)
         for caveat in caveats(models):
             first = Text(f"{caveat.severity}: ", style=SEVERITY_STYLES[caveat.severity])
             self._print(*hang(first, Text(clean(f"{models[0].path}: {caveat.message}")), self._width))
@@ -172,18 +163,15 @@ class TextReport:
         linted = [model for model in done if not model.errors or model.findings or model.conditional]
         if not linted:
             return
-        self._linted += 1
         self._unsourced = self._unsourced or any(map(_lacks_lines, linted))
-        self._targets.update(dict.fromkeys(model.target for model in linted))
-        self._further += further_lines(linted)
         seen = merge([model.findings for model in linted])
         conditional = merge([model.conditional for model in linted])
-        if not self._show_conditional:
-            self._hidden += [item.finding for item in conditional]
-        else:
-            self._conditional += len(conditional)
-        self._severities.update(item.finding.severity for item in seen)
-        self._places += sum(len(item.finding.sites) for item in seen)
+        self._closing.add(
+            linted,
+            [item.finding for item in seen],
+            [item.finding for item in conditional],
+            shown=self._show_conditional,
+        )
         shown = [*seen, *(conditional if self._show_conditional else ())]
         if self._table is not None:
             self._table.add(models[0].path, [item.finding for item in seen])
@@ -192,7 +180,6 @@ class TextReport:
             return
         self._findings(shown if self._explained is None else self._explained.joined(shown), linted)
         if not seen:
-            self._clean += 1
             unsure = any(model.unsearched for model in linted)
             if not shown and not unsure and self._files <= _CLEAN and not self._quiet:
                 self._print(_clean_line(linted))
@@ -213,26 +200,16 @@ class TextReport:
             self._note(note)
         if self._after_line:
             self._print(Text())
-        if self._linted and (self._files > 1 or self._rule):
-            found = by_severity(self._severities) if self._severities else self._accepted.clean
-            if self._conditional:
-                found += f", {plural(self._conditional, 'conditional finding')}"
-            models = plural(self._linted, "model")
-            if self._severities and self._clean:
-                models = f"{self._linted - self._clean} of {models}"
-            target = f" for {next(iter(self._targets))}" if len(self._targets) == 1 else ""
-            places = f" at {plural(self._places, 'place')}" if self._places else ""
-            self._print(Text(f"{found}{places} in {models}{target}", style="bold"))
+        if self._closing.forms and (self._files > 1 or self._rule):
+            self._print(Text(self._closing.counts(), style="bold"))
             if self._table is not None:
                 self._print(*self._table.lines(self._width))
         if self._problems and self._files > 1:
             self._print(Text(f"{plural(self._problems, 'file')} could not be linted", style="bold red"))
-        if self._accepted.line:
-            self._print(*hang(Text(), Text(self._accepted.line), self._width))
-        line = hidden(self._hidden)
-        if line:
+        if line := self._closing.hidden:
             self._print(*hang(Text(), Text(line), self._width))
-        for more in self._further if self._files == 1 else ():
+        room = None if self._width is None else self._width - len("next: ")
+        for more in self._closing.further(room):
             self._print(*hang(Text("next: ", style="bold"), Text(more), self._width))
         if self._rule:
             self._print(Text(f"to explain a rule: trtlint rule {self._rule}", style="dim"))

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from trtlint.engine.causes import counted
-from trtlint.engine.finding import Finding, ModelReport, Row
+from trtlint.engine.finding import Finding, Further, ModelReport, Row
 from trtlint.report.counts import either, plural
 from trtlint.report.escape import clean
 from trtlint.report.locations import Spot
@@ -112,11 +112,17 @@ def included(finding: Finding) -> str:
     return f"{plural(len(finding.includes), 'finding')} ({counted(finding.includes)})"
 
 
-def further_lines(models: Iterable[ModelReport]) -> Iterator[str]:
-    """Yield further commands that would decide an error or a warning."""
+def further_lines(models: Iterable[ModelReport]) -> Iterator[tuple[Further, str]]:
+    """Yield further files that would decide an error or a warning, each with the line about it.
+
+    Inputs appear once, for the first target.
+    """
     wrong = [model for model in models if any(finding.severity != "note" for finding in model.findings)]
+    measured = False
     for more in dict.fromkeys(more for model in wrong for more in model.further):
-        yield clean(f"{more.command} shows {more.settles}")
+        if more.what != "inputs" or not measured:
+            yield more, clean(f"{more.command} shows {more.settles}")
+        measured = measured or more.what == "inputs"
 
 
 _OWN_TENSORRT = "Torch-TensorRT"

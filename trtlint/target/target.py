@@ -314,6 +314,19 @@ class Target(Struct, frozen=True):
         return ", ".join(parts)
 
     @property
+    def arguments(self) -> tuple[str, ...]:
+        """The options of a command line for this target, without an upgrade's old version."""
+        found: list[str] = []
+        if self.version is not None:
+            found += ["--rtx" if self.product == "tensorrt-rtx" else "--trt", self.version]
+        if self.sm is not None:
+            found += ["--gpu", self.gpu or f"sm{self.sm}"]
+        found += [f"--{flag}" for flag in _FLAG_WORDS if flag in self.asked]
+        found += [f"--no-{flag}" for flag in _FLAG_WORDS if flag in self.refused]
+        found += [] if self.plugins is None else ["--plugins", ",".join(sorted(self.plugins))]
+        return tuple(found)
+
+    @property
     def _typing(self) -> Typing | None:
         return typing_of(self.version, self.product)
 

@@ -99,6 +99,10 @@ class Evidence:
         """Return the files that the evidence was read from; no report may overwrite them."""
         return ()
 
+    def form(self, path: str) -> str:  # noqa: ARG002
+        """Return the kind of one of its files, as a word for reports."""
+        return "build"
+
     @property
     def data(self) -> object:
         """Return the data for facts; None if there are none."""

@@ -53,6 +53,17 @@ class BuildEvidence(Evidence, Struct, frozen=True):
         """The files of the build."""
         return self.record.files
 
+    def form(self, path: str) -> str:
+        """Return the kind of a file; a log can also contain layers and times."""
+        record = self.record
+        named = {
+            record.profile_name: "profile",
+            record.layers_name: "layer file",
+            record.plan_name: "engine",
+            record.log_name: "log",
+        }
+        return named.get(path, "build file")
+
     @property
     def data(self) -> BuildRecord:
         """The files of the build."""

@@ -25,6 +25,10 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
         """The program."""
         return (self.program.path,)
 
+    def form(self, path: str) -> str:  # noqa: ARG002
+        """Return the kind of the file."""
+        return "program"
+
     @property
     def data(self) -> Program:
         """The program."""

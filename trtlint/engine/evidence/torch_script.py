@@ -24,6 +24,10 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
         """The script."""
         return (self.script.path,)
 
+    def form(self, path: str) -> str:  # noqa: ARG002
+        """Return the kind of the file."""
+        return "script"
+
     @property
     def data(self) -> TorchScript:
         """The calls."""

@@ -1,0 +1,89 @@
+"""Closing lines of a report on a terminal: counts, hidden findings and the next command."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct, field
+from rich.cells import cell_len
+
+from trtlint.engine.finding import Finding, Further, ModelReport
+from trtlint.report.accepted import Accepted
+from trtlint.report.counts import by_severity, files_in_words, hidden_line, plural
+from trtlint.report.escape import clean
+from trtlint.report.wording import further_lines
+
+
+class Closing(Struct):
+    """Counts over the files of a run, for its closing lines."""
+
+    severities: Counter[str] = field(default_factory=Counter)
+    places: int = 0
+    conditional: int = 0
+    forms: Counter[str] = field(default_factory=Counter)
+    affected: int = 0
+    _folded: int = 0
+    _hidden: list[Finding] = field(default_factory=list)
+    _accepted: Accepted = field(default_factory=Accepted)
+    _targets: dict[str, None] = field(default_factory=dict)
+    _further: list[tuple[Further, str]] = field(default_factory=list)
+
+    def accept(self, models: Sequence[ModelReport]) -> None:
+        """Count the accepted findings of one file."""
+        self._accepted.add(models)
+
+    def add(
+        self,
+        models: Sequence[ModelReport],
+        seen: Sequence[Finding],
+        conditional: Sequence[Finding],
+        *,
+        shown: bool,
+    ) -> None:
+        """Count the findings of one linted file.
+
+        Args:
+            models: its reports, one for each target.
+            seen: its findings, each once.
+            conditional: its conditional findings, each once.
+            shown: whether the report shows the conditional findings.
+        """
+        self.forms[models[0].form] += 1
+        self.affected += bool(seen)
+        self._targets.update(dict.fromkeys(model.target for model in models))
+        self._further += further_lines(models)
+        self.severities.update(finding.severity for finding in seen)
+        self.places += sum(len(finding.sites) for finding in seen)
+        self._folded += sum(len(finding.includes) for finding in seen)
+        if shown:
+            self.conditional += len(conditional)
+        else:
+            self._hidden += conditional
+
+    def counts(self) -> str:
+        """Return the counts, ``2 errors at 3 places in 1 of 2 models for TensorRT 10.7``."""
+        found = by_severity(self.severities) if self.severities else self._accepted.clean
+        if self.conditional:
+            found += f", {plural(self.conditional, 'conditional finding')}"
+        places = f" at {plural(self.places, 'place')}" if self.places else ""
+        target = f" for {next(iter(self._targets))}" if len(self._targets) == 1 else ""
+        return f"{found}{places} in {files_in_words(self.forms, self.affected)}{target}"
+
+    @property
+    def hidden(self) -> str:
+        """One line about hidden findings with the options that show them; empty without any."""
+        return hidden_line(self._hidden, self._accepted, self._folded)
+
+    def further(self, width: int | None) -> Iterator[str]:
+        """Yield the next commands; for several files at most one.
+
+        Args:
+            width: cells of a line; None for unlimited lines.
+        """
+        for more, line in self._further:
+            if more.what == "inputs":
+                yield line if width is None or cell_len(line) <= width else clean(more.command)
+                return
+            if self.forms.total() == 1:
+                yield line
