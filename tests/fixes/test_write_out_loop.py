@@ -61,7 +61,7 @@ def test_a_known_number_of_times(
     before, after = fixed(tmp_path, text, *RTX)
     assert ops(after).count("Concat") == times
     assert "Loop" not in ops(after)
-    assert "outputs: as before" in capsys.readouterr().out
+    assert "outputs: equal within tolerance" in capsys.readouterr().out
     if before.graph.node[0].input[1]:  # without a condition, ONNX's reference never begins
         assert_same(before, after, X)
 
@@ -71,7 +71,7 @@ def test_what_is_stacked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     text = loop('""', "t", body.replace(GROW, "w = Neg (v)"), outputs="float[A] y, float[B,C,D] z")
     _, after = fixed(tmp_path, text.replace("half = {0.5}", "half = {0.5}, int64[1] one1 = {0}"), *RTX)
     assert "Loop" not in ops(after)
-    assert "outputs: as before" in capsys.readouterr().out
+    assert "outputs: equal within tolerance" in capsys.readouterr().out
 
 
 def test_a_condition_that_is_counted_in_what_is_carried(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_condition_to_begin_with(tmp_path: Path, capsys: pytest.CaptureFixture
     _, after = fixed(tmp_path, text.replace("float[W] w", "float[2] w"), *RTX)
     assert after is not None
     assert after.graph.node[0].input[1]
-    assert "outputs: as before" in capsys.readouterr().out
+    assert "outputs: equal within tolerance" in capsys.readouterr().out
 
 
 LEFT = {

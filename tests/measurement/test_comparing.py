@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from trtlint.compare import comparison
 from trtlint.compare.comparison import Comparison, Pair, compare_all
@@ -67,33 +68,32 @@ def words(found: Sequence[Comparison | InputsError]) -> list[str]:
 @pytest.mark.parametrize(
     ("answer", "said", "equal"),
     [
-        ({}, "2 sets of inputs in ONNX Runtime, largest difference 1.2e-04", True),
-        ({"equal": False}, "2 sets of inputs in ONNX Runtime, largest difference 1.2e-04", False),
-        ({"sets": 1}, "1 set of inputs in ONNX Runtime, largest difference 1.2e-04", True),
+        ({}, "largest difference 1.2e-04 on 2 sets of random inputs in ONNX Runtime", True),
+        ({"equal": False}, "largest difference 1.2e-04 on 2 sets of random inputs in ONNX Runtime", False),
+        ({"sets": 1}, "largest difference 1.2e-04 on 1 set of random inputs in ONNX Runtime", True),
         (
             {"shape": "y"},
-            "2 sets of inputs in ONNX Runtime, output 'y' is missing or has a different shape, largest ",
+            "2 sets of random inputs in ONNX Runtime, output 'y' is missing or has a different shape",
             True,
         ),
-        ({"lost": 1}, "2 sets of inputs in ONNX Runtime, 1 element no longer finite, largest", True),
-        ({"lost": 1234}, "2 sets of inputs in ONNX Runtime, 1,234 elements no longer finite, largest", True),
-        ({"changed": 2}, ", 2 elements changed from or to infinity or NaN, largest", True),
-        ({"gained": 3}, ", 3 elements newly finite, largest", True),
+        ({"lost": 1}, "random inputs in ONNX Runtime, 1 element no longer finite", True),
+        ({"lost": 1234}, "random inputs in ONNX Runtime, 1,234 elements no longer finite", True),
+        ({"changed": 2}, ", 2 elements changed from or to infinity or NaN", True),
+        ({"gained": 3}, ", 3 elements newly finite", True),
         (
             {"reference": True, "widened": True},
-            "2 sets of inputs in ONNX's reference, largest difference 1.2e-04, "
-            "because ONNX Runtime does not run the source",
+            "2 sets of random inputs in ONNX's reference, because ONNX Runtime does not run the source",
             True,
         ),
         (
             {"widened": True},
-            "1.2e-04, both in FP32, because ONNX Runtime lacks kernels for the types of the source",
+            "Runtime, both in FP32, because ONNX Runtime lacks kernels for the types of the source",
             True,
         ),
-        ({"unsure": 1}, "1.2e-04; FP64 does not confirm that 1 element should be finite", None),
+        ({"unsure": 1}, "Runtime; FP64 does not confirm that 1 element should be finite", None),
         (
             {"unsure": 1, "equal": False},
-            "2 sets of inputs in ONNX Runtime, largest difference 1.2e-04",
+            "largest difference 1.2e-04 on 2 sets of random inputs in ONNX Runtime",
             False,
         ),
         ({"broken": "no kernel"}, "the source runs, but the rewritten model fails: no kernel", False),
@@ -113,6 +113,14 @@ def test_answers_in_words(
             answer.get(name, ANSWER[name]) for name in ("sets", "lost", "gained")
         )
         assert found.difference == 0.00012345
+
+
+def test_the_users_inputs_are_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "run", Process(("done", [ANSWER])))
+    monkeypatch.setattr(comparison, "available", lambda: True)
+    (found,) = compare_all([replace(PAIR, inputs=Inputs(("batch.npz",)))], Limits(9.0, 3 << 30, 0.0))
+    assert isinstance(found, Comparison)
+    assert found.words == "largest difference 1.2e-04 on 2 sets of your inputs in ONNX Runtime"
 
 
 def test_inputs_that_cannot_be_used_are_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,11 +32,13 @@ class Pair(Struct, frozen=True):
         before: the model.
         after: its rewritten form.
         inputs: the user's inputs; random ones if empty.
+        drawn: whether trtlint has drawn the inputs.
     """
 
     before: Path
     after: Path
     inputs: Inputs = Inputs()
+    drawn: bool = False
 
 
 class Comparison(Struct, frozen=True):
@@ -212,7 +214,7 @@ def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) 
         return Comparison(None, messages["error"])
     if "broken" in messages:
         return Comparison(False, f"the source runs, but the rewritten model fails: {messages['broken']}")
-    words = _figures(answer)
+    words = _figures(answer, "your" if pair.inputs.names and not pair.drawn else "random")
     if answer["reference"]:
         words += ", because ONNX Runtime does not run the source"
     elif wide:
@@ -235,11 +237,12 @@ def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) 
     )
 
 
-def _figures(answer: dict[str, Any]) -> str:
-    """Describe the figures of a comparison, regressions first."""
+def _figures(answer: dict[str, Any], whose: str) -> str:
+    """Describe the figures of a comparison, on ``your`` or ``random`` inputs."""
     sets = int(answer["sets"])
     where = "ONNX's reference" if answer["reference"] else "ONNX Runtime"
-    words = f"{sets} {'set' if sets == 1 else 'sets'} of inputs in {where}"
+    words = f"largest difference {float(answer['largest_difference']):.1e} on "
+    words += f"{sets} {'set' if sets == 1 else 'sets'} of {whose} inputs in {where}"
     if answer["shape"]:
         words += f", output {answer['shape']!r} is missing or has a different shape"
     if lost := int(answer["lost"]):
@@ -248,7 +251,7 @@ def _figures(answer: dict[str, Any]) -> str:
         words += f", {_elements(changed)} changed from or to infinity or NaN"
     if gained := int(answer["gained"]):
         words += f", {_elements(gained)} newly finite"
-    return f"{words}, largest difference {float(answer['largest_difference']):.1e}"
+    return words
 
 
 def _elements(count: int) -> str:

@@ -151,7 +151,7 @@ def _saved(region: Region, chosen: Sequence[Feeds], folder: Path) -> Pair:
     models = [folder / "before.onnx", folder / "after.onnx"]
     for proto, path in zip((_unpacked(region.before), region.after), models, strict=True):
         onnx.save(typed(proto, chosen[0].arrays), path)
-    return Pair(models[0], models[1], Inputs(files=tuple(files)))
+    return Pair(models[0], models[1], Inputs(files=tuple(files)), drawn=True)
 
 
 def _stored(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:

@@ -14,7 +14,9 @@ from trtlint.measurement.trivial import ZERO, sentence
 if TYPE_CHECKING:
     from trtlint.dry_build.result import DryBuild
 
-_JUDGEMENTS = {True: "as before or better", False: "worse", None: "not proven"}
+_JUDGEMENTS = {True: "no worse", False: "worse", None: "not proven"}
+_EQUAL = "equal within tolerance"
+"""Verdict on outputs that pass the tolerances of :mod:`trtlint.compare`."""
 _CAUSES = {"time": "stopped at the time limit", "memory": "stopped at the memory limit"}
 _STAGES = ("rejected by the parser", "rejected by the builder", "built")
 """Results of builds, worst first."""
@@ -40,7 +42,7 @@ class CheckResult(Struct, frozen=True):
     @property
     def judgement(self) -> str:
         """The verdict as text."""
-        return _JUDGEMENTS[self.good]
+        return _EQUAL if self.good and self.check == "outputs" else _JUDGEMENTS[self.good]
 
     @property
     def document(self) -> dict[str, Any]:
