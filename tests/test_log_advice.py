@@ -107,7 +107,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/jkjung-avt/tensorrt_demos/issues/386
         ((TIMED_OUT,), "because the GPU drives a display", "First suspect the plugins"),
         # https://github.com/shashikg/WhisperS2T/issues/21 and 58
-        ((TORCH_SYMBOL,), "The missing symbol belongs to PyTorch", "against the TensorRT"),
+        ((TORCH_SYMBOL,), "This TensorRT-LLM was built for another PyTorch", "against the TensorRT"),
         ((NO_NAME,), "of different releases", "does not contain the reason"),
         # https://github.com/PaddlePaddle/PaddleDetection/issues/5675
         ((NO_PASS,), "This Paddle was built without TensorRT", "does not contain the reason"),
@@ -116,7 +116,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/NVIDIA/TensorRT/issues/289
         ((UNWRITTEN_TENSOR,), "A node reads a tensor that no node before it writes", "LOG124"),
         # https://github.com/deepcam-cn/yolov5-face/issues/197
-        ((OWN_CHECK,), "does not contain the reason", "An internal check"),
+        ((OWN_CHECK,), "The parser rejected the model", "An internal check"),
         # https://github.com/DerryHub/BEVFormer_tensorrt/issues/97
         ((NO_MMCV,), "--staticPlugins=libmmdeploy_tensorrt_ops.so", "com.microsoft"),
         ((IN_DEEPSTREAM, NO_YOLO), "custom-lib-path=libplugin.so", "staticPlugins"),

@@ -8,7 +8,7 @@ import pytest
 
 from trtlint.buildfiles.diagnosis import diagnose
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.tracebacks import Traceback
+from trtlint.buildfiles.tracebacks import Raised, Traceback
 
 HEADING = "Traceback (most recent call last):"
 FRAMES = (
@@ -61,3 +61,24 @@ def test_windows_paths() -> None:
     assert not found.takes(b"return Upscale(")
     assert found.cut().message.endswith("cut off at RenderVideo.py:405 in upscale")
     assert not found.open
+
+
+def raised(*lines: str) -> Raised | None:
+    found = diagnose(read_log(io.BytesIO("\n".join([*lines, ""]).encode())))
+    record = found.line or found.cause
+    return None if record is None else record.raised
+
+
+def test_place_of_an_exception() -> None:
+    lines = (
+        '  File "/w/run.py", line 8, in main',
+        "    build(model)",
+        '  File "/usr/lib/python3/dist-packages/torch2trt/torch2trt.py", line 97, in wrapper',
+        "    converter(ctx)",
+    )
+    expected = Raised("torch2trt.py:97 in wrapper", "run.py:8 in main", "torch2trt", "converter(ctx)")
+    assert raised(HEADING, *lines, "AttributeError: 'Tensor' object has no attribute '_trt'") == expected
+    assert raised(HEADING, *lines, "TypeError") == expected
+    own = Raised("run.py:8 in main", "run.py:8 in main", "", "build(model)")
+    assert raised(HEADING, *lines[:2], "TypeError: no engine") == own
+    assert raised("TypeError: no engine") is None

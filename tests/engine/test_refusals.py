@@ -16,7 +16,6 @@ from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserError
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.finding import Finding
-from trtlint.engine.refusals import LAST_RESORT
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.scope import predicts_refusal
@@ -170,7 +169,7 @@ def test_the_error_of_a_layer_of_the_parser_is_one_of_its_node() -> None:
 @pytest.fixture
 def silent(tmp_path: Path) -> Rule:
     """The last resort with a condition that no message meets."""
-    front = {"id": LAST_RESORT, "name": "build-failed", "find": "log_message", "severity": "error"}
+    front = {"name": "build-failed", "find": "log_message", "severity": "error", "default": "true"}
     return make_rule(tmp_path, **front, where="line < 0", message="'{name}'")
 
 
@@ -191,7 +190,7 @@ def test_a_build_that_went_on_needs_no_last_resort(silent: Rule) -> None:
 
 
 def test_the_last_resort_is_a_rule() -> None:
-    assert any(rule.id == LAST_RESORT and rule.find == "log_message" for rule in RULES)
+    assert [rule.id for rule in RULES if rule.default] == ["LOG124"]
 
 
 def test_a_missing_profile_names_the_inputs_of_the_model() -> None:

@@ -246,7 +246,8 @@ class LogReader:
     def _ended(self, ending: Ending) -> None:
         """Record that a program ended with a traceback without a message."""
         pattern = self._table.named(_EXCEPTION)
-        self._kept.keep(pattern, ending.line, None, ending.message, {"what": ending.message})
+        raised = self._traceback.raised(ending.line)
+        self._kept.keep(pattern, ending.line, None, ending.message, {"what": ending.message}, raised=raised)
 
     def _unprefixed(self, number: int, line: bytes, *, telling: bool) -> None:
         if line.startswith((b"&&&& ", b"CompilationSettings(")):
@@ -352,8 +353,9 @@ class LogReader:
             return
         known = self._table.loud(message, severity) if severity else tuple(self._table.bare(message))
         context = self._open_context if severity in ("W", "E", "F") else None
+        raised = self._traceback.raised(self._open_line)
         for pattern, found in known:
-            self._kept.keep(pattern, self._open_line, severity, message, found, context, common)
+            self._kept.keep(pattern, self._open_line, severity, message, found, context, common, raised)
         if not known and severity:
             self._kept.keep(None, self._open_line, severity, message, {}, context, common)
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from trtlint.buildfiles.patterns import LogPattern
 from trtlint.buildfiles.records import Record, Severity
 from trtlint.buildfiles.settings import Collector
+from trtlint.buildfiles.tracebacks import Raised
 
 MESSAGE = 4000
 """Maximum length of a message in a record, in characters."""
@@ -39,6 +40,7 @@ class RecordBuffer:
         found: dict[str, str],
         context: str | None = None,
         common: bool = False,
+        raised: Raised | None = None,
     ) -> None:
         """Add a message with its pattern, or None, and the groups of the match."""
         name, most = ("other", _OTHERS) if pattern is None else (pattern.name, pattern.keep)
@@ -52,6 +54,7 @@ class RecordBuffer:
         self._room -= min(len(message), MESSAGE) + sum(map(len, found.values()))
         if self._room < 0:
             return
-        record = Record(name, line, severity, message[:MESSAGE], MappingProxyType(found), context, common)
+        kept, groups = message[:MESSAGE], MappingProxyType(found)
+        record = Record(name, line, severity, kept, groups, context, common, raised)
         self.records.setdefault(name, []).append(record)
         self.ready.append(record)

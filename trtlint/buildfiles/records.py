@@ -12,6 +12,7 @@ from trtlint.buildfiles.layers import EngineLayer, EngineTensor
 from trtlint.buildfiles.patterns import Tells, table
 from trtlint.buildfiles.profile import Profile
 from trtlint.buildfiles.settings import BuildSettings
+from trtlint.buildfiles.tracebacks import Raised
 
 Severity = Literal["V", "I", "W", "E", "F"]
 
@@ -23,8 +24,8 @@ class Record(Struct, frozen=True):
     ``severity`` the printed letter (None without a prefix).  ``message`` is the text without prefix, with its
     continuation lines, cut at 4,000 characters; ``groups`` are the groups of the match.  ``context`` is the
     last node or layer that the build announced before a warning or error, which may name none.  ``common`` is
-    whether any program may print its prefix.  Warnings and errors without an entry have the pattern
-    ``other``.
+    whether any program may print its prefix.  ``raised`` is the place in the program, for the exception after
+    a traceback.  Warnings and errors without an entry have the pattern ``other``.
     """
 
     pattern: str
@@ -34,6 +35,7 @@ class Record(Struct, frozen=True):
     groups: Mapping[str, str] = field(default_factory=dict)
     context: str | None = None
     common: bool = False
+    raised: Raised | None = None
 
     def number(self, group: str) -> float | None:
         """Return the number in a group; None if it is missing, not a number or infinite."""

@@ -17,8 +17,31 @@ _FRAME = re.compile(
 _BARE = re.compile(rb"(?P<type>[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt))\s*$")
 _NAME = re.compile(rb"[A-Za-z_][\w.]{0,120}")
 
+_CODE = 200
+"""Longest source line that is kept, in bytes."""
 _LEFT_OUT = (b"[...]", b"...", b"[\xe2\x80\xa6]", b"\xe2\x80\xa6")
 """Text that people write in place of omitted frames."""
+
+
+_PACKAGE = re.compile(r"/(?:site|dist)-packages/([A-Za-z_][\w-]{0,80})")
+_OF_PYTHON = re.compile(r"/lib/python3(?:\.\d{1,2})?/|/(?:Python3\d{1,2}|envs/[^/]{1,80})/[Ll]ib/|^<")
+"""Files of installed packages and of Python itself."""
+
+
+class Raised(NamedTuple):
+    """Where an exception was raised.
+
+    Attributes:
+        at: file, line and function of the last frame, such as ``export.py:31 in build``.
+        own: the same for the last frame outside of installed packages; empty if there is none.
+        package: the installed package with the last frame; empty for another file.
+        code: the source line of the last frame; empty if the log has none.
+    """
+
+    at: str
+    own: str
+    package: str
+    code: str
 
 
 class Ending(NamedTuple):
@@ -41,6 +64,9 @@ class Traceback:
         self._before = b""  # the text before the heading, and before each of its lines
         self._number = 0
         self._frame: re.Match[bytes] | None = None
+        self._own: re.Match[bytes] | None = None  # the last frame outside of installed packages
+        self._ended = 0  # the line after the traceback
+        self._code: bytes | None = b""  # the code of the last frame; None right after the frame
         self._code_next = False
         self._last = 0  # the line after the traceback, if it can be the start of an exception's name
 
@@ -49,7 +75,7 @@ class Traceback:
         self.open = True
         self._before = line[: line.find(HEADING)]
         self._number = number
-        self._frame = None
+        self._frame = self._own = None
         self._code_next = False
 
     def takes(self, line: bytes) -> bool:
@@ -59,18 +85,23 @@ class Traceback:
         rest = line[len(self._before) :]
         frame = _FRAME.match(rest)
         if frame is not None:
-            self._frame = frame
+            self._frame, self._code = frame, None
+            if not _is_installed(_file(frame)):
+                self._own = frame
             # Without indentation, the line after a frame is its code.
             self._code_next = rest[:1] != b" "
             return True
-        if rest[:1] == b" " or rest.strip() in _LEFT_OUT:
+        if rest.strip() in _LEFT_OUT:
             return True
-        code, self._code_next = self._code_next, False
+        code, self._code_next = rest[:1] == b" " or self._code_next, False
+        if code and self._code is None:
+            self._code = rest.strip()[:_CODE]
         return code
 
     def end(self, number: int, line: bytes) -> Ending | None:
         """Close at the first line after it; return an :class:`Ending` for an exception without message."""
         self.open = False
+        self._ended = number
         found = _BARE.match(line[len(self._before) :]) if line.startswith(self._before) else None
         self._last = number if found is None and _NAME.fullmatch(line[len(self._before) :].strip()) else 0
         return None if found is None else Ending(number, found["type"].decode() + self._at())
@@ -86,8 +117,28 @@ class Traceback:
 
     def _at(self) -> str:
         """Return the last frame, as part of a sentence; an empty string without a frame."""
-        if self._frame is None:
-            return ""
-        file = self._frame["file"].decode(errors="replace").replace("\\", "/").rpartition("/")[2]
-        function = (self._frame["function"] or b"").decode(errors="replace")
-        return f" at {file}:{self._frame['line'].decode()}" + (f" in {function}" if function else "")
+        return "" if self._frame is None else f" at {_place(self._frame)}"
+
+    def raised(self, line: int) -> Raised | None:
+        """Return where the exception on a line was raised; None if no traceback ends there."""
+        if self._frame is None or line != self._ended:
+            return None
+        own = "" if self._own is None else _place(self._own)
+        package = _PACKAGE.search(_file(self._frame))
+        code = (self._code or b"").decode(errors="replace")
+        return Raised(_place(self._frame), own, "" if package is None else package[1], code)
+
+
+def _file(frame: re.Match[bytes]) -> str:
+    return frame["file"].decode(errors="replace").replace("\\", "/")
+
+
+def _is_installed(file: str) -> bool:
+    return _PACKAGE.search(file) is not None or _OF_PYTHON.search(file) is not None
+
+
+def _place(frame: re.Match[bytes]) -> str:
+    """Return file, line and function of a frame."""
+    function = (frame["function"] or b"").decode(errors="replace").strip()
+    file = _file(frame).rpartition("/")[2]
+    return f"{file}:{frame['line'].decode()}" + (f" in {function}" if function else "")

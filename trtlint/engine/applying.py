@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from trtlint.engine.rule import Advice, Rule
 from trtlint.engine.subjects import Subject
@@ -77,3 +77,22 @@ def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
                 prefix = f"{in_words(product, specifier)}: "
         found.append((prefix, advice))
     return found
+
+
+def shown_advice(
+    advice: Iterable[tuple[str, Advice]], names: Mapping[str, object]
+) -> list[tuple[str, Advice]]:
+    """Return the advice of :func:`advice_for` for one place.
+
+    A default entry is left out if an entry before it surely applies: its condition holds, and it has no
+    prefix with versions.
+    """
+    shown: list[tuple[str, Advice]] = []
+    sure = False
+    for prefix, entry in advice:
+        truth = True if entry.where is None else entry.where.truth(names)
+        if truth is False or (entry.default and sure):
+            continue
+        shown.append((prefix, entry))
+        sure = sure or (truth is True and not prefix)
+    return shown

@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trtlint.engine.applying import advice_for, affects, best_reading, common_versions, version_truth
+from trtlint.engine.applying import (
+    advice_for,
+    affects,
+    best_reading,
+    common_versions,
+    shown_advice,
+    version_truth,
+)
 from trtlint.engine.causes import causes_of
 from trtlint.engine.completeness import Completeness
 from trtlint.engine.evidence.base import BlockTimes, Evidence, Question, Verdict
@@ -90,9 +97,9 @@ class Evaluation:
 
     def _last_resort(self, rules: Iterable[Rule], target: Target) -> Iterator[Finding]:
         """Yield the error that every failed build gives, even if no rule explains its log."""
-        from trtlint.engine.refusals import LAST_RESORT, build_failed, why_failed
+        from trtlint.engine.refusals import build_failed, why_failed
 
-        rule = next((rule for rule in rules if rule.id == LAST_RESORT), None)
+        rule = next((rule for rule in rules if rule.default), None)
         failed = rule is not None and build_failed(self.facts)
         if rule and failed and (why := why_failed(self.subjects.of(rule))) is not None:
             yield from _RuleSearch(self, rule, target, True, Reported()).of(why)
@@ -112,7 +119,7 @@ class Evaluation:
     def _kept(self, search: _RuleSearch) -> Iterable[Finding]:
         """Return the findings of one rule, cached for targets that are equal for the rule."""
         rule, reported = search.rule, search.reported
-        if self.evidence:
+        if self.evidence or rule.default:
             # Findings that others have reported count, too.
             return search.findings()
         facets = self._facets
@@ -302,11 +309,7 @@ class _RuleSearch(Struct, frozen=True):
             severity = "note"
         elif verdict.ended:
             severity = "error"
-        given = [
-            (prefix, entry)
-            for prefix, entry in advice
-            if entry.where is None or entry.where.truth(names) is not False
-        ]
+        given = shown_advice(advice, names)
         texts = tuple(prefix + entry.do.fill(names) for prefix, entry in given)
         fixes = dict.fromkeys(Rewrite(entry.fix, entry.safety) for _, entry in given if entry.fix is not None)
         message = rule.message.fill(names)

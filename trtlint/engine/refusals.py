@@ -20,9 +20,6 @@ from trtlint.model.graph import Node
 _OF_PARSER = frozenset({"parser_error", "parser_bare", "plugin_not_found", "type_error"})
 """Messages of the parser.  Programs that build the rest of a model without a node print them, too."""
 
-LAST_RESORT = "LOG124"
-"""The rule that reports a failed build if no other rule reports an error."""
-
 
 def nodes_of(subject: Subject) -> frozenset[Node]:
     """Return the refused nodes of a subject: the node of the finding, and those with its role."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from trtlint.engine.rule import Rule
+from trtlint.engine.rule import LOG_MESSAGE, Rule
 from trtlint.engine.subjects import Subject
 from trtlint.facts.kinds import ground_of
 from trtlint.facts.refusal import Refusal
@@ -33,15 +33,16 @@ def reads_the_graph(rule: Rule) -> bool:
     return ground_of(rule.find) in ("model", "weights")
 
 
-def turn(rule: Rule) -> int:
+def turn(rule: Rule) -> tuple[int, bool]:
     """Return the phase in which a rule is evaluated.
 
     Rules about the model come first: their findings report matching evidence of a build.  The parser's errors
     as values come next, then the build, and last the other experiments, for what no finding has reported.
+    In each phase, default rules come last.
     """
     if about_experiments(rule):
-        return 1 if rule.find == _PARSER else 3
-    return 2 if about_builds(rule) else 0
+        return 1 if rule.find == _PARSER else 3, rule.default
+    return 2 if about_builds(rule) else 0, rule.default
 
 
 class Reported(Struct):
@@ -49,20 +50,23 @@ class Reported(Struct):
 
     Attributes:
         messages: file and line of the cited messages.
+        lines: file and line of the messages of a log with a finding of their own.
         places: by rule, the nodes with a finding.
         refused: the refused nodes, with the stage; None for no node.
     """
 
     messages: set[str] = field(default_factory=set)
+    lines: set[str] = field(default_factory=set)
     places: dict[str, set[Node]] = field(default_factory=lambda: defaultdict(set))
     refused: set[tuple[Node | None, Literal["parse", "build"]]] = field(default_factory=set)
 
     def covers(self, rule: Rule, subject: Subject) -> bool:
         """Return whether other findings have stated the same about a subject."""
         others = (self.places.get(other, ()) for other in rule.yields)
-        if subject.values.get("at") in self.messages or any(
-            node in reported for reported in others for node in subject.nodes
-        ):
+        at = subject.values.get("at")
+        if at in self.messages or any(node in reported for reported in others for node in subject.nodes):
+            return True
+        if rule.default and at in self.lines:
             return True
         if subject.refusal is None or not about_experiments(rule):
             return False
@@ -77,6 +81,8 @@ class Reported(Struct):
     def add(self, rule: Rule, subject: Subject) -> None:
         """Record a place with a finding of a rule."""
         self.places[rule.id].update(subject.nodes)
+        if rule.find == LOG_MESSAGE and isinstance(at := subject.values.get("at"), str):
+            self.lines.add(at)
         if subject.refusal is not None:
             self.refused.update((node, subject.refusal.stage) for node in subject.nodes or (None,))
 

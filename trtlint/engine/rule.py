@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 PATTERN = "pattern"
 """The kind of a rule that describes what it finds with ``match``."""
 
+LOG_MESSAGE = "log_message"
+"""The kind of a rule about lines of a log."""
+
 EVIDENCE: Mapping[str, bool] = {
     "documented": True,
     "maintainer-confirmed": True,
@@ -68,6 +71,7 @@ class Advice(Struct, frozen=True):
         do: the sentence.
         fix: name of the rewrite; None without a rewrite.
         safety: whether the rewrite preserves the results for all inputs, up to rounding, or is a choice.
+        default: whether it is for places without other advice: it is left out if an entry before it applies.
     """
 
     applies: Mapping[Product, str]
@@ -75,6 +79,7 @@ class Advice(Struct, frozen=True):
     do: Template
     fix: str | None
     safety: Safety = "safe"
+    default: bool = False
 
 
 class Unfixable(Struct, frozen=True):
@@ -117,6 +122,8 @@ class Rule(Struct, frozen=True):
         body_line: line of the file where ``body`` begins.
         status: ``preview``, ``stable`` or ``deprecated``.
         summary: one sentence with the defect and its consequence; empty if the file has none.
+        default: whether it is for places that no other rule explains: it skips the lines of a log with another
+            finding, and reports a failed build for which no rule has an error.
     """
 
     id: str
@@ -142,6 +149,7 @@ class Rule(Struct, frozen=True):
     status: Status = "stable"
     summary: str = ""
     unfixable: tuple[Unfixable, ...] = ()
+    default: bool = False
 
     @property
     def group(self) -> str:

@@ -18,7 +18,18 @@ from trtlint.buildfiles.patterns import pattern_names
 from trtlint.engine.evidence.conditions import read_conditions
 from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.frontmatter import FrontMatterError, Item, split
-from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError, Safety, Status, Unfixable
+from trtlint.engine.rule import (
+    EVIDENCE,
+    LOG_MESSAGE,
+    PATTERN,
+    Advice,
+    Concern,
+    Rule,
+    RuleError,
+    Safety,
+    Status,
+    Unfixable,
+)
 from trtlint.engine.ruletext import read_rule
 from trtlint.engine.scope import predicts_refusal, scope_of_kind, scope_of_pattern
 from trtlint.facts import kinds as facts
@@ -38,7 +49,7 @@ _LONGEST_WORD = 500
 _KEYS = (
     *("id", "name", "summary", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
     *("severity_when", "message", "advice", "references", "concerns", "witness"),
-    *("yields", "status", "unfixable"),
+    *("yields", "status", "unfixable", "default"),
 )
 _REQUIRED = ("id", "name", "severity", "since", "evidence", "find", "message", "advice", "references")
 
@@ -125,7 +136,15 @@ class _FrontMatterReader:
             status=self._status(),
             summary=self._summary(),
             unfixable=self._unfixable(),
+            default=self._default(find),
         )
+
+    def _default(self, find: str) -> bool:
+        """Return whether the rule is for failures that no other rule explains; these are lines of a log."""
+        found = _is_default(self.front)
+        if found and find != LOG_MESSAGE:
+            raise FrontMatterError(f"'default' is only for 'find: {LOG_MESSAGE}'", self.front["default"].line)
+        return found
 
     def _summary(self) -> str:
         """Return one line of plain text; empty if the key is missing: only trtlint's own rules require it."""
@@ -230,7 +249,7 @@ class _FrontMatterReader:
         return tuple(found)
 
     def _advice(self, item: Item) -> Advice:
-        fields = item.mapping("advice", (*PRODUCTS, "where", "do", "fix", "safety"))
+        fields = item.mapping("advice", (*PRODUCTS, "where", "do", "fix", "safety", "default"))
         if "do" not in fields:
             raise FrontMatterError("advice: the key 'do' is missing", item.line)
         where, fix, safety = fields.get("where"), fields.get("fix"), fields.get("safety")
@@ -242,6 +261,7 @@ class _FrontMatterReader:
             do=self._template(fields["do"], "advice do"),
             fix=None if fix is None else _matching(fix, "fix", _NAME, "words joined with '-'"),
             safety="safe" if safety is None else _safety(safety),
+            default=_is_default(fields),
         )
 
     def _unfixable(self) -> tuple[Unfixable, ...]:
@@ -295,6 +315,11 @@ def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
 def _severity(item: Item) -> Severity:
     text = item.choice("severity", SEVERITIES)
     return next(severity for severity in SEVERITIES if severity == text)
+
+
+def _is_default(fields: Mapping[str, Item]) -> bool:
+    """Return whether a rule or an advice has ``default: true``."""
+    return "default" in fields and fields["default"].choice("default", ("true", "false")) == "true"
 
 
 def _safety(item: Item) -> Safety:

@@ -26,6 +26,7 @@ from trtlint.facts.blocks.lognames import (
     said,
 )
 from trtlint.facts.blocks.memory_requests import UNKNOWN, memory_requests
+from trtlint.facts.blocks.old_releases import is_old
 from trtlint.facts.blocks.profiles import dynamic_inputs, in_brackets, profile_options
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.frontends import front_end
@@ -93,6 +94,11 @@ class LogMessage(Fact, frozen=True):
             characters.
         cause: for an error of the builder, the exception of a tactic or of Myelin above it.
         cause_at: file and line of the cause.
+        raised_at: for a Python exception, file, line and function that raised it, such as
+            ``export.py:31 in build``; empty without a traceback.
+        raised_in: the same for the last function outside of installed packages; empty if it is the same.
+        package: the installed package that raised it; empty if it was not one.
+        code: the source line that raised it, if the traceback has it.
         stops: whether the message explains best why the build, load or run failed, if no message with a
             known reason does.
         leads: whether it is the first message with a known reason of the failure.
@@ -110,6 +116,7 @@ class LogMessage(Fact, frozen=True):
         requested: for a message about memory, the requested size in it or beside it, such as ``1024 MiB``.
         free: the memory that was available for this request, likewise.
         most_requested: the largest request in the log, and the available memory if it is known.
+        old: whether a release before TensorRT 8 printed the message, by the release in the log or by its form.
         loading: how the program behind the log loads that library, or any library if it is unknown.
     """
 
@@ -139,6 +146,10 @@ class LogMessage(Fact, frozen=True):
     reason: str
     cause: str | None
     cause_at: str | None
+    raised_at: str
+    raised_in: str
+    package: str
+    code: str
     stops: bool
     leads: bool
     alone: bool
@@ -155,6 +166,7 @@ class LogMessage(Fact, frozen=True):
     free: str
     most_requested: str
     loading: str
+    old: bool
 
     @property
     def place(self) -> str:
@@ -242,6 +254,10 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             reason=reason(record.message)[:_LONG],
             cause=None if cause is None else said(cause)[:_SHORT],
             cause_at=None if cause is None else f"{facts.record.log_name}:{cause.line}",
+            raised_at="" if record.raised is None else record.raised.at,
+            raised_in=_outside(record),
+            package="" if record.raised is None else record.raised.package,
+            code="" if record.raised is None else record.raised.code,
             stops=record is repeated.get(id(diagnosis.line), diagnosis.line),
             leads=record is repeated.get(id(diagnosis.cause), diagnosis.cause),
             alone=meanings[record.line] == 1,
@@ -258,8 +274,15 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             free=request.free,
             most_requested=request.largest,
             loading=loading(found, program),
+            old=is_old(record.message, facts.record.settings.version),
         )
         seen.add(record.pattern)
+
+
+def _outside(record: Record) -> str:
+    """Return where an exception left the program for installed packages; empty if it did not."""
+    raised = record.raised
+    return raised.own if raised is not None and raised.own != raised.at else ""
 
 
 def _inputs(facts: Facts, symbol: str | None) -> tuple[str, ...]:

@@ -1,0 +1,26 @@
+"""Messages of TensorRT 7 and older.
+
+TensorRT 8 gives the call and the source line of an error in brackets.  Older releases give a file with its line
+before a dash: ``../rtSafe/safeRuntime.cpp (25) - Cuda Error in allocate``
+(https://github.com/NVIDIA/TensorRT/issues/948).
+"""
+
+from __future__ import annotations
+
+import re
+
+_FORM = re.compile(
+    r"\.(?:cpp|cc|cu|h) \(\d{1,6}\) - (?:[A-Z]\w{0,20} )?[Ee]rror in "
+    r"|[/\\](?:rel-|release[/\\])[2-7]\.\d"
+    r"|Parameter check failed at: \.\./"
+)
+_FIRST = 8
+"""The first major release with the new form."""
+
+
+def is_old(message: str, version: str | None) -> bool:
+    """Return whether a message is of a release before 8, by the release in the log or by its form."""
+    major = (version or "").partition(".")[0]
+    if major.isdecimal():
+        return int(major[:4]) < _FIRST
+    return _FORM.search(message) is not None
