@@ -1,14 +1,8 @@
-"""Export of rewrites as an onnx-graphsurgeon script for an export pipeline.
-
-https://github.com/NVIDIA/TensorRT/tree/main/tools/onnx-graphsurgeon
-"""
+"""Export of rewrites as a script of https://github.com/NVIDIA/TensorRT/tree/main/tools/onnx-graphsurgeon."""
 
 from __future__ import annotations
 
-import keyword
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import onnx
 from onnx import helper, numpy_helper
@@ -21,17 +15,13 @@ from trtlint.model.protos import text
 
 _MOST_ELEMENTS = 4096
 """Largest constant, in elements, that a script spells out."""
-
-_HEAD = '''"""Rewrites of {name} by trtlint fix; run this script on each new export of the model.
-
-    python {script} model.onnx fixed.onnx
-"""
+_HEAD = '''"""Rewrites of {name} by trtlint fix, for new exports: python {script} model.onnx fixed.onnx"""
 
 import sys
 
-import numpy as np
 import onnx
 import onnx_graphsurgeon as gs
+from numpy import array, inf, nan
 
 graph = gs.import_onnx(onnx.load(sys.argv[1]))
 tensors = graph.tensors()
@@ -39,50 +29,30 @@ tensors = graph.tensors()
 
 def tensor(name):
     """Get a tensor by name; create it if it does not exist."""
-    return tensors.setdefault(name, gs.Variable(name))
+    return tensors.setdefault(name, gs.Variable(name)) if name else gs.Variable.empty()
 
 
-def constant(name, values, dtype, shape):
-    """Store a tensor; replace a computed one of the same name."""
-    array = np.array(values, dtype=dtype).reshape(shape)
-    if name in tensors:
-        tensors[name].to_constant(array)
-    else:
-        tensors[name] = gs.Constant(name, array)
-
-
-def node_of(output):
-    """Find the node that computes a tensor."""
-    return tensors[output].inputs[0]
-
-
-def add(op, name, inputs, outputs, domain="", **attrs):
-    """Insert a node; it replaces the previous producers of its outputs."""
-    results = [tensor(each) for each in outputs]
-    for result in results:
-        result.inputs.clear()
-    sources = [tensor(each) if each else gs.Variable.empty() for each in inputs]
-    graph.nodes.append(gs.Node(op, name, attrs, sources, results, domain=domain or None))
-
-
-def remove(output):
-    """Remove the node that computes a tensor."""
-    node = node_of(output)
-    node.inputs.clear()
-    node.outputs.clear()
-    graph.nodes.remove(node)
-
-
-def read_instead(output, port, name):
-    """Replace one input of the node that computes a tensor."""
-    node_of(output).inputs[port] = tensor(name)
+def rewrite(opset=0, remove=(), constants=(), add=(), replace_inputs=()):
+    """Apply one rewrite; the name of its first output identifies a node."""
+    graph.opset = opset or graph.opset
+    for output in remove:
+        node = tensors[output].inputs[0]
+        node.inputs.clear()
+        node.outputs.clear()
+        graph.nodes.remove(node)
+    for name, values in constants:
+        tensor(name).to_constant(values)
+    for op, name, domain, attributes, inputs, outputs in add:
+        results = [tensor(each) for each in outputs]
+        for result in results:
+            result.inputs.clear()
+        sources = [tensor(each) for each in inputs]
+        graph.nodes.append(gs.Node(op, name, attributes, sources, results, domain or None))
+    for output, port, name in replace_inputs:
+        tensors[output].inputs[0].inputs[port] = tensor(name)
 
 '''
-_TAIL = """
-
-graph.cleanup().toposort()
-onnx.save(gs.export_onnx(graph), sys.argv[2])
-"""
+_TAIL = "\n\ngraph.cleanup().toposort()\nonnx.save(gs.export_onnx(graph), sys.argv[2])\n"
 
 
 class SurgeonError(TrtlintError):
@@ -90,12 +60,7 @@ class SurgeonError(TrtlintError):
 
 
 def script(outcome: FixOutcome, name: str, own: str) -> str:
-    """Convert the rewrites of an outcome to a Python script.
-
-    Args:
-        outcome: the outcome.
-        name: the model's file name.
-        own: the script's file name.
+    """Convert the rewrites of an outcome to a Python script; the names are those of the model and the script.
 
     Raises:
         SurgeonError: a rewrite is in a body or adds a tensor that is too large to spell out, or the model has
@@ -103,12 +68,8 @@ def script(outcome: FixOutcome, name: str, own: str) -> str:
     """
     if outcome.before.model.calls:
         raise SurgeonError("the model calls functions of its own, which the script cannot inline")
-    lines = [_HEAD.format(name=_inside(name), script=_inside(own))]
-    for _, patches in outcome.rounds:
-        for patch in patches:
-            lines += ["", f"# {_inside(patch.title)}"]
-            lines += _edits(patch)
-    return "\n".join(lines) + _TAIL
+    calls = (_call(patch) for _, patches in outcome.rounds for patch in patches)
+    return _HEAD.format(name=_inside(name), script=_inside(own)) + "\n".join(calls) + _TAIL
 
 
 def _inside(words: str) -> str:
@@ -116,69 +77,50 @@ def _inside(words: str) -> str:
     return repr(words)[1:-1].replace('"', r"\"")
 
 
-def _edits(patch: Patch) -> Iterator[str]:
+def _call(patch: Patch) -> str:
     if any(node.scope for node in patch.touched):
         raise SurgeonError("a rewrite is in the body of an If or a loop")
     for tensor in patch.initializers:
-        if math.prod(tensor.dims) > _MOST_ELEMENTS:
-            count = math.prod(tensor.dims)
-            raise SurgeonError(
-                f"{patch.title}: the new tensor has {count:,} elements, more than {_MOST_ELEMENTS:,}"
-            )
-    for node in patch.remove:
-        yield f"remove({_key(node)!r})"
-    for tensor in patch.initializers:
-        array = numpy_helper.to_array(tensor)
-        flat = _numbers(array.reshape(-1).tolist())
-        yield f"constant({text(tensor.name)!r}, {flat}, {array.dtype.name!r}, {tuple(array.shape)!r})"
-    for proto in patch.insert:
-        if any(attribute.HasField("g") for attribute in proto.attribute):
-            raise SurgeonError(f"{patch.title}: the new operator contains a body")
-        yield _added(proto)
-    for node, port, name in patch.rewire:
-        yield f"read_instead({_key(node)!r}, {port}, {name!r})"
+        if (count := math.prod(tensor.dims)) > _MOST_ELEMENTS:
+            what = f"the new tensor has {count:,} elements, more than {_MOST_ELEMENTS:,}"
+            raise SurgeonError(f"{patch.title}: {what}")
+    arguments = {
+        "remove": [repr(_key(node)) for node in patch.remove],
+        "constants": [f"({text(tensor.name)!r}, {_array(tensor)})" for tensor in patch.initializers],
+        "add": [_node(proto, patch.title) for proto in patch.insert],
+        "replace_inputs": [repr((_key(node), port, name)) for node, port, name in patch.rewire],
+    }
+    indented = {name: "".join(f"        {each},\n" for each in items) for name, items in arguments.items()}
+    lines = [f"    {name}=[\n{items}    ],\n" for name, items in indented.items() if items]
     if patch.set_opset or patch.opset:
-        least = patch.set_opset or f"max(graph.opset, {patch.opset})"
-        yield f"graph.opset = {least}"
+        lines.append(f"    opset={patch.set_opset or f'max(graph.opset, {patch.opset})'},\n")
+    return f"\n# {_inside(patch.title)}\nrewrite(\n{''.join(lines)})"
 
 
-def _numbers(values: Sequence[Any]) -> str:
-    """Spell out a list of numbers; abbreviate repeats."""
-    infinite = {math.inf: "np.inf", -math.inf: "-np.inf"}
-    inside = ", ".join(infinite.get(value, repr(value)) for value in values)
-    if len(values) > 8 and len(set(values)) == 1:
-        return f"[{values[0]!r}] * {len(values)}"
-    return f"[{inside}]"
+def _array(tensor: onnx.TensorProto) -> str:
+    array = numpy_helper.to_array(tensor)
+    values = array.reshape(-1).tolist()
+    same = len(values) > 8 and len(set(values)) == 1
+    listed = f"[{values[0]!r}] * {len(values)}" if same else repr(values)
+    return f"array({listed}, {array.dtype.name!r}).reshape({array.shape})"
 
 
-def _added(proto: onnx.NodeProto) -> str:
-    attributes = "".join(
-        f", {a.name}={_value(a)}" if _is_word(a.name) else f", **{{{a.name!r}: {_value(a)}}}"
-        for a in proto.attribute
-    )
-    domain = f", domain={proto.domain!r}" if proto.domain else ""
-    inputs, outputs = _list(proto.input), _list(proto.output)
-    return f"add({proto.op_type!r}, {text(proto.name)!r}, {inputs}, {outputs}{domain}{attributes})"
-
-
-def _is_word(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name)
-
-
-def _list(names: Iterable[str]) -> str:
-    return repr([text(name) for name in names])
+def _node(proto: onnx.NodeProto, title: str) -> str:
+    if any(attribute.HasField("g") for attribute in proto.attribute):
+        raise SurgeonError(f"{title}: the new operator contains a body")
+    attributes = ", ".join(f"{attribute.name!r}: {_value(attribute)}" for attribute in proto.attribute)
+    inputs, outputs = ([text(name) for name in names] for names in (proto.input, proto.output))
+    names = f"{proto.op_type!r}, {text(proto.name)!r}, {proto.domain!r}"
+    return f"({names}, {{{attributes}}}, {inputs}, {outputs})"
 
 
 def _value(attribute: onnx.AttributeProto) -> str:
     value = helper.get_attribute_value(attribute)
     if isinstance(value, onnx.TensorProto):
-        array = numpy_helper.to_array(value)
-        return f"gs.Constant('value', np.array({array.tolist()!r}, dtype={array.dtype.name!r}))"
-    if attribute.name == "to":
-        return f"onnx.TensorProto.{onnx.TensorProto.DataType.Name(value)}"
+        return f"gs.Constant('value', {_array(value)})"
     if isinstance(value, bytes):
         return repr(value.decode("utf-8", "replace"))
-    return repr(list(value)) if not isinstance(value, int | float | str) else repr(value)
+    return repr(value if isinstance(value, int | float | str) else list(value))
 
 
 def _key(node: Node) -> str:
