@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from msgspec import to_builtins
 
 from benchmarks.measure import report
 from benchmarks.rehearsal.judge import EVERY, WAYS, Judge, without_functions
@@ -92,7 +93,7 @@ def case(file: Path, model: onnx.ModelProto, feeds: Any, archive: Path, scale: f
     other = {way: judge.error(way) for way in WAYS}
     kept = mine.kept
     found |= {
-        "mine": None if mine.error is None else mine.error.document,
+        "mine": to_builtins(mine.error),
         "other": other,
         "verdicts": [mine.verdict, verdict([*other.values()])],
         "tf32": [

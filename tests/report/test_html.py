@@ -257,8 +257,8 @@ def test_measured_times_are_shown(work: Workspace) -> None:
 def test_measured_ranges_are_shown(tmp_path: Path) -> None:
     report, facts = attention(tmp_path)
     sites = (
-        Measured("/attn/mul_q", "Mul", "a", 97344.0, -3.0, 97344.0, "overflow", origin=True),
-        Measured("/attn/softmax", "Softmax", "weights", 1.0, 0.0, 1.0, "ok", origin=False),
+        Measured("/attn/mul_q", "Mul", "a", 97344.0, -3.0, 97344.0, "overflow", origin=True, narrow=True),
+        Measured("/attn/softmax", "Softmax", "weights", 1.0, 0.0, 1.0, "ok", origin=False, narrow=True),
     )
     found = Measurement("m.onnx", "", (), "", 1, "fp16", False, False, 0.1, sites, (), (), None, ())
     parsed = Parsed(page(report, Facts(facts.model, evidence=[RangeEvidence(found)])))

@@ -78,7 +78,7 @@ def test_nameless_nodes_are_known_to_netron_by_what_they_compute(tmp_path: Path)
 
 
 def test_netron_shows_ranges(tmp_path: Path) -> None:
-    site = Measured("first", "Relu", "a", 97344.0, 0.0, 97344.0, "overflow", origin=True)
+    site = Measured("first", "Relu", "a", 97344.0, 0.0, 97344.0, "overflow", origin=True, narrow=True)
     measurement = Measurement("m.onnx", "", (), "", 1, "fp16", False, False, 0.1, (site,), (), (), None, ())
     facts = Facts(model(tmp_path, CHAIN, {0: "first"}).model, evidence=[RangeEvidence(measurement)])
     metrics = laid_over(netron, facts, "first")["metrics"]

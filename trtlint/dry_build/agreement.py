@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -125,22 +124,3 @@ class Agreement(Struct, frozen=True):
     def share(self) -> float:
         """Share of tensors that were compared."""
         return self.compared / self.tensors if self.tensors else 0.0
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Agreement:
-        """Create a comparison from JSON data.
-
-        Raises:
-            TypeError, ValueError: the data are invalid.
-        """
-        found = dict(document)
-        for name in ("outcome", "share"):
-            found.pop(name, None)
-        found["differences"] = tuple(
-            TensorDifference(**{**each, **{name: tuple(each.get(name, ())) for name in ("place", "others")}})
-            for each in found.get("differences", ())
-        )
-        found["reasons"] = tuple(Uncomputed(**each) for each in found.get("reasons", ()))
-        found["unclear"] = tuple(Unclear(**each) for each in found.get("unclear", ()))
-        found["deviations"] = tuple(found.get("deviations", ()))
-        return cls(**found)

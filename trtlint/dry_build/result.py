@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from trtlint.dry_build.agreement import Agreement
 
@@ -64,7 +64,7 @@ class UsedShape(Struct, frozen=True):
         return f"{self.name}={'..'.join('x'.join(map(str, shape)) or 'scalar' for shape in ends)}"
 
 
-class DryBuildResult(Struct, frozen=True):
+class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
     """Result of a dry build.
 
     Attributes:
@@ -128,19 +128,9 @@ class DryBuildResult(Struct, frozen=True):
         """Create a result from JSON data; missing keys get their defaults.
 
         Raises:
-            TypeError, ValueError: the data are invalid.
+            ValueError: the data are invalid.
         """
-        found = dict(document)
-        found["errors"] = tuple(ParserError(**error) for error in found.get("errors", ()))
-        found["shapes"] = tuple(
-            UsedShape(**{**shape, **{bound: tuple(shape[bound]) for bound in ("min", "opt", "max")}})
-            for shape in found.get("shapes", ())
-        )
-        for name in ("zeros", "data_files", "last_lines"):
-            found[name] = tuple(found.get(name, ()))
-        if found.get("network") is not None:
-            found["network"] = Agreement.of(found["network"])
-        return cls(**found)
+        return convert(document, cls)
 
 
 class DryBuild(Struct, frozen=True):

@@ -188,8 +188,8 @@ def _site(
         high,
         fits or "ok",
         origin,
+        probe.narrow,
         inside,
-        narrow=probe.narrow,
     )
     if fits is not None or not probe.narrow:
         return site

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Literal
 
 from msgspec import Struct
 
@@ -52,22 +51,8 @@ class Band(Struct, frozen=True):
         """Return whether the errors are under a bound."""
         return verdict_of(self.errors, bound)
 
-    @property
-    def document(self) -> dict[str, float | None]:
-        """The errors as JSON data."""
-        return {way: self.of(way) for way in WAYS}
 
-    @classmethod
-    def parse(cls, data: Mapping[str, Any]) -> Band:
-        """Return the band of JSON data.
-
-        Raises:
-            KeyError, TypeError, ValueError: the data are of another form.
-        """
-        return cls(*(number(data[way]) for way in WAYS))
-
-
-class BuildError(Struct, frozen=True):
+class BuildError(Struct, frozen=True, rename={"accumulated": "error_accumulated"}):
     """The error of a build whose layers are known: tensors between its layers are rounded, no others.
 
     Attributes:
@@ -88,34 +73,6 @@ class BuildError(Struct, frozen=True):
         """Return whether the errors are under a bound."""
         return verdict_of((self.error, self.accumulated), bound)
 
-    @property
-    def document(self) -> dict[str, Any]:
-        """The error as JSON data."""
-        return {
-            "source": self.source,
-            "layers": self.layers,
-            "nodes": self.nodes,
-            "error": self.error,
-            "error_accumulated": self.accumulated,
-        }
-
-    @classmethod
-    def parse(cls, data: Mapping[str, Any] | None) -> BuildError | None:
-        """Return the error of JSON data, None for None.
-
-        Raises:
-            KeyError, TypeError, ValueError: the data are of another form.
-        """
-        if data is None:
-            return None
-        return cls(
-            str(data["source"]),
-            int(data["layers"]),
-            int(data["nodes"]),
-            number(data["error"]),
-            number(data["error_accumulated"]),
-        )
-
 
 class TypeBand(Struct, frozen=True):
     """The error of another narrow type on the same inputs.
@@ -127,15 +84,6 @@ class TypeBand(Struct, frozen=True):
 
     type: str
     error: Band
-
-    @classmethod
-    def parse(cls, data: Mapping[str, Any]) -> TypeBand:
-        """Return the error of JSON data.
-
-        Raises:
-            KeyError, TypeError, ValueError: the data are of another form.
-        """
-        return cls(str(data["type"]), Band.parse(data["error"]))
 
 
 def worst(errors: Iterable[float | None]) -> float | None:
@@ -158,17 +106,3 @@ def together(bands: Iterable[Band]) -> Band:
     """Return the worst of each way over several outputs."""
     found = list(bands)
     return Band(*(worst(band.of(way) for band in found) for way in WAYS))
-
-
-def number(value: object) -> float | None:
-    """Return a number of JSON data.
-
-    Raises:
-        TypeError, ValueError: it is no finite number, and not None.
-    """
-    if value is None:
-        return None
-    found = float(value)  # type: ignore[arg-type]
-    if not math.isfinite(found):
-        raise ValueError(f"{value} is no finite number")
-    return found

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
-from trtlint.measurement.band import number
+from msgspec import Struct, convert
 
 _FEW = 12
 """Number of nodes that can be kept in FP32 in any model."""
@@ -77,15 +75,17 @@ class KeptNodes(Struct, frozen=True):
         """
         if data is None:
             return None
-        return cls(
-            tuple(map(str, nodes)),
-            number(data["error_fp16"]),
-            int(data["runs"]),
-            bool(data["verified"]),
+        counts, products = data.get("nodes", {}), data.get("products", {})
+        found = {
+            "nodes": nodes,
+            "error": data["error_fp16"],
+            "runs": data["runs"],
+            "verified": data["verified"],
             # Files of earlier releases lack the following.
-            int(data.get("nodes", {}).get("all", 0)) or _UNCOUNTED,
-            int(data.get("products", {}).get("all", 0)),
-            int(data.get("products", {}).get("kept", 0)),
-            tuple(map(str, data.get("margin", ()))),
-            bool(data.get("complete", True)),
-        )
+            "computing": counts.get("all") or _UNCOUNTED,
+            "products": products.get("all", 0),
+            "kept_products": products.get("kept", 0),
+            "margin": data.get("margin", ()),
+            "complete": data.get("complete", True),
+        }
+        return convert(found, cls)

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from trtlint.errors import ExperimentError
@@ -88,11 +88,7 @@ class MeasurementRequest(Struct, frozen=True):
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> MeasurementRequest:
         """Return the request of JSON data."""
-        found, layers = dict(document), document.get("layers")
-        found.update({name: tuple(document[name]) for name in ("files", "lists")})
-        if layers is not None:
-            found["layers"] = FusedLayers(**{**layers, "stored": frozenset(layers["stored"])})
-        return cls(**found)
+        return convert(document, cls)
 
 
 def usual_limits(size: int) -> Limits:

@@ -79,6 +79,7 @@ def _site(words: list[str], model: Model, format_: Format) -> MeasuredTensor:
         high=high,
         fits="ok",
         origin="origin" in rest,
+        narrow=True,
         inside=inside,
     )
     return site.fitting(_fits(site.greatest, format_))

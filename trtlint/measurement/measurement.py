@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from trtlint.errors import FileError
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import shorten
 from trtlint.files.regular import read_bytes
-from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, number, together, verdict_of
+from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, together, verdict_of
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.kept import KeptNodes as KeptNodes
 
@@ -24,6 +24,15 @@ _MOST_BYTES = 64 << 20
 """Largest size of a file: 1 KB for each of 60,000 tensors; JSON can take 25 times its size in memory."""
 
 Range = Literal["overflow", "underflow", "ok"]
+
+
+_OUTPUT_KEYS = {
+    "error": "error_fp16",
+    "unclamped": "error_unclamped",
+    "finite": "finite_fp32",
+    "band": "error",
+}
+"""The keys of an output in a file."""
 
 
 class MeasurementError(FileError, ValueError):
@@ -56,7 +65,7 @@ class Closer(Struct, frozen=True):
     vanishing: float
 
 
-class MeasuredTensor(Struct, frozen=True):
+class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults=True):
     """Float tensor of the model with its range.
 
     Attributes:
@@ -68,9 +77,9 @@ class MeasuredTensor(Struct, frozen=True):
         high: greatest number.
         fits: whether the tensor and the internal numbers of its node fit the narrow type.
         origin: whether the overflow begins here: no input of the node exceeds the range.
+        narrow: whether the tensor is narrow on the target; other tensors stay in FP32.
         inside: internal numbers of the node.
         closer: closer statistics, for tensors that do not fit.
-        narrow: whether the tensor is narrow on the target; other tensors stay in FP32.
     """
 
     node: str
@@ -81,9 +90,9 @@ class MeasuredTensor(Struct, frozen=True):
     high: float | None
     fits: Range
     origin: bool
+    narrow: bool
     inside: tuple[Inside, ...] = ()
     closer: Closer | None = None
-    narrow: bool = True
 
     @property
     def constant(self) -> bool:
@@ -100,7 +109,7 @@ class MeasuredTensor(Struct, frozen=True):
         return max([self.max_abs or 0.0, *(each.max_abs or 0.0 for each in self.inside)])
 
 
-class MeasuredOutput(Struct, frozen=True):
+class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
     """Error of a float output of the model.
 
     Attributes:
@@ -245,53 +254,19 @@ def to_data(found: Measurement) -> dict[str, Any]:
         "rehearsed": found.rehearsed,
         "bound": found.bound,
         "verdict": found.verdict,
-        "error": None if found.error is None else found.error.document,
-        "build": None if found.build is None else found.build.document,
+        "error": to_builtins(found.error),
+        "build": to_builtins(found.build),
         "types": [
-            {"type": each.type, "verdict": each.error.verdict(found.bound), "error": each.error.document}
+            {"type": each.type, "verdict": each.error.verdict(found.bound), "error": to_builtins(each.error)}
             for each in found.types
         ],
-        "sites": [_site_data(site) for site in found.sites],
-        "outputs": [
-            {
-                "name": output.name,
-                "error_fp16": output.error,
-                "error_unclamped": output.unclamped,
-                "finite_fp32": output.finite,
-                "error": None if output.band is None else output.band.document,
-                "trivial": output.trivial,
-            }
-            for output in found.outputs
-        ],
+        "sites": list(map(to_builtins, found.sites)),
+        "outputs": list(map(to_builtins, found.outputs)),
         "first_not_finite": list(found.first),
         "keep_fp32": [] if kept is None else list(kept.nodes),
         "kept": None if kept is None else kept.document,
         "limits": list(found.limits),
     }
-
-
-def _site_data(site: MeasuredTensor) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "node": site.node,
-        "op": site.op,
-        "tensor": site.tensor,
-        "max_abs": site.max_abs,
-        "low": site.low,
-        "high": site.high,
-        "fp16": site.fits,
-        "origin": site.origin,
-        "narrow": site.narrow,
-    }
-    if site.inside:
-        data["inside"] = [{"what": each.what, "max_abs": each.max_abs} for each in site.inside]
-    if site.closer is not None:
-        closer = site.closer
-        data["closer"] = {
-            "smallest": closer.smallest,
-            "beyond": closer.beyond,
-            "vanishing": closer.vanishing,
-        }
-    return data
 
 
 def read_measurement(path: Path) -> Measurement:
@@ -309,7 +284,7 @@ def read_measurement(path: Path) -> Measurement:
 
 def _parsed(path: Path) -> Measurement:
     try:
-        data = json.loads(read_bytes(path, _MOST_BYTES))
+        data = msgspec.json.decode(read_bytes(path, _MOST_BYTES))
     except OSError as error:
         raise MeasurementError(f"{path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -320,7 +295,7 @@ def _parsed(path: Path) -> Measurement:
         raise MeasurementError(f"{path}: not written by `trtlint measure --format json`: {what}")
     try:
         return from_data(data)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = shorten(f"{type(error).__name__}: {error}")
         raise MeasurementError(f"{path}: not a measurement ({reason})") from error
 
@@ -329,58 +304,19 @@ def from_data(data: Mapping[str, Any]) -> Measurement:
     """Return the measurement of JSON data.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError, OverflowError: the data have another form.
+        KeyError, TypeError, ValueError, AttributeError: the data have another form.
     """
     inputs, narrow = data["inputs"], data["type"]
     if narrow not in FORMATS:
         raise ValueError(f"type is {narrow!r}")
-    return Measurement(
-        path=str(data["model"]["path"]),
-        digest=str(data["model"]["digest"]),
-        files=tuple(map(str, inputs["files"])),
-        inputs=str(inputs["digest"]),
-        batches=int(inputs["batches"]),
-        type=narrow,
-        typed=bool(data["typed"]),
-        rehearsed=bool(data["rehearsed"]),
-        bound=float(data["bound"]),
-        sites=tuple(_site(entry) for entry in data["sites"]),
-        outputs=tuple(
-            MeasuredOutput(
-                str(entry["name"]),
-                number(entry["error_fp16"]),
-                number(entry["error_unclamped"]),
-                bool(entry["finite_fp32"]),
-                None if entry.get("error") is None else Band.parse(entry["error"]),
-                str(entry.get("trivial", "")),
-            )
-            for entry in data["outputs"]
-        ),
-        first=tuple(map(str, data["first_not_finite"])),
-        kept=KeptNodes.parse(data["keep_fp32"], data["kept"]),
-        limits=tuple(map(str, data["limits"])),
-        build=BuildError.parse(data.get("build")),
-        types=tuple(map(TypeBand.parse, data.get("types", ()))),
-    )
-
-
-def _site(entry: Mapping[str, Any]) -> MeasuredTensor:
-    closer = entry.get("closer")
-    fits = entry["fp16"]
-    if fits not in ("overflow", "underflow", "ok"):
-        raise ValueError(f"fp16 is {fits!r}")
-    return MeasuredTensor(
-        node=str(entry["node"]),
-        op=str(entry["op"]),
-        tensor=str(entry["tensor"]),
-        max_abs=number(entry["max_abs"]),
-        low=number(entry["low"]),
-        high=number(entry["high"]),
-        fits=fits,
-        origin=bool(entry["origin"]),
-        inside=tuple(Inside(str(each["what"]), number(each["max_abs"])) for each in entry.get("inside", ())),
-        narrow=bool(entry["narrow"]),
-        closer=None
-        if closer is None
-        else Closer(number(closer["smallest"]), float(closer["beyond"]), float(closer["vanishing"])),
-    )
+    flat = {
+        **data,
+        "path": data["model"]["path"],
+        "digest": data["model"]["digest"],
+        "files": inputs["files"],
+        "inputs": inputs["digest"],
+        "batches": inputs["batches"],
+        "first": data["first_not_finite"],
+        "kept": KeptNodes.parse(data["keep_fp32"], data["kept"]),
+    }
+    return convert(flat, Measurement)

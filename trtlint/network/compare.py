@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.dry_build.agreement import PROBE, Agreement
 from trtlint.dry_build.wheels import Wheels
@@ -125,7 +125,7 @@ def _agreement(
     last = ended.answers[-1] if ended.answers else {}
     known: dict[str, Any] = {"release": wheels.version, "inputs": request.kind, "peak": ended.peak}
     if "agreement" in last:
-        return Agreement.of({**last["agreement"], **known})
+        return convert({**last["agreement"], **known}, Agreement)
     if "inputs" in last:
         raise InputsError(inputs.named(str(last["inputs"])))
     if "reason" in last:
