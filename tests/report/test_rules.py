@@ -88,6 +88,28 @@ def test_without_a_summary_the_first_sentence_of_the_documentation_is_shown(tmp_
     assert explained.getvalue().count("Finds Relu") == 1
 
 
+def test_versions_and_the_fix_come_first_and_examples_last(tmp_path: Path) -> None:
+    body = (
+        "## What it does\n\nFinds Relu.\n\n## How to fix\n\nRemove it.\n\n"
+        "## When it stays silent\n\nNever.\n\n## Fires\n\nA model.\n\n## Stays silent\n\nAnother model.\n"
+    )
+    explained = io.StringIO()
+    write_rule(make_rule(tmp_path, body, summary="Relu is slow."), explained)
+    parts = ("Relu is slow.", "= applies to:", "Remove it.", "Finds Relu.", "Never.", "= see:", "A model.")
+    places = [explained.getvalue().index(part) for part in (*parts, "Another model.")]
+    assert places == sorted(places)
+
+
+def test_without_a_section_on_the_fix_the_advice_is_shown() -> None:
+    explained = io.StringIO()
+    write_rule(load_builtin().rule("ACC102"), explained)
+    assert explained.getvalue().index("trtlint fix MODEL --select ACC102") < 500
+    bare = next(rule for rule in RULES if "## How to fix" not in rule.body)
+    write_rule(bare, explained := io.StringIO())
+    text = explained.getvalue()
+    assert text.index("## How to fix") < text.index("## What it does")
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_every_rule_is_explained(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from rich.console import Console
@@ -15,7 +15,7 @@ from trtlint.report.escape import clean, clean_block
 from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.layout import hang
 from trtlint.report.manual import rule_page
-from trtlint.report.ruletext import applies, summary
+from trtlint.report.ruletext import applies, sections, summary
 from trtlint.report.terminal import console
 
 _NARROWEST_TABLE = 130
@@ -65,29 +65,65 @@ def _standing(rule: Rule) -> str:
 
 
 def write_rule(rule: Rule, file: TextIO) -> None:
-    """Write the summary of a rule, its documentation, then its versions and references."""
+    """Write the explanation of a rule: summary, affected versions, fix, documentation, and examples last."""
     out = console(file)
     width = min(out.width, _READABLE)
     style = SEVERITY_STYLES[rule.severity]
     out.print(Text.assemble((f"{rule.severity}[{rule.id}] ", style), (rule.name, "bold")), soft_wrap=True)
-    out.print()
     if rule.summary:
-        if file.isatty():
-            out.print(Text(clean(rule.summary)), width=width)
-        else:
-            print(clean(rule.summary), file=file)
-        out.print()
-    body = clean_block(rule.body)
-    if file.isatty():
-        out.print(Markdown(body), width=width)
-    else:
-        print(body.strip(), file=file)
-    out.print()
-    facts = [("severity", rule.severity), ("applies to", applies(rule)), ("evidence", rule.evidence)]
-    facts += [("status", rule.status)] if rule.status != "stable" else []
-    facts += [("group", rule.group)] if rule.group else []
-    facts += [("since", f"trtlint {rule.since}"), ("file", clean(str(rule.path)))]
-    facts += [("docs", page)] if (page := rule_page(rule.id)) else []
-    facts += [("see", clean(url)) for url in rule.references]
+        _write_text(clean(rule.summary), out, width)
+    print(file=file)
+    _write_facts(_affected(rule), out)
+    first, others, examples = sections(rule)
+    for text in (first, others):
+        _write_body(text, out, width)
+    print(file=file)
+    _write_facts(_sources(rule), out)
+    _write_body(examples, out, width)
+
+
+def _affected(rule: Rule) -> Iterator[tuple[str, str]]:
+    severities = (rule.severity, *(severity for _, severity in rule.severity_when))
+    yield "severity", " or ".join(dict.fromkeys(severities))
+    yield "applies to", applies(rule)
+    yield "evidence", rule.evidence
+    if rule.status != "stable":
+        yield "status", rule.status
+    if any(advice.fix for advice in rule.advice):
+        yield "fix", f"trtlint fix MODEL --select {rule.id}"
+
+
+def _sources(rule: Rule) -> Iterator[tuple[str, str]]:
+    if rule.group:
+        yield "group", rule.group
+    yield "since", f"trtlint {rule.since}"
+    yield "file", clean(str(rule.path))
+    if page := rule_page(rule.id):
+        yield "docs", page
+    for url in rule.references:
+        yield "see", clean(url)
+
+
+def _write_facts(facts: Iterable[tuple[str, str]], out: Console) -> None:
     for key, value in facts:
         out.print(Text.assemble(("   = ", "bold blue"), (f"{key}: ", "bold"), value), soft_wrap=True)
+
+
+def _write_text(text: str, out: Console, width: int) -> None:
+    print(file=out.file)
+    if out.file.isatty():
+        out.print(Text(text), width=width)
+    else:
+        print(text, file=out.file)
+
+
+def _write_body(body: str, out: Console, width: int) -> None:
+    """Write Markdown, formatted on a terminal; nothing for an empty text."""
+    if not body:
+        return
+    print(file=out.file)
+    text = clean_block(body)
+    if out.file.isatty():
+        out.print(Markdown(text), width=width)
+    else:
+        print(text.strip(), file=out.file)

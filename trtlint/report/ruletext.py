@@ -1,4 +1,4 @@
-"""Texts from rules: versions and summary."""
+"""Texts from rules: versions, summary, and the sections of the documentation in reading order."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from trtlint.engine.rule import Rule
 from trtlint.knowledge.ranges import in_words
 from trtlint.knowledge.releases import PRODUCTS
 
+_HEADING = re.compile(r"^## +(.+?)\s*$", re.MULTILINE)
+_EXAMPLES = ("Fires", "Stays silent", "Fixed")
+"""Sections with models."""
+_FIX = "How to fix"
+_SHORTEST = 20
+"""Smallest number of fixed characters of an advice that is shown without a finding."""
 _SENTENCE = re.compile(r"(.+?[.:;])(\s|$)", re.DOTALL)
 
 
@@ -20,6 +26,38 @@ def applies(rule: Rule) -> str:
 def summary(rule: Rule) -> str:
     """Return the summary of a rule, or the first sentence of its documentation."""
     return rule.summary or _first_sentence(rule)
+
+
+def sections(rule: Rule) -> tuple[str, str, str]:
+    """Return the documentation of a rule in three parts: how to fix it, the other text, and the examples.
+
+    Without a section on the fix, the first part lists the advice.
+    """
+    parts: dict[str, list[str]] = {_FIX: [], "": [], "examples": []}
+    starts = [match.start() for match in _HEADING.finditer(rule.body)]
+    for start, end in zip([0, *starts], [*starts, len(rule.body)], strict=True):
+        text = rule.body[start:end].strip()
+        heading = _HEADING.match(text)
+        title = "" if heading is None else heading[1]
+        kind = _FIX if title == _FIX else "examples" if title in _EXAMPLES else ""
+        parts[kind] += [text] if text else []
+    first, others, examples = ("\n\n".join(texts) for texts in parts.values())
+    return first or _advice(rule), others, examples
+
+
+def _advice(rule: Rule) -> str:
+    lines = []
+    for advice in rule.advice:
+        ranges = ", ".join(in_words(product, specifier) for product, specifier in advice.applies.items())
+        pieces = advice.do.pieces
+        if sum(len(piece) for piece in pieces if isinstance(piece, str)) < _SHORTEST:
+            continue
+        text = "".join(piece if isinstance(piece, str) else f"`{piece.text}`" for piece in pieces)
+        text = text.removeprefix("Or ")
+        text = text[:1].upper() + text[1:]
+        lines.append(f"- {ranges}: {text}" if ranges else f"- {text}")
+    head = "The finding names the advice that fits the model:"
+    return "\n".join([f"## {_FIX}", "", head, "", *lines]) if lines else ""
 
 
 def _first_sentence(rule: Rule) -> str:
