@@ -63,7 +63,7 @@ def run_upgrade(options: UpgradeOptions) -> int:
     read = [task.file for task in tasks]
     require_outputs(options.outputs, read)
     results = with_progress(
-        _results(tasks, options.product, options.first, last),
+        _results(tasks, options, last),
         len(tasks),
         "comparing versions for",
         lambda index: tasks[index].file.name,
@@ -119,8 +119,10 @@ def _check(base: Target, first: str, last: str) -> None:
         )
 
 
-def _results(tasks: list[Task], product: Product, first: str, last: str) -> Iterator[Upgrade | Problem]:
+def _results(tasks: list[Task], options: UpgradeOptions, last: str) -> Iterator[Upgrade | Problem]:
     review = Review()
+    build = () if options.build is None else ("--build", options.build)
+    given = (*options.target.arguments, *build)
     for task in tasks:
         path = str(task.file)
         if task.problem:
@@ -128,13 +130,13 @@ def _results(tasks: list[Task], product: Product, first: str, last: str) -> Iter
             continue
         try:
             with limit_work(task.file):
-                upgrades = list(_upgrades(task, review, product, first, last))
+                upgrades = list(_upgrades(task, review, options.product, options.first, last))
         except (UnreadableError, OSError) as error:
             yield Problem.of(path, error)
         except MemoryError:
             yield Problem(path, "not enough memory to compare the versions")
         else:
-            yield from upgrades
+            yield from (each.with_options(given) for each in upgrades)
 
 
 def _upgrades(task: Task, review: Review, product: Product, first: str, last: str) -> Iterator[Upgrade]:

@@ -64,6 +64,11 @@ class Listed(Struct, frozen=True):
     lines: tuple[int, ...]
     advice: tuple[tuple[str, tuple[int, ...]], ...]
 
+    @property
+    def already(self) -> bool:
+        """True if the current release line has the finding, too, and a later one keeps it."""
+        return self.lines[0] == 0 and len(self.lines) > 1
+
 
 class UpgradeStep(Struct, frozen=True):
     """Step from one release line to the next: indexes into :attr:`Upgrade.findings`."""
@@ -129,6 +134,24 @@ class Upgrade(Struct, frozen=True):
     notes: tuple[str, ...]
     caveats: tuple[Caveat, ...] = ()
     unsearched: frozenset[Severity] = frozenset()
+    options: tuple[str, ...] = ()
+    """The options of the command line that describe the target, without versions."""
+
+    def version_options(self, line: int) -> tuple[str, ...]:
+        """Return the options for commands about a release line."""
+        return ("--rtx" if self.product == "tensorrt-rtx" else "--trt", self.lines[line].line, *self.options)
+
+    def with_options(self, options: tuple[str, ...]) -> Upgrade:
+        """Return the report with the options of the target; fixes are for the newest line of a finding."""
+        named = replace(self, options=options)
+        findings = (
+            replace(
+                each,
+                finding=replace(each.finding, options=named.version_options(each.lines[-1])),
+            )
+            for each in self.findings
+        )
+        return replace(named, findings=tuple(findings))
 
 
 def targets(base: Target, first: str, last: str) -> list[Target]:

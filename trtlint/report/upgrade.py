@@ -23,9 +23,9 @@ from trtlint.report.layout import hang
 from trtlint.report.terminal import console
 from trtlint.report.upgradedecision import exceptions, joined_matrix, joined_rows, rule_rows, sentences
 from trtlint.report.upgradematrix import TITLE, matrix, text_lines
-from trtlint.report.upgradesummary import rows, shared
-from trtlint.report.upgradewording import asks, places, reasons, risks, some, still, when, why
-from trtlint.report.wording import fix_command
+from trtlint.report.upgradesummary import conditional_rows, rows, shared
+from trtlint.report.upgradewording import asks, places, reasons, risks, since, some, still, when, why
+from trtlint.report.wording import fix_command, fixable
 
 _HEADINGS: dict[Concern, str] = {
     "graph": "In the graph",
@@ -108,6 +108,10 @@ class UpgradeReport:
         self._matrix()
         if not (self._several or self._quiet):
             return
+        unset = list(conditional_rows(self._upgrades))
+        if unset and self._show_conditional and self._several:
+            self._print(Text(), Text("Depends on unset options", style="bold underline"))
+            self._print(*(line for row in unset for line in hang(Text("  "), Text(clean(row)), self._width)))
         for concern in CONCERNS:
             if concern != "graph":
                 self._common(concern)
@@ -119,6 +123,9 @@ class UpgradeReport:
             name, version = clean(path).ljust(widest[0]), safest.ljust(widest[1])
             first = Text.assemble(f"  {name}  safest ", (version, "bold green"), f"  at {last}: ")
             self._print(*hang(first, Text(left), self._width))
+        found = [finding for upgrade in self._upgrades for finding in upgrade.conditional]
+        if self._several and not (self._quiet or self._show_conditional) and (line := hidden(found)):
+            self._print(Text(), *hang(Text(), Text(line, style="dim"), self._width))
         for upgrade in self._upgrades:
             for caveat in upgrade.caveats:
                 words = f"  {caveat.severity}: {upgrade.path}: {caveat.message}"
@@ -138,7 +145,7 @@ class UpgradeReport:
                     (f"  {title:{wide}}", SEVERITY_STYLES[row.severity]),
                     f"  {row.name:{names}}  {len(row.models):>4}  ",
                 )
-                words = f"{row.first}{'; trtlint fix' if row.fixes else ''}"
+                words = f"{row.released}{'; trtlint fix' if row.fixes else ''}"
                 models = f": {', '.join(row.models)}" if len(row.models) <= _FEW else ""
                 self._print(*hang(first, Text(clean(words + models)), self._width))
         if found := list(exceptions(self._upgrades)):
@@ -273,7 +280,7 @@ class UpgradeReport:
         finding = item.finding
         style = SEVERITY_STYLES[finding.severity]
         names = [line.line for line in upgrade.lines]
-        title = Text.assemble((f"{finding.severity}[{finding.rule}]", style), f" {when(item.lines, names)}: ")
+        title = Text.assemble((f"{finding.severity}[{finding.rule}]", style), f" {since(item, names)}: ")
         self._print(*hang(Text("  "), title + Text(clean(finding.message), style="bold"), self._width))
         where = places(item) if placed else ""
         if where and where not in finding.message:
@@ -284,9 +291,10 @@ class UpgradeReport:
                 continue
             said.add((finding.rule, sentence))
             self._print(*hang(Text("      do: ", style="dim"), Text(clean(sentence)), self._width))
-        if finding.fixes and (finding.rule, fix_command(finding)) not in said:
-            said.add((finding.rule, fix_command(finding)))
-            self._print(*hang(Text("      fix: ", style="dim"), Text(fix_command(finding)), self._width))
+        command = fix_command(finding, upgrade.path) if fixable(finding) else ""
+        if command and (finding.rule, command) not in said:
+            said.add((finding.rule, command))
+            self._print(*hang(Text("      fix: ", style="dim"), Text(command), self._width))
         if finding.references and (finding.rule, "") not in said:
             said.add((finding.rule, ""))
             self._print(*hang(Text("      see: ", style="dim"), Text(finding.references[0]), self._width))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field
@@ -18,6 +20,8 @@ MANY = 30
 """Largest number of models before equal lines are merged."""
 _CONVERT = re.compile(r"trtlint convert (?!--)\S.*? --to (\w+)")
 """The command in the advice of findings about the build that a conversion of the model resolves."""
+_NAMED = 3
+"""Largest number of models that a command names; for more, it names their folder."""
 _MODELS = 60
 """Largest number of listed models that need changes."""
 
@@ -30,7 +34,9 @@ class RuleRow(Struct):
         rule: id of the rule.
         name: name of the rule.
         first: the release lines of the first model, as text.
+        current: the current release line.
         models: the paths.
+        already: the models that have these findings on the current line already.
         fixes: whether ``trtlint fix`` has a rewrite for all of its findings.
     """
 
@@ -38,8 +44,18 @@ class RuleRow(Struct):
     rule: str
     name: str
     first: str
+    current: str
     models: list[str] = field(default_factory=list)
+    already: set[str] = field(default_factory=set)
     fixes: bool = True
+
+    @property
+    def released(self) -> str:
+        """The release lines, and whether the current one is among them already."""
+        if not self.already:
+            return self.first
+        count = "" if len(self.already) == len(self.models) else f" in {len(self.already)}"
+        return f"{self.first}, already on {self.current}{count}"
 
 
 class Decision(Struct, frozen=True):
@@ -129,12 +145,14 @@ def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
                 continue
             row = rows.get(finding.rule)
             if row is None:
-                row = RuleRow(finding.severity, finding.rule, finding.name, when(item.lines, names))
+                row = RuleRow(finding.severity, finding.rule, finding.name, when(item.lines, names), names[0])
                 rows[finding.rule] = row
             row.severity = min(row.severity, finding.severity, key=SEVERITIES.index)
             row.fixes = row.fixes and bool(fixable(finding))
             if upgrade.path not in row.models:
                 row.models.append(upgrade.path)
+            if item.already:
+                row.already.add(upgrade.path)
     return sorted(rows.values(), key=lambda row: (SEVERITIES.index(row.severity), -len(row.models), row.rule))
 
 
@@ -160,20 +178,36 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
         count = len(decision.safe) + len(decision.fixable)
         both = " and convert" if converted else ""
         yield f"after trtlint fix{both}", f"{count} of {total} ({some(decision.fixable)})"
+        yield "fix them with", fix_all(upgrades, decision)
     if converted:
         types = " and ".join(dict.fromkeys(converted.values()))
         yield f"convert needed to keep {types}", f"{len(converted)} of {total} ({some(list(converted))})"
     if commands := changed_commands(upgrades, decision.line):
         yield "the build command must change", some(commands, "; ")
     if decision.open:
-        yield "needs changes", f"{plural(len(decision.open), 'model')}: see Exceptions"
+        old = sum(all(item.already for item in work) for _, work in decision.open)
+        known = f", {old} of them with the same findings on {lines[0].line} already" if old else ""
+        yield "needs changes", f"{plural(len(decision.open), 'model')}{known}: see Exceptions"
+
+
+def fix_all(upgrades: Sequence[Upgrade], decision: Decision) -> str:
+    """Return the command that fixes all models with rewrites for the chosen version."""
+    paths: Sequence[str] = decision.fixable
+    if len(paths) > _NAMED:
+        paths = [os.path.commonpath([os.path.dirname(path) or "." for path in paths]) or "."]  # noqa: PTH120
+    options = upgrades[0].version_options(decision.line or 0)
+    return shlex.join(("trtlint", "fix", *paths, *options))
 
 
 def exceptions(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
     """Yield the models that rewrites cannot fix, each with its rules."""
     for path, work in decide(upgrades).open[:_MODELS]:
-        rules = dict.fromkeys(f"{item.finding.severity}[{item.finding.rule}]" for item in work)
-        yield path, ", ".join(rules)
+        rules: dict[str, bool] = {}
+        for item in work:
+            rule = f"{item.finding.severity}[{item.finding.rule}]"
+            rules[rule] = rules.get(rule, True) and item.already
+        mark = f" (already on {upgrades[0].lines[0].line})"
+        yield path, ", ".join(f"{rule}{mark if already else ''}" for rule, already in rules.items())
 
 
 def joined_rows(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from trtlint.engine.upgrade import Assessed, Listed, Upgrade, UpgradeStep
 from trtlint.files.problem import Problem
 from trtlint.report.json import finding_data, problem_data
+from trtlint.report.wording import fix_command, fixable
 from trtlint.target.target import Target
 
 SCHEMA = "trtlint.upgrade/1"
@@ -91,7 +92,9 @@ def _listed(listed: Listed, upgrade: Upgrade) -> dict[str, Any]:
         "finding": finding_data(listed.finding),
         "concerns": listed.concern,
         "versions": versions,
+        "already": listed.already,
         "advice": advice,
+        **({"fix": fix_command(listed.finding, upgrade.path)} if fixable(listed.finding) else {}),
     }
 
 

@@ -14,7 +14,8 @@ from trtlint.report.page.shell import shell
 from trtlint.report.page.tables import table
 from trtlint.report.upgradedecision import exceptions, rule_rows, sentences
 from trtlint.report.upgradematrix import TITLE, matrix, refusing
-from trtlint.report.upgradewording import when
+from trtlint.report.upgradewording import since, when
+from trtlint.report.wording import fix_command, fixable
 
 _MODELS = 400
 """Largest number of models in a document."""
@@ -57,13 +58,25 @@ def _left(number: int, most: int, what: str) -> Iterator[str]:
 
 def _head(upgrade: Upgrade, item: Listed) -> str:
     names = [line.line for line in upgrade.lines]
-    return f"{item.finding.severity}[{item.finding.rule}] {when(item.lines, names)}: {item.finding.message}"
+    return f"{item.finding.severity}[{item.finding.rule}] {since(item, names)}: {item.finding.message}"
 
 
 def _advice(upgrade: Upgrade, item: Listed) -> Iterator[str]:
     names = [line.line for line in upgrade.lines]
     for advice, lines in item.advice:
         yield advice if lines == item.lines else f"{when(lines, names)}: {advice}"
+
+
+def _command(upgrade: Upgrade, item: Listed) -> Iterator[str]:
+    """Yield the command of the automatic fix, if there is one."""
+    if fixable(item.finding):
+        yield fix_command(item.finding, upgrade.path)
+
+
+def _todo(upgrade: Upgrade, item: Listed) -> list[Markup]:
+    advice = [tag("li", clipped(sentence)) for sentence in _advice(upgrade, item)]
+    commands = (tag("code", clipped(command)) for command in _command(upgrade, item))
+    return advice + [tag("li", "Automatic fix: ", command) for command in commands]
 
 
 def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[str]:
@@ -88,6 +101,7 @@ def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Itera
         for item in upgrade.findings[:_FINDINGS]:
             yield f"* {plain(_head(upgrade, item))}"
             yield from (f"  * {plain(advice)}" for advice in _advice(upgrade, item))
+            yield from (f"  * Automatic fix: {code(command)}" for command in _command(upgrade, item))
         yield from _left(len(upgrade.findings), _FINDINGS, "findings")
 
 
@@ -99,7 +113,7 @@ def _markdown_decision(upgrades: Sequence[Upgrade]) -> Iterator[str]:
     yield from ("| Rule | Models | Releases | trtlint fix |", "|---|--:|---|---|")
     for row in rule_rows(upgrades):
         title = plain(f"{row.severity} {row.rule} {row.name}")
-        yield f"| {title} | {len(row.models)} | {plain(row.first)} | {'yes' if row.fixes else ''} |"
+        yield f"| {title} | {len(row.models)} | {plain(row.released)} | {'yes' if row.fixes else ''} |"
     if found := list(exceptions(upgrades)):
         yield from ("", "### Exceptions", "")
         yield from (f"* {code(path)}: {plain(rules)}" for path, rules in found)
@@ -114,7 +128,7 @@ def _decision(upgrades: Sequence[Upgrade]) -> Iterator[Markup]:
             "tr",
             tag("td", f"{row.severity} {row.rule} {row.name}"),
             tag("td", len(row.models), class_="figure"),
-            tag("td", row.first),
+            tag("td", row.released),
             tag("td", "yes" if row.fixes else ""),
         )
         for row in rule_rows(upgrades)
@@ -152,7 +166,7 @@ def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[
             tag(
                 "li",
                 clipped(_head(upgrade, item)),
-                tag("ul", [tag("li", clipped(advice)) for advice in _advice(upgrade, item)]),
+                tag("ul", _todo(upgrade, item)),
             )
             for item in upgrade.findings[:_FINDINGS]
         ]

@@ -35,6 +35,17 @@ def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
     return sorted(found.values(), key=lambda each: each.item.lines[0])
 
 
+def conditional_rows(upgrades: Sequence[Upgrade]) -> Iterator[str]:
+    """Yield a line for each rule with findings that depend on unset options: the options and the models."""
+    found: dict[tuple[str, str, str, tuple[str, ...]], set[str]] = {}
+    for upgrade in upgrades:
+        for finding in upgrade.conditional:
+            key = finding.severity, finding.rule, finding.name, finding.depends
+            found.setdefault(key, set()).add(upgrade.path)
+    for (severity, rule, name, depends), paths in found.items():
+        yield f"{severity}[{rule}] {name} ({', '.join(depends)}): {plural(len(paths), 'model')}"
+
+
 def rows(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str, str]]:
     """Yield the path, the safest version and the risks in the last version of each model."""
     for upgrade in upgrades:

@@ -129,6 +129,11 @@ def when(lines: Sequence[int], names: Sequence[str]) -> str:
     return ", ".join(words)
 
 
+def since(item: Listed, names: Sequence[str]) -> str:
+    """Format the versions of a finding, and whether the current version has it already."""
+    return f"{when(item.lines, names)}, already on {names[0]}" if item.already else when(item.lines, names)
+
+
 def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
     """Return the runs of versions without changes."""
     runs: list[tuple[str, str]] = []

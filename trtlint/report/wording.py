@@ -96,10 +96,10 @@ def _node(row: Row) -> str:
     return f"{row.node} ({typed})" + (f": {says}" if says else "")
 
 
-def fix_command(finding: Finding) -> str:
+def fix_command(finding: Finding, model: str = "MODEL") -> str:
     """Return the command that applies the rewrites for a finding."""
     rules = ",".join(dict.fromkeys(each.rule for each in fixable(finding)))
-    return " ".join(("trtlint fix MODEL --select", rules, *map(shlex.quote, finding.options)))
+    return clean(shlex.join(("trtlint", "fix", model, "--select", rules, *finding.options)))
 
 
 def fixable(finding: Finding) -> tuple[Finding, ...]:
