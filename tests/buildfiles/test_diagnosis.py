@@ -347,7 +347,7 @@ def test_the_node_that_an_error_itself_names() -> None:
         # https://github.com/NVIDIA/TensorRT/issues/4603
         (
             "/bb/rope_embeddings/If_OutputLayer: IIfConditionalOutputLayer inputs must have the same shape. Shapes are [2] and [1].",
-            "layer_bare",
+            "branches_differ",
             {"layer": "/bb/rope_embeddings/If"},
         ),
         # https://github.com/NVIDIA/retinanet-examples/issues/314

@@ -67,6 +67,29 @@ def test_a_message_that_means_two_things_is_not_alone() -> None:
     assert error.groups["what"] == "Parameter check failed."
 
 
+def test_a_specific_cause_leads_the_general_entries_of_its_line() -> None:
+    log = (
+        "[E] [TRT] ModelImporter.cpp:732: ERROR: builtin_op_importers.cpp:1235 In function QuantDequantLinearHelper:\n"
+        '[6] Assertion failed: shiftIsAllZeros(zeroPoint) && "zeroPt must be all zeros"\n'
+    )
+    (general,) = messages(log, "parser_error")
+    (specific,) = messages(log, "quantization_refused")
+    assert general.echo
+    assert specific.leads
+    assert not specific.echo
+    (alone,) = messages(log.replace("shiftIsAllZeros(zeroPoint)", "other"), "parser_error")
+    assert not alone.echo
+
+
+def test_a_refusal_that_only_names_its_node_repeats_the_error_beside_it() -> None:
+    invalid = "In node 534 (parseGraph): INVALID_NODE: Invalid Node - If_534\n"
+    error = "[TRT] [E] If_534_OutputLayer: IIfConditionalOutputLayer inputs must have the same shape.\n"
+    (refusal,) = messages(error + invalid, "network_refused")
+    assert refusal.echo
+    (refusal,) = messages("[TRT] [E] Something else failed.\n" + invalid, "network_refused")
+    assert not refusal.echo
+
+
 def test_the_weight_that_overflows_is_named_above() -> None:
     log = (
         "[01/27/2023-17:29:57] [TRT] [W] Weights [name=conv.weight] had the following issues when converted to FP16:\n"

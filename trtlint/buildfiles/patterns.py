@@ -83,6 +83,7 @@ class LogPattern(Struct, frozen=True, eq=False):
     causes: bool = False
     island: bool = False
     everywhere: bool = False
+    specific: bool = False
     whole: bool = False
     of_model: tuple[str, ...] = ()
     tells: Tells = ""

@@ -2,7 +2,8 @@
 
 A framework reports that a part of its model has no engine, after TensorRT has reported the cause.  The
 library reports a missing plugin again as an unreadable engine, and the parser quotes the
-library's error about shapes.  A warning has the size of an allocation that failed.  One failure is one
+library's error about shapes.  A warning has the size of an allocation that failed.  A general entry of the
+table matches a line whose cause a specific entry names.  One failure is one
 finding: its cause leads, and these lines are evidence.
 """
 
@@ -32,6 +33,8 @@ _PLACES = ("code", "damaged", "op", "file_line")
 """Groups of these patterns that do not name a file."""
 _REFUSED, _BARE, _REFUSED_LINES = "network_refused", "parser_bare", 3
 """The pattern of a refused type, and that of the node that an old parser names below it."""
+_INVALID = ": Invalid Node - "
+"""What such a refusal says of a node whose error is on a line of its own."""
 _FULL, _UNGIVEN, _FULL_LINES = "out_of_memory", "allocation_refused", 3
 """The patterns of a failed allocation, and of the library's warning with its size."""
 _LEAST = 20
@@ -45,6 +48,13 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
         records: the records of a log, in the order of their lines.
     """
     found = {**_of_one_file(records), **dict(_quoted(records))}
+    leaders = _leaders(records)
+    for record in records if leaders else ():
+        leader = leaders.get(record.line)
+        if leader is record:
+            found.pop(id(record), None)
+        elif leader is not None:
+            found[id(record)] = leader
     cause: Record | None = None
     part = ""
     last: dict[str, Record] = {}
@@ -57,6 +67,8 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
                 part = name
         elif plugin is not None and _repeats_plugin(record, plugin):
             found[id(record)] = plugin
+        elif (leader := _leader_of_node(record, leaders)) is not None:
+            found[id(record)] = leader
         elif _continues_refusal(record, last.get(_REFUSED)):
             found[id(record)] = last[_REFUSED]
         elif _sizes_allocation(record, last):
@@ -82,6 +94,14 @@ def _repeats_plugin(record: Record, plugin: Record) -> bool:
     if record.pattern != _LIBRARY or record.line - plugin.line > _PLUGIN_LINES:
         return False
     return any(words in record.message for words in _OF_PLUGIN)
+
+
+def _leader_of_node(record: Record, leaders: Mapping[int, Record]) -> Record | None:
+    """Return the specific error beside a refusal that only names its node; None if there is none."""
+    if record.pattern != _REFUSED or _INVALID not in record.message:
+        return None
+    near = range(record.line - _REFUSED_LINES, record.line + _REFUSED_LINES + 1)
+    return next((leaders[line] for line in near if line in leaders), None)
 
 
 def _continues_refusal(record: Record, refusal: Record | None) -> bool:
@@ -153,7 +173,17 @@ def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
     for record in records if quoting else ():
         said = reason(record.message) if record.pattern == _QUOTED else ""
         for other in quoting:
-            near = 0 <= other.line - record.line <= _NEAR
+            near = record is not other and 0 <= other.line - record.line <= _NEAR
             if near and (other.line == record.line or (len(said) >= _LEAST and said in other.message)):
                 yield id(record), other
                 break
+
+
+def _leaders(records: Sequence[Record]) -> Mapping[int, Record]:
+    """Return the first record of a specific entry of each line that has one."""
+    entries = table().by_name
+    found: dict[int, Record] = {}
+    for record in records:
+        if record.pattern in entries and entries[record.pattern].specific:
+            found.setdefault(record.line, record)
+    return found
