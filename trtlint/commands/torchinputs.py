@@ -62,9 +62,10 @@ class _Torch:
 
     def task(self, path: Path) -> Task:
         """Return the task for a script or a program."""
-        from trtlint.runs.torchjob import torch_evidence
+        from trtlint.runs.torchjob import PROGRAM, torch_evidence
 
-        return self._task(path, *torch_evidence(path, self._release.version, self._request()))
+        request = self._request() if path.name.lower().endswith(PROGRAM) else None
+        return self._task(path, *torch_evidence(path, self._release.version, request), request)
 
     def text(self, text: str, *, checked: bool) -> Task:
         """Return the task for the call that ``--build`` gives, or for the script that it names."""
@@ -86,20 +87,21 @@ class _Torch:
         path: Path,
         evidence: tuple[Evidence | PendingEvidence, ...],
         problems: tuple[Problem, ...],
+        request: TorchRequest | None = None,
     ) -> Task:
         from trtlint.runs.torchjob import for_release
 
         task = Task.of(self._factory.settings_of(path), evidence, problems, alone=True)
-        targets = for_release(task.case.targets, self._release.tensorrt)
+        targets = for_release(task.case.targets, self._release, request)
         settings = replace(task.settings, targets=targets)
         return replace(task, settings=settings, case=replace(task.case, targets=targets))
 
     def _request(self) -> TorchRequest | None:
         """Return the request for programs; None without a dry build."""
         from trtlint.process.spawn import Limits
-        from trtlint.runs.torchjob import simple_options
         from trtlint.torch_tensorrt.asking import USUAL, TorchRequest
         from trtlint.torch_tensorrt.calls import calls_in
+        from trtlint.torch_tensorrt.options import options_of
 
         torch, dry = self._options.torch, self._options.dry
         if dry.level not in ("parse", "build"):
@@ -110,7 +112,7 @@ class _Torch:
             sm=0,
             python=torch.python,
             wheel=None if torch.wheel is None else str(Path(torch.wheel).absolute()),
-            options=simple_options(calls),
+            options=options_of(calls),
             build=dry.level == "build",
             trusted=torch.trust_pickle,
             limits=Limits(dry.seconds or USUAL.seconds, dry.memory or USUAL.memory),

@@ -122,7 +122,7 @@ def _script(
         case = Task.of(settings, (own,), alone=True).case
         # A version in the configuration is that of ONNX models: each release brings its own TensorRT.
         targets = tuple(replace(each, version=None, previous=None) for each in case.targets[:1])
-        case = replace(case, targets=for_release(targets, release.tensorrt))
+        case = replace(case, targets=for_release(targets, release))
         found.append([finding for report in case.report(review) for finding in report.findings])
     return script_upgrade(str(path), releases, found, evidence.notes)
 

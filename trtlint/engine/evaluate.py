@@ -311,6 +311,7 @@ class _RuleSearch(Struct, frozen=True):
             severity = "error"
         given = shown_advice(advice, names)
         texts = tuple(prefix + entry.do.fill(names) for prefix, entry in given)
+        given = given if self.facts.has_model else []  # only a model can be rewritten
         fixes = dict.fromkeys(Rewrite(entry.fix, entry.safety) for _, entry in given if entry.fix is not None)
         message = rule.message.fill(names)
         return _Group(

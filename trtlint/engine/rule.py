@@ -46,6 +46,9 @@ GROUPS: Mapping[str, str] = {
 }
 """Folders of rules by consequence, with a description."""
 
+Also = Literal["", "torch-tensorrt"]
+"""A second source of the facts of a rule about the model."""
+
 Safety = Literal["safe", "unsafe"]
 
 Concern = Literal["graph", "command", "code"]
@@ -121,6 +124,7 @@ class Rule(Struct, frozen=True):
         body: the documentation, Markdown.
         body_line: line of the file where ``body`` begins.
         status: ``preview``, ``stable`` or ``deprecated``.
+        also: ``torch-tensorrt`` if the rule also holds for networks of Torch-TensorRT; else empty.
         summary: one sentence with the defect and its consequence; empty if the file has none.
         default: whether it is for places that no other rule explains: it skips the lines of a log with another
             finding, and reports a failed build for which no rule has an error.
@@ -150,6 +154,7 @@ class Rule(Struct, frozen=True):
     summary: str = ""
     unfixable: tuple[Unfixable, ...] = ()
     default: bool = False
+    also: Also = ""
 
     @property
     def group(self) -> str:

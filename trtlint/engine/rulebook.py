@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
-from trtlint.engine.rule import Rule, RuleError, Status, group_of
+from trtlint.engine.rule import Also, Rule, RuleError, Status, group_of
 from trtlint.facts.kinds import Ground, ground_of
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.redirects import redirect
@@ -22,14 +22,15 @@ _MOST_ENTRIES = 20_000
 _NO_RULE = "readme.md"
 _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
 _STATUS = re.compile(r"^status: (preview|deprecated)$", re.MULTILINE)
-"""Pattern of the lines with kind and status in trtlint's own rule files."""
+_ALSO = re.compile(r"^also: torch-tensorrt$", re.MULTILINE)
+"""Patterns of the lines with kind, status and second source in trtlint's own rule files."""
 
 
 class RuleEntry(Struct, frozen=True, eq=False):
     """A rule of a rulebook, read on first use: a model alone needs less than half of them.
 
     Attributes:
-        id, name, find, status, path: see :class:`Rule`.
+        id, name, find, status, path, also: see :class:`Rule`.
         read: returns the rule; further calls return the same one.
     """
 
@@ -39,6 +40,7 @@ class RuleEntry(Struct, frozen=True, eq=False):
     status: Status
     path: Path
     read: Callable[[], Rule]
+    also: Also = ""
 
     @property
     def group(self) -> str:
@@ -48,7 +50,7 @@ class RuleEntry(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, rule: Rule) -> RuleEntry:
         """Return the entry of a rule that has been read."""
-        return cls(rule.id, rule.name, rule.find, rule.status, rule.path, lambda: rule)
+        return cls(rule.id, rule.name, rule.find, rule.status, rule.path, lambda: rule, rule.also)
 
 
 class Rulebook(Struct, frozen=True):
@@ -82,6 +84,8 @@ class Rulebook(Struct, frozen=True):
 class _Finds(Protocol):
     @property
     def find(self) -> str: ...
+    @property
+    def also(self) -> Also: ...
 
 
 _Finder = TypeVar("_Finder", bound=_Finds)
@@ -90,7 +94,8 @@ _Finder = TypeVar("_Finder", bound=_Finds)
 def looking_at(grounds: Iterable[Ground], rules: Iterable[_Finder]) -> list[_Finder]:
     """Return the rules that can have findings in the available data."""
     there = frozenset(grounds)
-    return [rule for rule in rules if ground_of(rule.find) in there]
+    network = "network" in there
+    return [rule for rule in rules if ground_of(rule.find) in there or (network and rule.also)]
 
 
 def builtin_rules() -> Path:
@@ -174,7 +179,8 @@ def _unread(path: Path) -> RuleEntry:
     found, status = _FIND.search(front), _STATUS.search(front)
     if found is None:
         return RuleEntry.of(_parsed(path, text))
-    return RuleEntry(id_, name, found[1], _status(status), path, cache(partial(_parsed, path, text)))
+    also: Also = "" if _ALSO.search(front) is None else "torch-tensorrt"
+    return RuleEntry(id_, name, found[1], _status(status), path, cache(partial(_parsed, path, text)), also)
 
 
 def _status(found: re.Match[str] | None) -> Status:

@@ -23,6 +23,7 @@ from trtlint.engine.rule import (
     LOG_MESSAGE,
     PATTERN,
     Advice,
+    Also,
     Concern,
     Rule,
     RuleError,
@@ -49,7 +50,7 @@ _LONGEST_WORD = 500
 _KEYS = (
     *("id", "name", "summary", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
     *("severity_when", "message", "advice", "references", "concerns", "witness"),
-    *("yields", "status", "unfixable", "default"),
+    *("yields", "status", "unfixable", "default", "also"),
 )
 _REQUIRED = ("id", "name", "severity", "since", "evidence", "find", "message", "advice", "references")
 
@@ -137,6 +138,7 @@ class _FrontMatterReader:
             summary=self._summary(),
             unfixable=self._unfixable(),
             default=self._default(find),
+            also=self._also(find),
         )
 
     def _default(self, find: str) -> bool:
@@ -145,6 +147,18 @@ class _FrontMatterReader:
         if found and find != LOG_MESSAGE:
             raise FrontMatterError(f"'default' is only for 'find: {LOG_MESSAGE}'", self.front["default"].line)
         return found
+
+    def _also(self, find: str) -> Also:
+        """Return the second source of facts; only some kinds have one."""
+        item = self.front.get("also")
+        if item is None:
+            return ""
+        item.choice("also", ("torch-tensorrt",))
+        if find not in facts.NETWORK_KINDS:
+            raise FrontMatterError(
+                f"'also: torch-tensorrt' is only for {', '.join(sorted(facts.NETWORK_KINDS))}", item.line
+            )
+        return "torch-tensorrt"
 
     def _summary(self) -> str:
         """Return one line of plain text; empty if the key is missing: only trtlint's own rules require it."""

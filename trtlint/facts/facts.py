@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from trtlint.facts.base import Fact
-from trtlint.facts.kinds import Ground, ground_of, grounds, module_of
+from trtlint.facts.kinds import Ground, ground_of, grounds, is_available, module_of
 from trtlint.model.absent import empty_model
 from trtlint.model.load import Model
 from trtlint.model.walks import cut_short, watching
@@ -79,6 +79,7 @@ class Facts:
             trial=any("trial" in each.grounds for each in self.evidence),
             weights=self.reads_weights,
             torch=any("torch" in each.grounds for each in self.evidence),
+            network=any("network" in each.grounds for each in self.evidence),
         )
 
     def data(self, type_: type[_Data]) -> _Data | None:
@@ -115,13 +116,25 @@ class Facts:
         return self.data(Measurement)
 
     def _absent(self) -> Model:
+        """Return the network of another compiler, or an empty model."""
+        if "network" in self.grounds and (network := self._network()) is not None:
+            return network
         files = () if self.record is None else self.record.files
         files = files or tuple(file for each in self.evidence for file in each.files)
         return empty_model(Path(files[0] if files else ""))
 
+    def _network(self) -> Model | None:
+        from trtlint.torch_tensorrt.network import network_model
+        from trtlint.torch_tensorrt.program import Program
+
+        program = self.data(Program)
+        if program is None or program.run is None:
+            return None
+        return network_model(program.run.graphs, Path(program.path))
+
     def has(self, kind: str) -> bool:
         """Return whether a kind has a fact."""
-        return ground_of(kind) in self.grounds and bool(self.of(kind))
+        return is_available(kind, self.grounds) and bool(self.of(kind))
 
     def of(self, kind: str) -> tuple[Fact, ...]:
         """Return all facts of a kind, in graph order.
@@ -141,7 +154,7 @@ class Facts:
 
     def searched(self, kind: str) -> bool:
         """Return whether the search for a kind was complete: no walk ended at its bound."""
-        if ground_of(kind) in self.grounds:
+        if is_available(kind, self.grounds):
             self.of(kind)
         return kind not in self._cut
 

@@ -16,8 +16,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 if TYPE_CHECKING:
     from trtlint.facts.base import Fact
 
-Ground = Literal["model", "build", "command", "trial", "weights", "torch"]
-"""Sources of facts; ``trtlint/facts/of_<ground>/`` has the kinds of one ground."""
+Ground = Literal["model", "build", "command", "trial", "weights", "torch", "network"]
+"""Sources of facts; ``trtlint/facts/of_<ground>/`` has the kinds of one ground.
+
+``network`` is a network that Torch-TensorRT makes: a second source of some kinds of the model.
+"""
+NETWORK_KINDS = frozenset({"attention", "constant", "convolution", "normalization"})
+"""Kinds of the model that a network of Torch-TensorRT can have, too."""
 
 
 def grounds(
@@ -28,6 +33,7 @@ def grounds(
     trial: bool = False,
     weights: bool = False,
     torch: bool = False,
+    network: bool = False,
 ) -> frozenset[Ground]:
     """Return the available grounds; ``weights`` only if all weights are read."""
     there: dict[Ground, bool] = {
@@ -37,6 +43,7 @@ def grounds(
         "trial": trial,
         "weights": model and weights,
         "torch": torch,
+        "network": network,
     }
     return frozenset(ground for ground, given in there.items() if given)
 
@@ -62,6 +69,11 @@ def ground_of(kind: str) -> Ground:
     The ground of other names, such as patterns of rules, is the model.
     """
     return _homes().get(kind, "model")
+
+
+def is_available(kind: str, there: frozenset[Ground]) -> bool:
+    """Return whether facts of a kind may exist, given the available grounds."""
+    return ground_of(kind) in there or ("network" in there and kind in NETWORK_KINDS)
 
 
 def module_of(kind: str) -> ModuleType:

@@ -17,6 +17,7 @@ from trtlint.knowledge.torchreleases import torch_release
 from trtlint.runs.torchjob import for_release, is_torch, torch_evidence
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest
+from trtlint.torch_tensorrt.options import run_options
 
 TorchCase = tuple[Path, tuple[Evidence | PendingEvidence, ...], tuple[Problem, ...], tuple[Target, ...]]
 """A file, its evidence, the problems that prevent reading it, and its targets."""
@@ -65,7 +66,7 @@ def torch_cases(
             sm=0,
             python=None if python is None else os.fspath(python),
             wheel=None if wheel is None else str(Path(wheel).absolute()),
-            options=dict(keywords.get("options") or {}),
+            options=run_options(keywords.get("options") or {}),
             build=level == "build",
             trusted=trusted or bool(keywords.get("trust_pickle")),
         )
@@ -75,4 +76,4 @@ def torch_cases(
                 f"{name}: torch_tensorrt requires a Python script or an exported program (.pt2)"
             )
         evidence, problems = torch_evidence(Path(name), release.version, request)
-        yield Path(name), evidence, problems, for_release(targets, release.tensorrt)
+        yield Path(name), evidence, problems, for_release(targets, release, request)

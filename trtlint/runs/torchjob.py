@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,9 +13,10 @@ from trtlint.engine.evidence.torch_program import TorchProgramEvidence
 from trtlint.engine.evidence.torch_script import script_evidence
 from trtlint.facts.kinds import Ground
 from trtlint.files.problem import Problem, UnreadableError
+from trtlint.knowledge.torchreleases import TorchRelease
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest, ask
-from trtlint.torch_tensorrt.calls import TorchCall
+from trtlint.torch_tensorrt.options import builder_flags
 from trtlint.torch_tensorrt.program import Program, read_program
 
 _USUAL_SM = 89
@@ -36,8 +37,8 @@ class TorchJob(Struct, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The ground of the facts that the dry run makes available."""
-        return frozenset({"torch"})
+        """The grounds of the facts that the dry run may make available."""
+        return frozenset({"torch", "network"})
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
         """Ask Torch-TensorRT, for the first GPU among the targets."""
@@ -80,26 +81,18 @@ def torch_evidence(
     return (TorchJob(program, request),), ()
 
 
-def for_release(targets: Iterable[Target], tensorrt: str) -> tuple[Target, ...]:
-    """Return the targets, with the TensorRT version of a release if they set no version."""
+def for_release(
+    targets: Iterable[Target], release: TorchRelease, request: TorchRequest | None = None
+) -> tuple[Target, ...]:
+    """Return the targets of a release of Torch-TensorRT.
+
+    They have the TensorRT of the release if they set no version.  With a dry run, they also have the builder
+    flags that Torch-TensorRT sets; flags of the user take precedence.
+    """
+    flags: Mapping[str, bool] = {} if request is None else builder_flags(release, request.options.values)
     return tuple(
-        replace(target, version=tensorrt)
-        if target.version is None and target.product == "tensorrt"
+        (target if target.version is not None else replace(target, version=release.tensorrt)).completed(flags)
+        if target.product == "tensorrt"
         else target
         for target in targets
     )
-
-
-def simple_options(calls: Sequence[TorchCall]) -> dict[str, object]:
-    """Return the arguments of the first call that a dry run accepts: numbers, booleans and strings."""
-    found: dict[str, object] = {}
-    for call in calls[:1]:
-        for each in call.arguments:
-            plain = isinstance(each.value, bool | int | float | str)
-            if plain and each.name not in _OWN:
-                found[each.name] = each.value
-    return found
-
-
-_OWN = frozenset({"ir", "module", "inputs", "device", "dryrun"})
-"""Arguments that a dry run sets itself."""

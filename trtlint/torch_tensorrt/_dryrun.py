@@ -16,13 +16,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from trtlint.torch_tensorrt._layers import LayerReader, watch_owners
+from trtlint.torch_tensorrt._nodes import node_data, operators, place_of
 from trtlint.torch_tensorrt._stand_in import StandInError, install
 
 _MOST_NODES = 2000
 _MOST_LAYERS = 200_000
 _MOST_NAMED = 200
 _LONGEST = 1000
-_LONGEST_TRACE = 4000
 _WEIGHT_LAYERS = ("CONVOLUTION", "DECONVOLUTION")
 
 Say = Callable[[Any], None]
@@ -87,7 +88,7 @@ class _Asked:
             self._compile(program)
 
     def _compile(self, program: Any) -> None:
-        options = {**self._request["options"]}
+        options = {name: _value(self._torch, value) for name, value in self._request["options"].items()}
         device = self._package.Device("cuda:0")
         try:
             inputs, names = _inputs(self._torch, self._package, program)
@@ -105,7 +106,7 @@ class _Asked:
 
         def watched_support(module: Any, *arguments: Any, **keywords: Any) -> Any:
             found = support(module, *arguments, **keywords)
-            say({"stage": "partition", **_operators(self._torch, module)})
+            say({"stage": "partition", **operators(self._torch, module)})
             say({"supported": found[0], "total": found[1]})
             return found
 
@@ -140,18 +141,33 @@ class _Asked:
         say = self._say
         say({"stage": "network", "engine": name})
         interpreter = self._interpreter(module, inputs, output_dtypes=None, compilation_settings=settings)
+        owners, nodes = watch_owners(interpreter)
         try:
             interpreter._construct_trt_network_def()
         except Exception as error:  # noqa: BLE001 - the converter's own words are the answer
             node = getattr(interpreter, "_cur_node", None)
-            say({"network": {"engine": name, "error": _said(error), "node": _node(self._torch, node)}})
+            say({"network": {"engine": name, "error": _said(error), "node": node_data(self._torch, node)}})
             return _gone(self._torch)
         network = interpreter.ctx.net
         say({"network": {"engine": name, **_network(network)}})
+        self._send_layers(name, LayerReader(importlib.import_module("tensorrt"), network, owners), nodes)
         if self._request["build"]:
             say({"stage": "build", "engine": name})
             say({"build": {"engine": name, **self._build(interpreter, network)}})
         return _gone(self._torch)
+
+    def _send_layers(self, name: str, reader: LayerReader, nodes: list[Any]) -> None:
+        """Send the layers of a network; a network that cannot be read is left out."""
+        try:
+            found = reader.read()
+        except Exception as error:  # noqa: BLE001 - the answers without the layers are still useful
+            self._say({"unread": _said(error)})
+            return
+        if found is not None:
+            traces: dict[str, int] = {}
+            places = [place_of(self._torch, node, traces) for node in nodes]
+            texts = list(traces)
+            self._say({"graph": {"engine": name, **found, "nodes": places, "traces": texts}})
 
     def _build(self, interpreter: Any, network: Any) -> dict[str, Any]:
         trt = importlib.import_module("tensorrt")
@@ -166,6 +182,15 @@ class _Asked:
             return {"built": False, "errors": [_said(error)], "seconds": time.monotonic() - began}
         found = {"built": plan is not None, "seconds": time.monotonic() - began}
         return found if plan is not None else {**found, "errors": _errors_since(begin)}
+
+
+def _value(torch: Any, value: Any) -> Any:
+    """Return an option from :mod:`trtlint.torch_tensorrt.options`."""
+    if not isinstance(value, dict):
+        return value
+    if "set" in value:
+        return {_value(torch, each) for each in value["set"]}
+    return getattr(torch, value["dtype"])
 
 
 def _inputs(torch: Any, package: Any, program: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -208,105 +233,6 @@ def _whole(bound: Any, otherwise: int) -> int:
     except (TypeError, ValueError, OverflowError):
         return otherwise
     return max(1, found) if found < 1 << 31 else otherwise
-
-
-def _operators(torch: Any, module: Any) -> dict[str, Any]:
-    """Return the operators of a lowered program that have no converter, each with the reason."""
-    converters = importlib.import_module("torch_tensorrt.dynamo.conversion").DYNAMO_CONVERTERS
-    found: list[dict[str, Any]] = []
-    count = 0
-    for node in module.graph.nodes:
-        if node.op != "call_function":
-            continue
-        count += 1
-        reason = _left_out(converters, node)
-        if reason is None and node not in converters:
-            reason = _reason(converters, node)
-        if reason is not None and len(found) < _MOST_NODES:
-            found.append({**_node(torch, node), "reason": reason})
-    return {"operators": count, "fallbacks": found}
-
-
-def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
-    """Return why the partition leaves a node to PyTorch even with a converter; None if it does not.
-
-    https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/dynamo/partitioning/_global_partitioner.py
-    """
-    partitioner = importlib.import_module("torch_tensorrt.dynamo.partitioning._global_partitioner")
-    support = partitioner.TorchTensorRTOperatorSupport
-    is_complex = getattr(support, "_has_complex_dtype", None)
-    if is_complex is not None and is_complex(node):
-        return {"kind": "complex", "by": ""}
-    needs_allocator = getattr(support, "_requires_output_allocator", None)
-    left = getattr(converters.compilation_settings, "fallback_data_dependent_ops", False)
-    if left and needs_allocator is not None and needs_allocator(node):
-        return {"kind": "data", "by": "fallback_data_dependent_ops"}
-    return None
-
-
-def _reason(converters: Any, node: Any) -> dict[str, str]:
-    """Return why no converter accepts a node, by the same checks as Torch-TensorRT's registry."""
-    registry = importlib.import_module("torch_tensorrt.dynamo.conversion._ConverterRegistry")
-    key, excluded = node.target, converters.disallowed_targets
-    if key in excluded or converters.qualified_name_or_str(key) in excluded:
-        return {"kind": "excluded", "by": "torch_executed_ops"}
-    candidates: list[Any] = []
-    for each in converters.registries:
-        own = each.get(key, ())
-        candidates += own if isinstance(own, list | tuple) else [own]
-    if not candidates:
-        return {"kind": "none", "by": ""}
-    settings = converters.compilation_settings
-    dynamic = getattr(registry, "node_has_dynamic_shapes", getattr(registry, "has_dynamic_shapes", None))
-    refused: list[str] = []
-    static = False
-    for candidate in candidates:
-        validator = getattr(candidate, "capability_validator", None)
-        if validator is None:
-            static = True
-            continue
-        if not _accepts(validator, node, settings):
-            refused.append(getattr(validator, "__name__", "a validator"))
-        elif dynamic is not None and dynamic(node) and not candidate.supports_dynamic_shapes:
-            static = True
-    if static:
-        return {"kind": "static", "by": "dynamic shapes"}
-    return {"kind": "validator", "by": ", ".join(dict.fromkeys(refused))[:_LONGEST]}
-
-
-def _accepts(validator: Any, node: Any, settings: Any) -> bool:
-    with contextlib.suppress(TypeError):
-        return bool(validator(node, settings))
-    try:
-        return bool(validator(node))
-    except Exception:  # noqa: BLE001 - a validator that fails does not accept
-        return False
-
-
-def _node(torch: Any, node: Any) -> dict[str, Any]:
-    """Return a node as data: name, operator, module path, source lines, type and shape."""
-    if node is None or not hasattr(node, "meta"):
-        return {"name": str(node or "")[:_LONGEST], "op": ""}
-    modules = list((node.meta.get("nn_module_stack") or {}).values())
-    path = modules[-1][0] if modules and isinstance(modules[-1], tuple) else ""
-    value = node.meta.get("val")
-    typed = ""
-    if isinstance(value, torch.Tensor):
-        sizes = ", ".join(str(size) for size in value.shape)
-        typed = f"{str(value.dtype).removeprefix('torch.')}[{sizes}]"
-    return {
-        "name": node.name[:_LONGEST],
-        "op": _operator(node.target),
-        "module": str(path)[:_LONGEST],
-        "trace": (node.meta.get("stack_trace") or "")[-_LONGEST_TRACE:],
-        "type": typed[:_LONGEST],
-    }
-
-
-def _operator(target: Any) -> str:
-    return str(
-        getattr(target, "__name__", target) if callable(target) and not hasattr(target, "_schema") else target
-    )
 
 
 def _network(network: Any) -> dict[str, Any]:

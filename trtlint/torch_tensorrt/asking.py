@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
+from msgspec.structs import replace
 
 from trtlint.knowledge.torchreleases import torch_release
 from trtlint.process.spawn import Limits, run
+from trtlint.torch_tensorrt.options import RunOptions
 from trtlint.torch_tensorrt.result import DryRun, result_of
 
 UNTRUSTED = (
@@ -40,7 +40,7 @@ class TorchRequest(Struct, frozen=True):
     sm: int
     python: str | None = None
     wheel: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: RunOptions = RunOptions({})
     build: bool = True
     trusted: bool = False
     limits: Limits = USUAL
@@ -59,7 +59,7 @@ def ask(program: Path, request: TorchRequest) -> DryRun:
         "tensorrt": release.tensorrt,
         "sm": request.sm,
         "wheel": request.wheel,
-        "options": dict(request.options),
+        "options": dict(request.options.values),
         "build": request.build,
     }
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as scratch:
@@ -73,7 +73,8 @@ def ask(program: Path, request: TorchRequest) -> DryRun:
         words = "" if ended.cause == "done" else ended.words
         if words and not ended.answers:
             words += _last_line(log)
-    return result_of(ended.answers, words, ended.seconds, ended.peak)
+    found = result_of(ended.answers, words, ended.seconds, ended.peak)
+    return replace(found, dropped=request.options.dropped)
 
 
 def _last_line(log: Path) -> str:

@@ -13,6 +13,7 @@ _REASONS = {
     "static": "the converter accepts static shapes only",
     "excluded": "torch_executed_ops names the operator",
     "complex": "the operator computes with complex numbers",
+    "cpu": "torch uses the operator on a CPU only",
     "data": "fallback_data_dependent_ops leaves the operator to PyTorch",
 }
 
@@ -27,7 +28,8 @@ class Fallback(Struct, frozen=True):
         trace: the source lines that torch recorded.
         type: type and shape of the result.
         reason: the reason for PyTorch, in words.
-        reason_kind: ``none``, ``validator``, ``static``, ``excluded``, ``complex`` or ``data``.
+        reason_kind: ``none``, ``validator``, ``static``, ``excluded``, ``complex``, ``cpu`` or
+            ``data``.
     """
 
     name: str
@@ -74,6 +76,9 @@ class DryRun(Struct, frozen=True):
         convolutions: convolutions and deconvolutions.
         tensor_weights: number of these convolutions whose weights are a tensor.
         tensor_weight_layers: the names of the layers with a tensor as weights.
+        graphs: the networks of the engines, as :mod:`trtlint.torch_tensorrt.network` reads them; damaged data
+            are possible.
+        dropped: options of the call that the process did not get, because their values are not known here.
         error: the error that ended the compilation; empty without an error.
         seconds: run time in seconds.
         peak: peak memory in bytes; None if unknown.
@@ -94,6 +99,8 @@ class DryRun(Struct, frozen=True):
     convolutions: int = 0
     tensor_weights: int = 0
     tensor_weight_layers: tuple[str, ...] = ()
+    graphs: tuple[Any, ...] = ()
+    dropped: tuple[str, ...] = ()
     error: str = ""
     seconds: float = 0.0
     peak: int | None = None
@@ -113,6 +120,7 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
         seconds: run time in seconds.
         peak: peak memory in bytes.
     """
+    answers = tuple(answers)
     answer_data: dict[str, Any] = {}
     failures: list[Failure] = []
     layers: Counter[str] = Counter()
@@ -157,6 +165,7 @@ def result_of(answers: Iterable[Any], ended: str, seconds: float, peak: int | No
         convolutions=convolutions,
         tensor_weights=tensors,
         tensor_weight_layers=tuple(names),
+        graphs=tuple(answer["graph"] for answer in answers if isinstance(answer, dict) and "graph" in answer),
         error=str(answer_data.get("ended", "")),
         seconds=seconds,
         peak=peak,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trtlint.engine.evidence.torch import TorchEvidence
 from trtlint.engine.finding import EvidenceSummary
+from trtlint.facts.kinds import Ground
 from trtlint.torch_tensorrt.program import Program
 
 _LISTED = 200
@@ -19,6 +20,12 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
     """
 
     program: Program
+
+    @property
+    def grounds(self) -> frozenset[Ground]:  # type: ignore[override]
+        """The grounds of the facts: the program, and the networks that Torch-TensorRT made."""
+        run = self.program.run
+        return frozenset({"torch", "network"} if run is not None and run.graphs else {"torch"})
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -50,6 +57,14 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
         ]
         if program.torch and program.torch.split(".")[:2] != run.torch.split(".")[:2]:
             notes.append(f"the program was exported with torch {program.torch}; decompositions can differ")
+        on_cpu = [each.name for each in run.fallbacks if each.reason_kind == "cpu"]
+        if on_cpu:
+            notes.append(
+                f"torch uses {on_cpu[0]} on a CPU only ({len(on_cpu)} nodes); a GPU has another operator, "
+                "which can be converted, so the number of engines can differ"
+            )
+        if run.dropped:
+            notes.append(f"the dry run ignored options without a known value: {', '.join(run.dropped)}")
         if run.built:
             notes.append(f"the builder of TensorRT-RTX built {run.built} of these engines, without a GPU")
         return tuple(notes)

@@ -12,11 +12,12 @@ from trtlint.facts.base import Fact
 from trtlint.model.graph import Graph, Value
 from trtlint.model.protos import FLOAT_DTYPES, text
 from trtlint.model.tensors import LEFT, LEFT_OUT
+from trtlint.torch_tensorrt.producer import NETWORK_PRODUCER
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
-Exporter = Literal["torchscript", "dynamo", "tf2onnx", "paddle2onnx", "skl2onnx", "other"]
+Exporter = Literal["torchscript", "dynamo", "torch-tensorrt", "tf2onnx", "paddle2onnx", "skl2onnx", "other"]
 FloatType = Literal["f32", "f16", "bf16", "f64", "mixed"]
 
 _COMPUTE = (
@@ -47,9 +48,10 @@ class ModelFact(Fact, frozen=True):
         ir: IR version of the file.
         producer: producer name and version, as written in the file.
         exporter: the program that wrote the graph: ``torchscript`` (``torch.onnx.export(dynamo=False)``),
-            ``dynamo`` (``dynamo=True``, the default since PyTorch 2.9), another known converter,
-            else ``other``.  Node metadata and names take precedence over the producer, because
-            tools that rewrite a graph replace the producer's name.
+            ``dynamo`` (``dynamo=True``, the default since PyTorch 2.9), ``torch-tensorrt`` for the
+            networks of Torch-TensorRT, another known converter, else ``other``.  Node metadata and names
+            take precedence over the producer, because tools that rewrite a graph replace the producer's
+            name.
         float_type: the float type that at least three quarters of the convolutions, matrix
             products, attention and recurrent layers read; ``mixed`` if there is no such type.  Without
             such layers, the float type of the results, else of the weights; None if nothing has a
@@ -152,6 +154,8 @@ def _known(dtype: str | None) -> FloatType | None:
 
 
 def _exporter(graph: Graph, producer: str) -> Exporter:
+    if producer == NETWORK_PRODUCER:
+        return "torch-tensorrt"
     nodes = graph.nodes[:_SAMPLE]
     # https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py writes these keys.
     keys = (text(entry.key) for node in nodes for entry in node.proto.metadata_props)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from trtlint.facts.of_torch.torch_argument import TorchArgumentFact, origin_of
@@ -10,6 +10,7 @@ from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import TorchRelease, argument
 from trtlint.model.origin import Origin
 from trtlint.torch_tensorrt.calls import known_value
+from trtlint.torch_tensorrt.options import DTYPES
 from trtlint.torch_tensorrt.script import TorchScript
 from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
 
@@ -17,17 +18,6 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
     from trtlint.torch_tensorrt.calls import TorchCall
 
-_DTYPES: Mapping[str, str] = {
-    "half": "float16", "f16": "float16", "float16": "float16", "fp16": "float16",
-    "float": "float32", "f32": "float32", "float32": "float32", "fp32": "float32",
-    "bfloat16": "bfloat16", "bf16": "bfloat16",
-    "int8": "int8", "i8": "int8",
-    "float8_e4m3fn": "float8", "f8": "float8", "fp8": "float8",
-    "float4_e2m1fn_x2": "float4", "f4": "float4", "fp4": "float4",
-}  # fmt: skip
-"""Names of types in torch and torch_tensorrt.
-https://github.com/pytorch/TensorRT/blob/v2.10.0/py/torch_tensorrt/_enums.py
-"""
 _DROPPED = frozenset({"gone", "future", "unknown", "idle"})
 _LONGEST = 400
 
@@ -175,7 +165,7 @@ def _precisions(call: TorchCall) -> tuple[str, ...] | None:
 def _dtype(value: object) -> str:
     if not isinstance(value, Dotted):
         return ""
-    return _DTYPES.get(value.name.rpartition(".")[2], "")
+    return DTYPES.get(value.name.rpartition(".")[2], "")
 
 
 def _typed(value: object, type_: type[_Value]) -> _Value | None:

@@ -63,7 +63,7 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
     run = program.run
     if run is not None and run.operators:
         for each in run.fallbacks:
-            if each.op == _FOLLOWS:
+            if each.op == _FOLLOWS or each.reason_kind == "cpu":
                 continue
             kind: Reason = each.reason_kind  # type: ignore[assignment]
             yield TorchOperatorFact(

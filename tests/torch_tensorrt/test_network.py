@@ -1,0 +1,250 @@
+"""Facts about networks of Torch-TensorRT: recorded ones, and real ones where the wheels are."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import struct
+import subprocess
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trtlint.engine.evaluate import evaluate
+from trtlint.engine.evidence.torch_program import TorchProgramEvidence
+from trtlint.engine.rulebook import load_builtin, looking_at
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.attention import Attention
+from trtlint.facts.of_model.constant import Constant
+from trtlint.facts.of_model.convolution import Convolution
+from trtlint.facts.of_model.normalization import Normalization
+from trtlint.target.target import Target
+from trtlint.torch_tensorrt.asking import TorchRequest, ask
+from trtlint.torch_tensorrt.network import network_model
+from trtlint.torch_tensorrt.options import run_options
+from trtlint.torch_tensorrt.program import Program
+from trtlint.torch_tensorrt.result import DryRun
+
+PYTHON = os.environ.get("TRTLINT_TORCH_PYTHON", "")
+WHEELS = os.environ.get("TRTLINT_TORCH_WHEELS", "")
+needs_torch = pytest.mark.skipif(not PYTHON or not WHEELS, reason="needs torch and Torch-TensorRT's wheels")
+RECORDED = Path(__file__).with_name("networks")
+
+
+def facts_of(run: DryRun, release: str) -> Facts:
+    """The facts of a program whose dry run had a result."""
+    return Facts(None, evidence=(TorchProgramEvidence(Program("m.pt2", release, "", False, (), run)),))
+
+
+def recorded(name: str, release: str) -> Facts:
+    """The facts of a recorded network."""
+    graphs = json.loads((RECORDED / f"{name}_{release}.json").read_text())
+    return facts_of(DryRun(graphs=tuple(graphs)), release)
+
+
+def rules_at(facts: Facts, target: Target) -> Mapping[str, Any]:
+    """The findings for a target, by rule."""
+    rules = looking_at(facts.grounds, load_builtin().entries)
+    return {
+        finding.rule: finding for finding in evaluate((each.read() for each in rules), facts, target).findings
+    }
+
+
+def test_a_scale_on_both_operands_is_found_in_the_network() -> None:
+    facts = recorded("split_scale", "2.6.1")
+    (found,) = facts.of("attention")
+    assert isinstance(found, Attention)
+    assert (found.scale.placement, found.scale.product, found.head_size) == ("both", 0.25, 16)
+    assert (found.qkv.kind, found.qkv.all_three, found.dtype) == ("slices", True, "f32")
+
+
+def test_the_rule_names_the_source_line_and_no_rewrite() -> None:
+    finding = rules_at(recorded("split_scale", "2.6.1"), Target(version="10.7"))["ACC102"]
+    (site,) = finding.sites
+    assert str(site.source) == "net/attention.py:10 in forward"
+    assert finding.fixes == ()
+    assert "ACC102" not in rules_at(recorded("split_scale", "2.6.1"), Target(version="10.9"))
+
+
+def test_a_norm_in_half_precision_is_found_in_the_network() -> None:
+    facts = recorded("rms_norm", "2.14.0")
+    (norm,) = facts.of("normalization")
+    assert isinstance(norm, Normalization)
+    assert (norm.family, norm.form, norm.statistics_dtype, norm.last_axis) == (
+        "rms",
+        "decomposed",
+        "f16",
+        True,
+    )
+    advice = rules_at(facts, Target(version="11.1"))["ACC101"].advice
+    assert all("opset" not in line for line in advice)
+
+
+def test_rules_about_onnx_files_do_not_see_a_network() -> None:
+    facts = recorded("split_scale", "2.6.1")
+    entries = looking_at(facts.grounds, load_builtin().entries)
+    assert {"ACC101", "ACC102", "ACC104", "ACC107"} <= {entry.id for entry in entries}
+    assert not {"PERF103", "PORT101", "ACC165"} & {entry.id for entry in entries}
+    assert not any(facts.has(kind) for kind in ("node", "model", "rejection"))
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        [None],
+        [{}],
+        [{"tensors": [], "inputs": [3], "outputs": [], "layers": [], "nodes": [], "traces": []}],
+        [{"tensors": [["x", "FLOAT", "?"]], "inputs": [0], "outputs": [], "layers": [], "nodes": []}],
+        [{"tensors": [], "inputs": [], "outputs": [], "layers": [{"kind": "SHUFFLE"}]}],
+        [{"tensors": [], "inputs": [], "outputs": [], "layers": 7}],
+    ],
+)
+def test_a_damaged_network_has_no_facts(damaged: Any) -> None:
+    assert network_model(damaged, Path("m.pt2")) is None
+    assert not facts_of(DryRun(graphs=tuple(damaged)), "2.14.0").has("attention")
+
+
+def layer(kind: str, inputs: list[int], outputs: list[int], **settings: Any) -> dict[str, Any]:
+    """A layer of a network."""
+    return {
+        "kind": kind, "name": f"[{kind}]-[aten_ops.op]-[net/{kind.lower()}]", "inputs": inputs,
+        "outputs": outputs, "settings": settings, "node": -1,
+    }  # fmt: skip
+
+
+def network(tensors: list[tuple[str, list[int]]], layers: list[dict[str, Any]], **ends: list[int]) -> Any:
+    """A network of tensors, given by type and shape."""
+    named = [[f"t{index}", dtype, shape] for index, (dtype, shape) in enumerate(tensors)]
+    return {"tensors": named, "layers": layers, "nodes": [], "traces": [], **ends}
+
+
+def test_engines_are_one_graph_with_names_of_their_own() -> None:
+    engine = network(
+        [("FLOAT", [1, 4]), ("FLOAT", [1, 4])], [layer("UNARY", [0], [1], op="EXP")], inputs=[0], outputs=[1]
+    )
+    model = network_model([engine, engine], Path("m.pt2"))
+    assert model is not None
+    assert [(node.op, node.inputs[0].name) for node in model.graph.nodes if node.inputs[0]] == [
+        ("Exp", "t0"), ("Exp", "t0#2"),
+    ]  # fmt: skip
+
+
+def test_a_constant_that_is_repeated_for_a_clip_keeps_its_value() -> None:
+    ones = base64.b64encode(zlib.compress(struct.pack("<f", 1.0))).decode()
+    tensors = [
+        ("FLOAT", [1, 3, 64, 64]), ("FLOAT", [1, 8, 64, 64]), ("FLOAT", []), ("FLOAT", [1, 1, 1, 1]),
+        ("FLOAT", [1, 8, 64, 64]), ("FLOAT", [1, 8, 64, 64]),
+    ]  # fmt: skip
+    still = [0, 1, 2, 3, 4, 5, 6, 7]
+    made = network(
+        tensors,
+        [
+            layer("CONVOLUTION", [0], [1], num_output_maps=8, kernel_size_nd=[3, 3], kernel=216, bias=8),
+            layer("CONSTANT", [], [2], shape=[], data=ones),
+            layer("SHUFFLE", [2], [3], first_transpose=still, reshape_dims=[1] * 4, second_transpose=still),
+            layer("SLICE", [3], [4], start=[0] * 4, shape=[1, 8, 64, 64], stride=[0] * 4, mode="DEFAULT"),
+            layer("ELEMENTWISE", [1, 4], [5], op="MIN"),
+        ],
+        inputs=[0],
+        outputs=[5],
+    )
+    (found,) = facts_of(DryRun(graphs=(made,)), "2.14.0").of("convolution")
+    assert isinstance(found, Convolution)
+    assert found.weight.source == "initializer"
+    assert found.weight.shape == (8, 3, 3, 3)
+    assert found.activation is not None
+    assert (found.activation.op, found.activation.high) == ("Min", 1.0)
+
+
+PROGRAMS = """
+import torch
+nn, F = torch.nn, torch.nn.functional
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(64, 192), nn.Linear(64, 64)
+        mask = torch.triu(torch.full((16, 16), torch.finfo(torch.float32).min), 1)
+        self.register_buffer("mask", mask)
+    def forward(self, x):
+        q, k, v = self.qkv(x).view(2, 16, 3, 4, 16).permute(2, 0, 3, 1, 4).unbind(0)
+        return self.out(self.attend(q, k, v).transpose(1, 2).reshape(2, 16, 64))
+class Split(Attention):
+    def attend(self, q, k, v):
+        return ((q * 0.5) @ (k * 0.5).transpose(-2, -1)).softmax(-1) @ v
+class Masked(Attention):
+    def attend(self, q, k, v):
+        return ((q * 0.25) @ k.transpose(-2, -1) + self.mask).softmax(-1) @ v
+class Fused(Attention):
+    def attend(self, q, k, v):
+        return F.scaled_dot_product_attention(q, k, v)
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(64, 64), nn.Linear(64, 64)
+    def forward(self, x):
+        x = self.a(x)
+        return self.b(x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+class Clip(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 3, 3, padding=1)
+    def forward(self, x):
+        return self.b(F.relu6(self.a(x))).clamp(0, 1)
+x = torch.randn(2, 16, 64)
+for name, module, inputs in (
+    ("split", Split(), x), ("masked", Masked(), x), ("fused", Fused(), x),
+    ("norm", Norm().half(), x.half()), ("clip", Clip(), torch.randn(1, 3, 64, 64)),
+):
+    torch.export.save(torch.export.export(module.eval(), (inputs,)), f"{name}.pt2")
+"""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with five programs."""
+    folder = tmp_path_factory.mktemp("programs")
+    subprocess.run([PYTHON, "-c", PROGRAMS], cwd=folder, check=True, timeout=300)
+    return folder
+
+
+def asked(programs: Path, name: str, release: str) -> Facts:
+    """The facts of a program after a dry run without a build."""
+    options = run_options({"min_block_size": 1})
+    request = TorchRequest(release, 89, PYTHON, f"{WHEELS}/{release}", options, build=False, trusted=True)
+    run = ask(programs / f"{name}.pt2", request)
+    assert (run.unasked, run.error) == ("", "")
+    return facts_of(run, release)
+
+
+@needs_torch
+@pytest.mark.parametrize("release", ["2.6.1", "2.14.0"])
+def test_facts_of_real_networks(programs: Path, release: str) -> None:
+    (split,) = asked(programs, "split", release).of("attention")
+    assert isinstance(split, Attention)
+    assert (split.scale.placement, split.scale.product) == ("both", 0.25)
+    masked = asked(programs, "masked", release)
+    (query,) = masked.of("attention")
+    assert isinstance(query, Attention)
+    assert (query.scale.placement, query.mask.kind) == ("query", "additive")
+    masks = [each for each in masked.of("constant") if isinstance(each, Constant) and each.size == 256]
+    assert any(each.softmax and each.added and each.values.beyond_fp16 == 120 for each in masks)
+    (norm,) = asked(programs, "norm", release).of("normalization")
+    assert isinstance(norm, Normalization)
+    assert (norm.form, norm.statistics_dtype) == ("decomposed", "f16")
+    clips = asked(programs, "clip", release).of("convolution")
+    assert [each.activation and (each.activation.low, each.activation.high) for each in clips] == [  # type: ignore[attr-defined]
+        (0.0, 6.0), (0.0, 1.0),
+    ]  # fmt: skip
+
+
+@needs_torch
+@pytest.mark.parametrize(("release", "form"), [("2.7.0", "matmul"), ("2.14.0", "operator")])
+def test_the_converter_of_attention_does_not_split_the_scale(programs: Path, release: str, form: str) -> None:
+    (found,) = asked(programs, "fused", release).of("attention")
+    assert isinstance(found, Attention)
+    assert found.form == form
+    assert found.scale.placement != "both"

@@ -1,0 +1,92 @@
+"""Attributes of TensorRT's layers by kind, without imports: a foreign Python can use this module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+CLASSES = {
+    "CONDITIONAL_INPUT": "IIfConditionalInputLayer",
+    "CONDITIONAL_OUTPUT": "IIfConditionalOutputLayer",
+}
+"""Layer classes whose name differs from the name of their kind."""
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "ACTIVATION": ("type", "alpha", "beta"),
+    "CAST": ("to_type",),
+    "CONCATENATION": ("axis",),
+    "CONSTANT": ("shape",),
+    "CUMULATIVE": ("op", "exclusive", "reverse"),
+    "DEQUANTIZE": ("axis", "to_type", "block_shape"),
+    "EINSUM": ("equation",),
+    "ELEMENTWISE": ("op",),
+    "FILL": ("operation", "shape", "alpha", "beta", "to_type"),
+    "GATHER": ("axis", "mode", "num_elementwise_dims"),
+    "GRID_SAMPLE": ("align_corners", "interpolation_mode", "sample_mode"),
+    "ITERATOR": ("axis", "reverse"),
+    "KV_CACHE_UPDATE": ("cache_mode", "update_form"),
+    "LOOP_OUTPUT": ("axis", "kind"),
+    "LRN": ("alpha", "beta", "k", "window_size"),
+    "MATRIX_MULTIPLY": ("op0", "op1"),
+    "NMS": ("bounding_box_format", "topk_box_limit"),
+    "NORMALIZATION": ("axes", "epsilon", "num_groups", "is_v2", "compute_precision"),
+    "ONE_HOT": ("axis",),
+    "PADDING": ("pre_padding_nd", "post_padding_nd"),
+    "QUANTIZE": ("axis", "to_type", "block_shape"),
+    "REDUCE": ("op", "axes", "keep_dims"),
+    "RESIZE": (
+        *("resize_mode", "shape", "scales", "coordinate_transformation", "selector_for_single_pixel"),
+        *("nearest_rounding", "cubic_coeff", "exclude_outside"),
+    ),
+    "REVERSE_SEQUENCE": ("batch_axis", "sequence_axis"),
+    "ROTARY_EMBEDDING": ("interleaved", "rotary_embedding_dim"),
+    "SCALE": ("mode", "channel_axis"),
+    "SCATTER": ("axis", "mode"),
+    "SHUFFLE": ("first_transpose", "reshape_dims", "second_transpose", "zero_is_placeholder"),
+    "SLICE": ("start", "shape", "stride", "mode", "axes"),
+    "SOFTMAX": ("axes",),
+    "TOPK": ("op", "k", "axes"),
+    "TRIP_LIMIT": ("kind",),
+    "UNARY": ("op",),
+    **dict.fromkeys(
+        ("CONVOLUTION", "DECONVOLUTION"),
+        (
+            *("num_output_maps", "kernel_size_nd", "stride_nd", "dilation_nd", "num_groups"),
+            *("pre_padding", "post_padding", "padding_mode"),
+        ),
+    ),
+    "POOLING": (
+        *("type", "window_size_nd", "stride_nd", "pre_padding", "post_padding", "padding_mode"),
+        *("average_count_excludes_padding", "blend_factor"),
+    ),
+}
+"""The attributes that define a layer's computation, by layer kind."""
+GROUPS = {
+    **dict.fromkeys(("RECURRENCE", "ITERATOR", "TRIP_LIMIT", "LOOP_OUTPUT"), "loop"),
+    **dict.fromkeys(("CONDITION", "CONDITIONAL_INPUT", "CONDITIONAL_OUTPUT"), "conditional"),
+    **dict.fromkeys(("ATTENTION_INPUT", "ATTENTION_OUTPUT"), "attention"),
+}
+ATTENTION = ("norm_op", "causal", "causal_kind")
+ATTENTION_TENSORS = ("mask", "normalization_quantize_scale", "query_lengths", "key_value_lengths")
+
+
+def read_settings(source: Any, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """Yield the attributes that an object of the library has, as plain data."""
+    for name in names:
+        try:
+            value = getattr(source, name)
+        except (AttributeError, RuntimeError):  # an older release, or an attribute that is not set
+            continue
+        yield name, plain(value)
+
+
+def plain(value: Any) -> Any:
+    """Convert an attribute to plain data: enumerations to names, dimensions to tuples."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    name = getattr(value, "name", None)
+    if isinstance(name, str):
+        return name
+    try:
+        return tuple(each if isinstance(each, float) else int(each) for each in value)
+    except (TypeError, ValueError):  # dimensions that are not set, which the bindings cannot iterate
+        return None

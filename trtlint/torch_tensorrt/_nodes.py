@@ -1,0 +1,127 @@
+"""Nodes of a lowered program as data, and the reasons why some have no converter.
+
+This module runs in the process that asks Torch-TensorRT.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from typing import Any
+
+_MOST_NODES = 2000
+_LONGEST = 1000
+_LONGEST_TRACE = 4000
+_LONGEST_OWN_TRACE = 2000
+"""Characters of a trace that is sent for layers."""
+
+
+def operators(torch: Any, module: Any) -> dict[str, Any]:
+    """Return the operators of a lowered program that have no converter, each with the reason."""
+    converters = importlib.import_module("torch_tensorrt.dynamo.conversion").DYNAMO_CONVERTERS
+    found: list[dict[str, Any]] = []
+    count = 0
+    for node in module.graph.nodes:
+        if node.op != "call_function":
+            continue
+        count += 1
+        reason = _left_out(converters, node) or _of_the_cpu(node)
+        if reason is None and node not in converters:
+            reason = _reason(converters, node)
+        if reason is not None and len(found) < _MOST_NODES:
+            found.append({**node_data(torch, node), "reason": reason})
+    return {"operators": count, "fallbacks": found}
+
+
+def _of_the_cpu(node: Any) -> dict[str, str] | None:
+    """Return a reason for operators that torch uses on a CPU only; a GPU has others, with converters."""
+    return {"kind": "cpu", "by": ""} if "_for_cpu" in _operator(node.target) else None
+
+
+def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
+    """Return why the partition leaves a node to PyTorch even with a converter; None if it does not.
+
+    https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/dynamo/partitioning/_global_partitioner.py
+    """
+    partitioner = importlib.import_module("torch_tensorrt.dynamo.partitioning._global_partitioner")
+    support = partitioner.TorchTensorRTOperatorSupport
+    is_complex = getattr(support, "_has_complex_dtype", None)
+    if is_complex is not None and is_complex(node):
+        return {"kind": "complex", "by": ""}
+    needs_allocator = getattr(support, "_requires_output_allocator", None)
+    left = getattr(converters.compilation_settings, "fallback_data_dependent_ops", False)
+    if left and needs_allocator is not None and needs_allocator(node):
+        return {"kind": "data", "by": "fallback_data_dependent_ops"}
+    return None
+
+
+def _reason(converters: Any, node: Any) -> dict[str, str]:
+    """Return why no converter accepts a node, by the same checks as Torch-TensorRT's registry."""
+    registry = importlib.import_module("torch_tensorrt.dynamo.conversion._ConverterRegistry")
+    key, excluded = node.target, converters.disallowed_targets
+    if key in excluded or converters.qualified_name_or_str(key) in excluded:
+        return {"kind": "excluded", "by": "torch_executed_ops"}
+    candidates: list[Any] = []
+    for each in converters.registries:
+        own = each.get(key, ())
+        candidates += own if isinstance(own, list | tuple) else [own]
+    if not candidates:
+        return {"kind": "none", "by": ""}
+    settings = converters.compilation_settings
+    dynamic = getattr(registry, "node_has_dynamic_shapes", getattr(registry, "has_dynamic_shapes", None))
+    refused: list[str] = []
+    static = False
+    for candidate in candidates:
+        validator = getattr(candidate, "capability_validator", None)
+        if validator is None:
+            static = True
+            continue
+        if not _accepts(validator, node, settings):
+            refused.append(getattr(validator, "__name__", "a validator"))
+        elif dynamic is not None and dynamic(node) and not candidate.supports_dynamic_shapes:
+            static = True
+    if static:
+        return {"kind": "static", "by": "dynamic shapes"}
+    return {"kind": "validator", "by": ", ".join(dict.fromkeys(refused))[:_LONGEST]}
+
+
+def _accepts(validator: Any, node: Any, settings: Any) -> bool:
+    with contextlib.suppress(TypeError):
+        return bool(validator(node, settings))
+    try:
+        return bool(validator(node))
+    except Exception:  # noqa: BLE001 - a validator that fails does not accept
+        return False
+
+
+def node_data(torch: Any, node: Any) -> dict[str, Any]:
+    """Return a node as data: name, operator, module path, source lines, type and shape."""
+    if node is None or not hasattr(node, "meta"):
+        return {"name": str(node or "")[:_LONGEST], "op": ""}
+    modules = list((node.meta.get("nn_module_stack") or {}).values())
+    path = modules[-1][0] if modules and isinstance(modules[-1], tuple) else ""
+    value = node.meta.get("val")
+    typed = ""
+    if isinstance(value, torch.Tensor):
+        sizes = ", ".join(str(size) for size in value.shape)
+        typed = f"{str(value.dtype).removeprefix('torch.')}[{sizes}]"
+    return {
+        "name": node.name[:_LONGEST],
+        "op": _operator(node.target),
+        "module": str(path)[:_LONGEST],
+        "trace": (node.meta.get("stack_trace") or "")[-_LONGEST_TRACE:],
+        "type": typed[:_LONGEST],
+    }
+
+
+def place_of(torch: Any, node: Any, traces: dict[str, int]) -> dict[str, Any]:
+    """Return name, operator and module of a node, and the position of its trace."""
+    found = node_data(torch, node)
+    trace = traces.setdefault(found.get("trace", "")[-_LONGEST_OWN_TRACE:], len(traces))
+    return {"name": found["name"], "op": found["op"], "module": found.get("module", ""), "trace": trace}
+
+
+def _operator(target: Any) -> str:
+    return str(
+        getattr(target, "__name__", target) if callable(target) and not hasattr(target, "_schema") else target
+    )

@@ -1,0 +1,226 @@
+"""The networks that Torch-TensorRT makes, as one graph of ONNX operators that facts can walk.
+
+Each layer becomes the ONNX operator that computes the same.  A layer without such an operator becomes an
+operator of the domain ``tensorrt``, which no fact knows.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+from onnx import TensorProto, helper
+
+from trtlint.model.errors import ModelError
+from trtlint.model.graph import Graph
+from trtlint.model.load import Model
+from trtlint.model.tensors import TensorStore
+from trtlint.model.values import Constants
+from trtlint.torch_tensorrt.layers import TYPES, Made, Operators
+from trtlint.torch_tensorrt.producer import NETWORK_PRODUCER
+
+_OPSET = 24
+_MOST_VALUES = 4 << 20
+_DAMAGED = (KeyError, IndexError, TypeError, ValueError, AttributeError, ModelError, zlib.error)
+
+
+def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
+    """Return the networks of all engines as one model; None if they are damaged or contain a loop.
+
+    Args:
+        graphs: the networks, from the process that asked Torch-TensorRT.
+        path: the program.
+    """
+    made = onnx.GraphProto()
+    names = _Names()
+    try:
+        for graph in graphs:
+            _Engine(graph, made, names).add()
+        tree = Graph(made)
+    except _DAMAGED:
+        return None
+    tensors = TensorStore(path, os.stat_result((0,) * 10), [])
+    return Model(
+        path=path,
+        graph=tree,
+        constants=Constants(tree, tensors),
+        opsets={"": _OPSET},
+        ir_version=onnx.IR_VERSION,
+        producer=NETWORK_PRODUCER,
+        metadata={},
+        tensors=tensors,
+        declared={},
+    )
+
+
+class _Names:
+    """Unique names of values."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def new(self, name: str) -> str:
+        """Return a name that no other value has."""
+        found, count = name or "tensor", 1
+        while found in self._taken:
+            count += 1
+            found = f"{name}#{count}"
+        self._taken.add(found)
+        return found
+
+
+class _Engine:
+    """Adds the network of one engine to a graph."""
+
+    def __init__(self, graph: Mapping[str, Any], made: onnx.GraphProto, names: _Names) -> None:
+        self._graph, self._made, self._new = graph, made, names.new
+        self._tensors = [(str(name), str(dtype), shape) for name, dtype, shape in graph["tensors"]]
+        self._names = [names.new(name) for name, _, _ in self._tensors]
+        self._values: dict[int, bytes | None] = {}
+        """Stored tensors, by position."""
+        self._readers: dict[int, set[str]] = defaultdict(set)
+        for layer in graph["layers"]:
+            for position in layer["inputs"]:
+                self._readers[position].add(str(layer["kind"]))
+
+    def add(self) -> None:
+        """Add inputs, layers and outputs."""
+        for position in self._graph["inputs"]:
+            self._made.input.append(self._info(position))
+        for layer in self._graph["layers"]:
+            self._layer(layer)
+        for position in self._graph["outputs"]:
+            self._made.output.append(self._info(position))
+
+    def _info(self, position: int) -> onnx.ValueInfoProto:
+        _, dtype, shape = self._tensors[position]
+        return helper.make_tensor_value_info(self._names[position], TYPES.get(dtype, 0), _sizes(shape))
+
+    def _layer(self, layer: Mapping[str, Any]) -> None:
+        outputs = [self._tensors[position] for position in layer["outputs"]]
+        if layer["kind"] == "CONSTANT":
+            self._keep(layer["outputs"][0], _unpacked(layer["settings"].get("data")))
+            return
+        inputs = [None if each is None else self._tensors[each] for each in layer["inputs"]]
+        names = ["" if each is None else self._names[each] for each in layer["inputs"]]
+        mask = layer["settings"].get("mask")
+        if mask is not None:
+            names, inputs = [*names, self._names[mask]], [*inputs, self._tensors[mask]]
+        if layer["kind"] == "MATRIX_MULTIPLY":
+            names = [self._transposed(layer, port, name) for port, name in enumerate(names)]
+        steps = Operators(layer["kind"], layer["settings"], inputs, outputs).made()
+        if self._is_view(layer, steps):
+            return
+        value = names[0] if names else ""
+        for index, step in enumerate(steps):
+            last = index == len(steps) - 1
+            results = [self._names[each] for each in layer["outputs"]] if last else [self._new(f"{value}_")]
+            rest = names[1:] if step.rest else []
+            stored = [self._stored(each, _place(layer["name"])[1]) for each in step.stored]
+            self._node(layer, step, [*([value] if names else []), *rest, *stored], results)
+            if not last:
+                self._declare(results[0], outputs[0][1], step.shape)
+            value = results[0]
+        for position in layer["outputs"]:
+            self._made.value_info.append(self._info(position))
+
+    def _keep(self, position: int, data: bytes | None) -> None:
+        """Store a tensor of the network with its values."""
+        self._values[position] = data
+        self._store(self._names[position], *self._tensors[position][1:], data)
+
+    def _is_view(self, layer: Any, steps: list[Made]) -> bool:
+        """Resolve a layer that only changes the shape of an operand; return whether it was one.
+
+        Torch-TensorRT repeats the operands of element-wise layers, which ONNX does itself.
+        """
+        if len(steps) != 1 or len(layer["outputs"]) != 1:
+            return False
+        before, after = layer["inputs"][0], layer["outputs"][0]
+        if steps[0].op == "Reshape" and before in self._values and not steps[0].rest:
+            self._keep(after, self._values[before])
+            return True
+        if steps[0].op != "Expand" or self._readers[after] != {"ELEMENTWISE"}:
+            return False
+        name, dtype, _ = self._tensors[after]
+        self._tensors[after] = (name, dtype, self._tensors[before][2])
+        if before in self._values:
+            self._keep(after, self._values[before])
+        else:
+            self._node(layer, Made("Identity"), [self._names[before]], [self._names[after]])
+            self._made.value_info.append(self._info(after))
+        return True
+
+    def _transposed(self, layer: Any, port: int, name: str) -> str:
+        """Return the operand of a product: the result of a ``Transpose`` if the layer transposes it."""
+        if layer["settings"].get(f"op{port}") != "TRANSPOSE":
+            return name
+        _, dtype, shape = self._tensors[layer["inputs"][port]]
+        order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+        found = self._new(f"{name}_")
+        self._node(layer, Made("Transpose", (("perm", order),)), [name], [found])
+        self._declare(found, dtype, [shape[axis] for axis in order])
+        return found
+
+    def _stored(self, tensor: tuple[str, Sequence[int], bytes | None], layer: str) -> str:
+        name = self._new(f"{layer}/constant")
+        self._store(name, *tensor)
+        return name
+
+    def _store(self, name: str, dtype: str, shape: Any, data: bytes | None) -> None:
+        sizes = [int(size) for size in shape]
+        tensor = self._made.initializer.add(name=name, data_type=TYPES[dtype], dims=sizes)
+        if data is None:
+            tensor.data_location = TensorProto.EXTERNAL  # the values stay in the other process
+        else:
+            tensor.raw_data = data
+
+    def _node(self, layer: Any, step: Made, inputs: list[str], outputs: list[str]) -> None:
+        module, name = _place(layer["name"])
+        node = helper.make_node(
+            step.op, inputs, outputs, name=name, domain=step.domain, **dict(step.attributes)
+        )
+        position = layer["node"]
+        if position >= 0:
+            known = self._graph["nodes"][position]
+            module = module or known["module"]
+            trace = str(self._graph["traces"][known["trace"]])
+            node.metadata_props.add(key="pkg.torch.onnx.stack_trace", value=trace)
+        if module:
+            node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=repr(["", module, "node"]))
+        self._made.node.append(node)
+
+    def _declare(self, name: str, dtype: str, shape: Any) -> None:
+        info = helper.make_tensor_value_info(name, TYPES.get(dtype, 0), _sizes(shape))
+        self._made.value_info.append(info)
+
+
+def _sizes(shape: Any) -> list[int | None] | None:
+    """Return the sizes of a tensor, None for each dynamic size."""
+    return None if shape is None else [int(size) if size >= 0 else None for size in shape]
+
+
+def _place(name: str) -> tuple[str, str]:
+    """Return the module and the shortened name of a layer.
+
+    >>> _place("[MATRIX_MULTIPLY]-[aten_ops.bmm.default]-[blocks.0.attn/bmm]")
+    ('blocks.0.attn', 'blocks.0.attn/bmm')
+    """
+    text = str(name)
+    if text.startswith("[") and text.endswith("]"):
+        text = text.rpartition("-[")[2][:-1]
+    module = text.rpartition("/")[0]
+    return module, text
+
+
+def _unpacked(data: Any) -> bytes | None:
+    if not isinstance(data, str):
+        return None
+    unpacker = zlib.decompressobj()
+    return unpacker.decompress(base64.b64decode(data), _MOST_VALUES)

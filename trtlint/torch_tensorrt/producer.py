@@ -1,0 +1,3 @@
+"""The producer of networks of Torch-TensorRT; this module imports nothing."""
+
+NETWORK_PRODUCER = "Torch-TensorRT"
