@@ -6,8 +6,8 @@ The models are one export of each family and the public models of the shared dat
 batch of random inputs of scale 1 and one of scale 1000.  It counts as good if ONNX's checker and NVIDIA's
 parser accept the result and its error is at most 1e-2 on other inputs of both scales, by a rehearsal in half
 precision.  ``--build`` also builds source and result with TensorRT-RTX.  ``--others`` asks the converters of
-onnxconverter-common, ONNX Runtime and Model-Optimizer where the Python of ``TRTLINT_CONVERTERS_PYTHON``
-has them.
+onnxconverter-common, ONNX Runtime and Model-Optimizer (with and without the measured inputs) where the Python
+of ``TRTLINT_CONVERTERS_PYTHON`` has them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 import onnx
 
 SHARED = Path(os.environ.get("TRTLINT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-OTHERS = ("autocast", "onnxconverter", "onnxruntime")
+OTHERS = ("autocast", "autocast-calibrated", "onnxconverter", "onnxruntime")
 TOLERANCE = 1e-2
 SCALES = (1.0, 1000.0)
 _EXPORTS = 60
@@ -37,11 +37,15 @@ _SECONDS = 400
 
 _OTHER = """
 import sys
-kind, source, out = sys.argv[1:]
+kind, source, out, inputs = sys.argv[1:]
 import onnx
-if kind == "autocast":
+if kind.startswith("autocast"):
     from modelopt.onnx.autocast import convert_to_mixed_precision
-    onnx.save(convert_to_mixed_precision(source, low_precision_type="fp16", keep_io_types=True), out)
+    data = inputs if kind == "autocast-calibrated" else None
+    found = convert_to_mixed_precision(
+        source, low_precision_type="fp16", keep_io_types=True, calibration_data=data
+    )
+    onnx.save(found, out)
 elif kind == "onnxconverter":
     from onnxconverter_common import float16
     onnx.save(float16.convert_float_to_float16(onnx.load(source), keep_io_types=True), out)
@@ -74,9 +78,10 @@ def one(name: str, source: Path, tool: str, folder: Path, *, build: bool) -> dic
     found: dict[str, Any] = {"model": name, "tool": tool}
     trial = _trial(skeleton(source))
     inputs = []
+    (folder / "inputs").mkdir(exist_ok=True)
     if trial is not None:
         for index, scale in enumerate(SCALES):
-            inputs.append(str(folder / f"{index}.npz"))
+            inputs.append(str(folder / "inputs" / f"{index}.npz"))
             np.savez(inputs[-1], **_scaled(trial[0], scale))
     out = folder / f"{tool}.onnx"
     began = time.monotonic()
@@ -84,9 +89,8 @@ def one(name: str, source: Path, tool: str, folder: Path, *, build: bool) -> dic
         found.update(_ours(source, out, inputs))
     else:
         python = os.environ.get("TRTLINT_CONVERTERS_PYTHON", sys.executable)
-        ended = subprocess.run(
-            [python, "-c", _OTHER, tool, str(source), str(out)], capture_output=True, text=True, check=False
-        )
+        order = [python, "-c", _OTHER, tool, str(source), str(out), str(folder / "inputs")]
+        ended = subprocess.run(order, capture_output=True, text=True, check=False)
         found["converts"] = out.exists() and ended.returncode == 0
         if not found["converts"]:
             found["why"] = (ended.stderr.strip().splitlines() or [""])[-1][-200:]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.conversion.models import saved
-from trtlint.conversion._rehearse import _error
+from trtlint.conversion._rehearse import _compared
 from trtlint.conversion.measuring import Found
 from trtlint.conversion.result import ConversionCheck
 from trtlint.conversion.run import run
@@ -58,7 +58,16 @@ def test_a_search_without_time_leaves_the_last_verdict(
     assert found.verdict == "failed"
 
 
-def test_a_batch_of_small_numbers_counts_as_much_as_one_of_large() -> None:
-    assert _error([1.0, 0.01], [1000.0, 0.1]) == pytest.approx(0.1)
-    assert _error([1.0, 1.0], [1000.0, 0.0]) == pytest.approx(10.0)
-    assert _error([], []) == 0.0
+@pytest.mark.parametrize(
+    ("references", "outputs", "error"),
+    [([1000.0, 0.1], [1001.0, 0.11], 0.1), ([1000.0, 0.0], [1001.0, 1.0], 10.0), ([0.0], [0.0], 0.0)],
+)
+def test_a_batch_of_small_numbers_counts_as_much_as_one_of_large(
+    references: list[float], outputs: list[float], error: float
+) -> None:
+    least = {"y": 1e-4 * max(references)}
+    found = [
+        _compared({"y": np.float32([right])}, {"y": np.float32([got])}, least)["y"] or 0.0
+        for right, got in zip(references, outputs, strict=True)
+    ]
+    assert max(found) == pytest.approx(error)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from trtlint.conversion.search import DIGITS, PRODUCT, RANGE, Candidates, connected, grouped, search
+from trtlint.conversion.search import (
+    DIGITS,
+    PRODUCT,
+    RANGE,
+    Candidates,
+    connected,
+    extended,
+    grouped,
+    resumed,
+    search,
+)
 from trtlint.measurement.keeping import Budget
 
 ALL = Candidates(
@@ -69,3 +79,40 @@ def test_operators_of_a_group_stay_together() -> None:
         frozenset("ac"),
         frozenset("b"),
     ]
+
+
+def test_products_are_freed_up_to_the_limit() -> None:
+    """The limit of the first products is lower, and one product is too coarse for what is left."""
+    errors = {"p1": 0.32, "p4": 0.3, "p6": 0.45}
+    given = Candidates(frozenset(), [], ALL.products, [], ALL.costs)
+
+    def measure(paths: frozenset[str]) -> float:
+        return sum(error * error for path, error in errors.items() if path not in paths) ** 0.5
+
+    assert search(given, measure, BOUND, Budget(64, 60)).kept == {"p6": PRODUCT}
+
+
+def test_other_inputs_add_operators() -> None:
+    given = Candidates(frozenset(), [], ALL.products, ALL.regions, ALL.costs)
+
+    def first(paths: frozenset[str]) -> float:
+        return float("p3" not in paths)
+
+    def later(paths: frozenset[str]) -> float:
+        return float(not {"p3", "p5", "c"} <= paths)
+
+    choice = search(given, first, BOUND, Budget(64, 60))
+    assert choice.kept == {"p3": PRODUCT}
+    expected = {"p3": PRODUCT, "p5": PRODUCT, "c": DIGITS}
+    for found in (
+        extended(given, choice, later, BOUND, Budget(64, 60)),
+        resumed(given, choice.kept, later, BOUND, Budget(64, 60)),
+    ):
+        assert (found.kept, found.enough) == (expected, True)
+
+
+def test_inputs_that_nothing_suits_keep_everything() -> None:
+    choice = search(ALL, lambda paths: float("p3" not in paths), BOUND, Budget(64, 60))
+    found = extended(ALL, choice, lambda _: None, BOUND, Budget(64, 60))
+    assert not found.enough
+    assert found.kept.keys() == {*(f"p{index}" for index in range(8)), "a", "b", "c", "r1", "r2"}

@@ -7,18 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from trtlint.conversion.batches import trial_of
 from trtlint.conversion.fixed import uses_floats
-from trtlint.conversion.search import Candidates, Paths, connected, grouped, search
+from trtlint.conversion.search import Candidates, Paths, connected, extended, grouped, resumed, search
 from trtlint.files.problem import shorten
 from trtlint.measurement.analysis import Findings, findings, regions
+from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.formats import FORMATS, Format
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.keeping import Budget
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rewriting import rewrite
-from trtlint.measurement.session import RehearsalSession
+from trtlint.measurement.session import Array, RehearsalSession
 from trtlint.measurement.skeleton import TrialError, skeleton
 from trtlint.measurement.trial import Trial, ratio
 from trtlint.measurement.trivial import sentence
@@ -28,8 +30,12 @@ from trtlint.model.operators import PRODUCTS
 
 MOST_RUNS = 400
 MOST_SECONDS = 90.0
-_AIM = {"fp16": 0.5, "bf16": 0.9}
-"""Share of the tolerance that the search aims at, because other inputs give other errors; 1 for BF16."""
+_AIM = {"fp16": 0.75, "bf16": 0.9}
+"""Share of the tolerance that the search aims at, because other inputs give other errors."""
+_SAMPLED = 3
+"""Number of batches that compare single products: those with the largest errors."""
+_MOST_EXTENSIONS = 12
+"""Largest number of batches for validation whose errors add operators in FP32."""
 _LISTED = 40
 """Largest number of operators with reported ranges."""
 _NEAR = 2.0**13
@@ -62,32 +68,32 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
     model = skeleton(Path(request["model"]))
     format_ = FORMATS[request["type"]]
     say({"doing": "ranges"})
-    trial = trial_of(model, inputs, int(request["attempt"]), held_back=False)
+    trial = trial_of(model, inputs, int(request["attempt"]), "measured")
     if list(trial.ranged.outputs[0]) and not trial.judged:
         raise TrialError("no output is finite in FP32 on these inputs")
     found = findings(trial.ranged, format_)
     say({"doing": "search"})
     wide = _beyond(trial, format_, found)
     budget = Budget(MOST_RUNS, MOST_SECONDS)
-    errors: dict[Paths, float | None] = {}
     bound = float(request["tolerance"]) * _AIM[format_.name]
-
-    def measure(paths: Paths) -> float | None:
-        if paths not in errors:
-            budget.charge()
-            narrowing = Narrowing(format_, paths, found.constants)
-            session = RehearsalSession(rewrite(model, narrowing, probed=False))
-            errors[paths] = _worst(_errors(trial, session))
-        return errors[paths]
-
+    errors = TrialErrors(trial, Narrowing(format_, frozenset(), found.constants), bound, budget)
     candidates = _candidates(request, model.scopes.get("", ()), trial, wide)
-    choice = search(candidates, measure, bound, budget)
+    if request["kept"]:
+        choice = resumed(candidates, request["kept"], errors.measure, bound, budget, errors.sample)
+    else:
+        choice = search(candidates, errors.measure, bound, budget, errors.sample)
+    if choice.enough and choice.kept and not budget.spent:
+        say({"doing": "validation"})
+        errors.validate(trial_of(model, inputs, int(request["attempt"]), "validation"))
+        for _ in range(_MOST_EXTENSIONS):
+            if budget.spent or not errors.adopt(candidates.fixed.union(choice.kept)):
+                break
+            choice = extended(candidates, choice, errors.measure, bound, budget)
     final = candidates.fixed | frozenset(choice.kept)
-    measure(final)
     return {
         "kept": dict(choice.kept),
         "enough": choice.enough,
-        "error": errors[final],
+        "error": errors.all(final),
         "clamped": sorted(found.constants),
         "runs": budget.runs,
         "batches": len(trial.feeds),
@@ -175,7 +181,7 @@ def _merged(groups: Sequence[Paths]) -> list[Paths]:
 def _proven(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
     """Compare the converted model in its own types with the source in FP32."""
     model = skeleton(Path(request["model"]))
-    trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
+    trial = trial_of(model, inputs, int(request["attempt"]), "held back")
     errors = errors_of(trial, Path(request["converted"]), FORMATS[request["type"]])
     return {
         "errors": errors,
@@ -202,29 +208,121 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
     return _errors(trial, RehearsalSession(rewrite(model, narrowing, probed=False)))
 
 
+class TrialErrors:
+    """Errors of a model with some operators in FP32, the batch with the largest errors first.
+
+    Args:
+        trial: the source, run in FP32.
+        narrowing: the settings without operators in FP32.
+        bound: an error above this number ends a measurement.
+        budget: counts the measurements.
+    """
+
+    def __init__(self, trial: Trial, narrowing: Narrowing, bound: float, budget: Budget) -> None:
+        self._trial = trial
+        self._narrowing = narrowing
+        self._bound = bound
+        self._budget = budget
+        self._batches = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
+        self._order = list(range(len(self._batches)))
+        self._unused: list[tuple[Feeds, Mapping[str, Array]]] = []
+        self._least = _least(trial)
+        self._sampled: list[int] | None = None
+        self._known: dict[tuple[Paths, int], float | None] = {}
+
+    def measure(self, paths: Paths) -> float | None:
+        """Return the error over all batches; above the limit, that of the first batch above the limit."""
+        return self._error(paths, self._order)
+
+    def sample(self, paths: Paths) -> float | None:
+        """Return the error over the batches with the largest errors."""
+        if self._sampled is None:
+            self._sampled = self._order[:_SAMPLED]
+        return self._error(paths, self._sampled)
+
+    def all(self, paths: Paths) -> float | None:
+        """Return the largest error over all batches of the source."""
+        return _worst(_errors(self._trial, self._session(paths)))
+
+    def validate(self, trial: Trial) -> None:
+        """Add batches that are measured only if they show an error above the limit."""
+        self._unused = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
+
+    def adopt(self, paths: Paths) -> bool:
+        """Measure the first unused batch with an error above the limit; return whether there is one."""
+        session = self._session(paths)
+        for index, (feeds, reference) in enumerate(self._unused):
+            error = _worst(_compared(reference, session.run(feeds)[0], self._least))
+            if error is None or error > self._bound:
+                self._order.insert(0, len(self._batches))
+                self._batches.append(self._unused.pop(index))
+                self._known.clear()
+                return True
+        return False
+
+    def _session(self, paths: Paths) -> RehearsalSession:
+        narrowing = replace(self._narrowing, keep=paths)
+        return RehearsalSession(rewrite(self._trial.skeleton, narrowing, probed=False))
+
+    def _error(self, paths: Paths, batches: list[int]) -> float | None:
+        key = paths, len(batches)
+        if key not in self._known:
+            self._budget.charge()
+            self._known[key] = self._run(self._session(paths), batches)
+        return self._known[key]
+
+    def _run(self, session: RehearsalSession, batches: list[int]) -> float | None:
+        largest = 0.0
+        for index in tuple(batches):
+            feeds, reference = self._batches[index]
+            error = _worst(_compared(reference, session.run(feeds)[0], self._least))
+            if error is None or error > self._bound:
+                batches.remove(index)
+                batches.insert(0, index)
+                return error
+            largest = max(largest, error)
+        return largest
+
+
 def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
     """Return the error of each output in its worst batch: largest difference over largest magnitude."""
-    differences: dict[str, list[float]] = {name: [] for name in sorted(trial.judged)}
-    magnitudes: dict[str, list[float]] = {name: [] for name in differences}
-    broken: set[str] = set()
+    least = _least(trial)
+    found: dict[str, float | None] = dict.fromkeys(least, 0.0)
     for feeds, reference in zip(trial.feeds, trial.ranged.outputs, strict=True):
         outputs, _ = session.run(feeds)
-        for name in differences:
-            right, got = reference[name], outputs.get(name)
-            if got is None or right.shape != got.shape or not np.isfinite(got).all():
-                broken.add(name)
-            elif right.size:
-                differences[name].append(float(np.abs(right.astype(np.float64) - got).max()))
-                magnitudes[name].append(float(np.abs(right).max()))
+        for name, error in _compared(reference, outputs, least).items():
+            before = found[name]
+            found[name] = None if before is None or error is None else max(before, error)
+    return found
+
+
+def _least(trial: Trial) -> dict[str, float]:
+    """Return the least magnitude that the errors of each output are relative to."""
     return {
-        name: None if name in broken else _error(differences[name], magnitudes[name]) for name in differences
+        name: _LEAST_MAGNITUDE * max(_magnitude(outputs[name]) for outputs in trial.ranged.outputs)
+        for name in sorted(trial.judged)
     }
 
 
-def _error(differences: Sequence[float], magnitudes: Sequence[float]) -> float:
-    least = max(magnitudes, default=0.0) * _LEAST_MAGNITUDE
-    pairs = zip(differences, magnitudes, strict=True)
-    return max((ratio(difference, max(magnitude, least)) for difference, magnitude in pairs), default=0.0)
+def _compared(
+    reference: Mapping[str, Array], outputs: Mapping[str, Array], least: Mapping[str, float]
+) -> dict[str, float | None]:
+    """Return the error of each output in one batch; None for an output that is not finite."""
+    found: dict[str, float | None] = {}
+    for name, smallest in least.items():
+        right, got = reference[name], outputs.get(name)
+        if got is None or right.shape != got.shape or not np.isfinite(got).all():
+            found[name] = None
+        elif right.size:
+            difference = float(np.abs(right.astype(np.float64) - got).max())
+            found[name] = ratio(difference, max(_magnitude(right), smallest))
+        else:
+            found[name] = 0.0
+    return found
+
+
+def _magnitude(array: Array) -> float:
+    return float(np.abs(array).max()) if array.size else 0.0
 
 
 def _worst(errors: Mapping[str, float | None]) -> float | None:

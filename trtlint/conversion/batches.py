@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -17,18 +18,24 @@ _NOISE = 0.5
 """Standard deviation of added noise, as a share of the input's standard deviation."""
 _MOST_COPIES = 4
 """Largest number of noisy copies of each batch, if there are few batches."""
-_COPIED_BYTES = 2 << 20
+_COPIED_BYTES = 4 << 20
 """Largest size of all copies in bytes; each batch has at least one copy."""
+_FIRST_OF_VALIDATION = 1 << 20
+"""Seed of the first noisy copy for validation; measured and held-back copies have smaller seeds."""
+
+Role = Literal["measured", "validation", "held back"]
+"""Use of batches: the search runs the measured ones often, and those for validation to see whether its result
+holds for other inputs.  Held-back batches check the converted file."""
 
 
-def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) -> Trial:
+def trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: Role) -> Trial:
     """Run a model in FP32 on inputs.
 
     Args:
         model: the model.
         inputs: the files; without files, generated inputs.
         attempt: number of earlier searches; batches that were held back in these are measured now.
-        held_back: whether to use the held-back batches instead of the measured ones.
+        role: which batches to use.
 
     Raises:
         TrialError: the model cannot be run.
@@ -36,12 +43,12 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
     """
     if inputs.names:
         batches = [feeds for _, feeds in given_feeds(model.graph.inputs, inputs)]
-        return Trial(model, _part(batches, attempt, held_back=held_back))
+        return Trial(model, _part(batches, attempt, role))
     failure: TrialError | None = None
     choice = 0
     while (made_up := random_feeds(model.graph.inputs, 1, choice)) is not None:
         try:
-            return Trial(model, _part(made_up, attempt, held_back=held_back))
+            return Trial(model, _part(made_up, attempt, role))
         except ModelNotLoadedError:  # noqa: PERF203 - whatever the inputs are
             raise
         except TrialError as error:  # a choice of shapes that does not fit the model
@@ -49,22 +56,27 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
     raise failure or TrialError("no input shapes could be generated: give inputs (--inputs)")
 
 
-def _part(batches: Sequence[Feeds], attempt: int, *, held_back: bool) -> list[Feeds]:
-    """Return the batches to measure, or those that are held back.
+def _part(batches: Sequence[Feeds], attempt: int, role: Role) -> list[Feeds]:
+    """Return the batches of a role.
 
     If there are fewer than four batches, all are measured, together with noisy copies.  The check uses other
-    copies.
+    copies.  Batches for validation are always noisy copies.
     """
-    if len(batches) >= _SPLIT_FROM:
+    if len(batches) >= _SPLIT_FROM and role != "validation":
         count = max(1, len(batches) // 4)
         if not attempt:
-            return list(batches[-count:] if held_back else batches[:-count])
+            return list(batches[-count:] if role == "held back" else batches[:-count])
         attempt -= 1
     size = sum(array.nbytes for batch in batches for array in batch.values()) or 1
     copies = max(1, min(_MOST_COPIES, _COPIED_BYTES // size))
     known = copies * (attempt + 1)
-    seeds = range(known, known + copies) if held_back else range(known)
-    return [*batches, *(_noisy(batch, seed) for seed in seeds for batch in batches)]
+    seeds = {
+        "measured": range(known),
+        "held back": range(known, known + copies),
+        "validation": range(_FIRST_OF_VALIDATION, _FIRST_OF_VALIDATION + 2 * copies),
+    }
+    noisy = [_noisy(batch, seed) for seed in seeds[role] for batch in batches]
+    return noisy if role == "validation" else [*batches, *noisy]
 
 
 def _noisy(batch: Feeds, seed: int) -> Feeds:

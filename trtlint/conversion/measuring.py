@@ -63,6 +63,7 @@ def search_in_process(
     ranges: Range,
     listen: Callable[[str], None],
     attempt: int = 0,
+    before: Found | None = None,
 ) -> Found:
     """Find the operators to keep in FP32.
 
@@ -73,6 +74,7 @@ def search_in_process(
         ranges: the ranges of its stored tensors.
         listen: receives the current step.
         attempt: number of earlier searches whose results failed the simulation.
+        before: the result of the last of them.
 
     Raises:
         ConversionNeedsRuntimeError: ONNX Runtime is not installed.
@@ -82,6 +84,7 @@ def search_in_process(
         "task": "search",
         "model": str(model.absolute()),
         "attempt": attempt,
+        "kept": dict(before.kept) if before is not None and attempt else {},
         "fixed": [node.path for node in labels.fixed_with({})],
         "groups": [[node.path for node in group] for group in labels.groups],
         "costs": {node.path: cost for node in labels.nodes if (cost := flops(node))},

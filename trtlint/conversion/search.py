@@ -7,9 +7,10 @@ for their cost become 16-bit first.  The operators between products follow, regi
 from __future__ import annotations
 
 import time
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from math import inf
 
 from msgspec import Struct
 
@@ -17,7 +18,9 @@ from trtlint.measurement.keeping import Budget, least
 
 Paths = frozenset[str]
 Measure = Callable[[Paths], "float | None"]
-"""Returns the error with some operators in FP32; None if an output is not finite."""
+"""Returns the error with some operators in FP32; None if an output is not finite.
+
+An error above the limit of the search may be any number above that limit."""
 
 _PRODUCTS_SHARE = 0.8
 """Share of the error limit that products may use; the rest is for the operators between them."""
@@ -54,10 +57,12 @@ class Choice(Struct, frozen=True):
     Attributes:
         kept: the reason by path, for operators that stay in FP32 in addition to the fixed ones.
         enough: whether the error is within the limit with these operators in FP32.
+        order: the groups with products, the one with the least error for its cost first.
     """
 
     kept: Mapping[str, str]
     enough: bool
+    order: Sequence[Paths] = ()
 
 
 RANGE = "the numbers leave the range"
@@ -65,7 +70,9 @@ PRODUCT = "the outputs need more digits of this product"
 DIGITS = "the outputs need more digits here"
 
 
-def search(found: Candidates, measure: Measure, bound: float, budget: Budget) -> Choice:
+def search(
+    found: Candidates, measure: Measure, bound: float, budget: Budget, sample: Measure | None = None
+) -> Choice:
     """Return the operators to keep.
 
     Args:
@@ -73,6 +80,7 @@ def search(found: Candidates, measure: Measure, bound: float, budget: Budget) ->
         measure: returns the error with some operators in FP32.
         bound: the largest allowed error.
         budget: the limit of time and attempts.
+        sample: returns the error over part of the inputs, to compare products; None to use all inputs.
     """
 
     def enough(paths: Paths) -> bool:
@@ -87,60 +95,114 @@ def search(found: Candidates, measure: Measure, bound: float, budget: Budget) ->
         return Choice(dict.fromkeys(_union(inside), RANGE), enough=True)
     others = _union(found.regions)
     everything = found.fixed | forced | others | _union(found.products)
-    began = time.monotonic()
     if not enough(everything):
         return Choice(_reasons(forced, found, everything), enough=False)
-    each = time.monotonic() - began
     products: list[Paths] = []
+    order = [unit for unit in found.products if not unit <= forced]
     if not enough(found.fixed | forced | others):
-        free = [unit for unit in found.products if not unit <= forced]
-        limit = bound * _PRODUCTS_SHARE
-        products = _chosen(free, found, everything, measure, limit, budget, each)
+        order = _ordered(order, found, everything, sample or measure, budget)
+        products = order[_fitting(order, everything, measure, bound * _PRODUCTS_SHARE, budget) :]
     base = found.fixed | _union(products)
     regions = least(found.regions, lambda paths: enough(base | forced | paths), budget)
     rest = found.fixed | forced | _union(regions)
-    # What the operators between them leave of the bound is for products, the dearest first.
-    left = measure(rest | _union(products))
-    if products and left is not None and left <= bound * _PRODUCTS_SHARE:
-        costs = list(map(found.cost, products))
-        products = least(products, lambda paths: enough(rest | paths), budget, costs)
+    # Products get the share of the limit that the operators between them leave.
+    products = _without(products, lambda paths: enough(rest | paths), budget)
     rest = found.fixed | _union(products) | _union(regions)
     ranges = least(found.forced, lambda paths: enough(rest | paths), budget)
     kept = _union(products) | _union(regions) | _union(ranges)
-    return Choice(_reasons(_union(ranges), found, kept), enough=True)
+    return Choice(_reasons(_union(ranges), found, kept), enough=True, order=order)
 
 
-def _chosen(
-    units: Sequence[Paths],
+def resumed(
     found: Candidates,
-    everything: Paths,
+    kept: Mapping[str, str],
     measure: Measure,
-    limit: float,
+    bound: float,
     budget: Budget,
-    seconds: float,
-) -> list[Paths]:
-    """Return the products to keep in FP32: the products that add most error for their cost.
+    sample: Measure | None = None,
+) -> Choice:
+    """Return the operators to keep, given the result of a search with fewer inputs.
 
     Args:
-        units: the products to choose from.
+        found: the operators to choose from.
+        kept: the earlier result.
+        measure: returns the error with some operators in FP32.
+        bound: the largest allowed error.
+        budget: the limit of time and attempts.
+        sample: returns the error over part of the inputs, to compare products; None to use all inputs.
+    """
+    before = found.fixed.union(kept)
+    free = [unit for unit in found.products if not unit <= before]
+    everything = _union([*found.forced, *found.regions, *found.products]) | before
+    order = _ordered(free, found, everything, sample or measure, budget)
+    return extended(found, Choice(kept, enough=True, order=order), measure, bound, budget)
+
+
+def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, budget: Budget) -> Choice:
+    """Return a choice with more operators in FP32, for a measurement with more inputs.
+
+    Args:
+        found: the operators to choose from.
+        choice: the operators that sufficed before.
+        measure: returns the error with some operators in FP32.
+        bound: the largest allowed error.
+        budget: the limit of time and attempts.
+    """
+    kept = found.fixed.union(choice.kept)
+    free = [unit for unit in reversed(choice.order) if not unit <= kept]
+    units = [unit for unit in (*found.forced, *found.regions) if not unit <= kept]
+    others = _union(units)
+
+    def enough(paths: Paths) -> bool:
+        error = measure(kept | paths)
+        return error is not None and error <= bound
+
+    def fits(count: int) -> bool:
+        return budget.spent or enough(others | _union(free[:count]))
+
+    count = bisect_left(range(len(free)), True, key=fits)
+    if not enough(others | _union(free[:count])):
+        wider = kept | others | _union(found.products)
+        error = measure(wider)
+        reasons = _reasons(_union(found.forced), found, wider)
+        return Choice(reasons, error is not None and error <= bound, choice.order)
+    products = _union(_without(free[:count][::-1], lambda paths: enough(others | paths), budget))
+    regions = least(units, lambda paths: enough(products | paths), budget)
+    wider = kept | products | _union(regions)
+    return Choice(
+        {**_reasons(_union(found.forced), found, wider), **choice.kept}, enough=True, order=choice.order
+    )
+
+
+def _ordered(
+    units: Sequence[Paths], found: Candidates, everything: Paths, sample: Measure, budget: Budget
+) -> list[Paths]:
+    """Return the products, the one that adds least error for its cost first.
+
+    Args:
+        units: the products.
         found: all operators.
         everything: the operators that may stay in FP32.
-        measure: returns the error with some operators in FP32.
-        limit: the largest allowed error.
+        sample: returns the error with some operators in FP32.
         budget: the limit of time and attempts.
-        seconds: the time of one simulation.
     """
+    began = time.monotonic()
+    sample(everything - _union(units[:1]))
+    seconds = time.monotonic() - began
     runs = min(budget.left // 2, int(budget.seconds * _SENSITIVITY_TIME / max(seconds, 1e-3)))
     parts = _parts(units, max(1, runs))
-    errors = [measure(everything - _union(part)) for part in parts]
-    squares = [None if error is None else error * error for error in errors]
+    errors = [sample(everything - _union(part)) for part in parts]
     ranked = sorted(
-        (square / sum(map(found.cost, part)), index)
-        for index, (part, square) in enumerate(zip(parts, squares, strict=True))
-        if square is not None and square <= limit * limit
+        (inf if error is None else error * error / sum(map(found.cost, part)), index)
+        for index, (part, error) in enumerate(zip(parts, errors, strict=True))
     )
-    order = [unit for _, index in ranked for unit in parts[index]]
-    rest = [unit for part in parts for unit in part if unit not in set(order)]
+    return [unit for _, index in ranked for unit in parts[index]]
+
+
+def _fitting(
+    order: Sequence[Paths], everything: Paths, measure: Measure, limit: float, budget: Budget
+) -> int:
+    """Return how many of the first products may be in 16 bits together, with all other operators in FP32."""
 
     def fails(count: int) -> bool:
         if budget.spent:
@@ -148,8 +210,32 @@ def _chosen(
         error = measure(everything - _union(order[:count]))
         return error is None or error > limit
 
-    fitting = bisect_right(range(1, len(order) + 1), False, key=fails)
-    return [*order[fitting:], *rest]
+    return bisect_right(range(1, len(order) + 1), False, key=fails)
+
+
+def _without(units: Sequence[Paths], enough: Callable[[Paths], bool], budget: Budget) -> list[Paths]:
+    """Remove units one after the other, in longer and longer runs while that succeeds.
+
+    Args:
+        units: the units, the one to remove first at the front; all of them together pass.
+        enough: tries a set.
+        budget: the limit of time and attempts.
+
+    Returns:
+        The remaining units.
+    """
+    kept = list(units)
+    index, length = 0, 1
+    while index < len(kept) and not budget.spent:
+        less = [*kept[:index], *kept[index + length :]]
+        if enough(_union(less)):
+            kept = less
+            length *= 2
+        elif length > 1:
+            length = 1
+        else:
+            index += 1
+    return kept
 
 
 def _parts(units: Sequence[Paths], most: int) -> list[list[Paths]]:

@@ -171,7 +171,7 @@ class ConversionSession:
         """
         if self.request.measure:
             self.found = search_in_process(
-                self.request, self.measured, self.labels, self.ranges, self.listen, attempt
+                self.request, self.measured, self.labels, self.ranges, self.listen, attempt, self.found
             )
         else:
             self.found = Found({node.path: reason for node, reason in self.ranges.kept.items()})
