@@ -67,7 +67,7 @@ def test_a_batch_of_small_numbers_counts_as_much_as_one_of_large(
 ) -> None:
     least = {"y": 1e-4 * max(references)}
     found = [
-        _compared({"y": np.float32([right])}, {"y": np.float32([got])}, least)["y"] or 0.0
+        _compared({"y": np.array([right], np.float32)}, {"y": np.array([got], np.float32)}, least)["y"] or 0.0
         for right, got in zip(references, outputs, strict=True)
     ]
     assert max(found) == pytest.approx(error)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from trtlint.conversion.search import (
@@ -87,7 +89,7 @@ def test_products_are_freed_up_to_the_limit() -> None:
     given = Candidates(frozenset(), [], ALL.products, [], ALL.costs)
 
     def measure(paths: frozenset[str]) -> float:
-        return sum(error * error for path, error in errors.items() if path not in paths) ** 0.5
+        return math.hypot(*(error for path, error in errors.items() if path not in paths))
 
     assert search(given, measure, BOUND, Budget(64, 60)).kept == {"p6": PRODUCT}
 

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from trtlint.case import facts_of
+from trtlint.conversion.splitting import SINCE, split_product
 from trtlint.conversion.weight import is_product
 from trtlint.conversion.writing import Converted, is_external, write
 from trtlint.facts.of_model.constant import Constant
@@ -64,7 +65,8 @@ def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) 
     wanted = set(kept)
     found: list[ProductRewrite] = []
     taken: set[Node] = set()
-    for rewrite in (*_attention(model, wanted, greatest), *_powers(model, wanted, greatest)):
+    rewrites = (*_attention(model, wanted, greatest), *_splits(model, wanted))
+    for rewrite in (*rewrites, *_powers(model, wanted, greatest)):
         touched = set(rewrite.patch.touched)
         if not touched & taken and len(found) < _MOST:
             taken |= touched
@@ -122,6 +124,15 @@ def _tried(node: str, propose: Callable[[], Patch]) -> Iterator[ProductRewrite]:
     except NotApplicable:
         return
     yield ProductRewrite(node, patch)
+
+
+def _splits(model: Model, wanted: set[str]) -> Iterator[ProductRewrite]:
+    """Yield rewrites that split a fused product of Q, K and V, so that only Q and K stay in FP32."""
+    if (model.opset or 0) < SINCE:
+        return
+    for node in model.graph.nodes:
+        if node.path in wanted and is_product(node):
+            yield from _tried(node.path, partial(split_product, node, model))
 
 
 def _powers(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[ProductRewrite]:

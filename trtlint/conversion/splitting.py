@@ -1,0 +1,233 @@
+"""Split a fused product of Q, K and V into one product for each, which may then have different types.
+
+Q and K of large scores need the digits of FP32, V does not.  Each new product computes some columns of the
+old one, so that the results in FP32 stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+
+_MATRIX = 2
+_MOST_PARTS = 8
+SINCE = 13
+"""The first opset with the sizes of Split and the axes of Squeeze as inputs."""
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+_Write = Callable[[Draft, str], object]
+"""Inserts the readers of a new product, given the name of its result."""
+
+
+class _Columns(Struct, frozen=True):
+    """A part of the columns of a product, and what replaces its readers.
+
+    Attributes:
+        begin, end: the columns.
+        write: inserts the readers of the new product, given its name.
+    """
+
+    begin: int
+    end: int
+    write: _Write
+
+
+class _Split(Struct, frozen=True):
+    """The parts of a product.
+
+    Attributes:
+        parts: the parts.
+        removed: the operators that the parts replace.
+    """
+
+    parts: Sequence[_Columns]
+    removed: Sequence[Node]
+
+
+def split_product(node: Node, model: Model) -> Patch:
+    """Replace a product, and the Split or Gathers of its result, by one product for each part.
+
+    Raises:
+        NotApplicable: the result of the product is not split into columns.
+    """
+    weights = _stored(node.input(1), model)
+    transposed = node.op == "Gemm" and bool(node.number("transB", 0))
+    if node.op not in ("MatMul", "Gemm") or node.scope or weights is None or weights.ndim != _MATRIX:
+        raise NotApplicable("the product has no stored matrix")
+    if node.op == "Gemm" and (node.number("transA", 0), node.number("alpha", 1)) != (0, 1):
+        raise NotApplicable("the product is transposed or scaled")
+    count = weights.shape[0 if transposed else 1]
+    value, removed = node.output, [node]
+    bias = None
+    reader = _reader(value)
+    if reader.op == "Add":
+        bias = next((held for each in reader.inputs if (held := _stored(each, model)) is not None), None)
+        if bias is None or bias.shape != (count,):
+            raise NotApplicable("the sum behind the product is no bias")
+        removed.append(reader)
+        value, reader = reader.output, _reader(reader.output)
+    found = _split(value, reader, count, model)
+    given = _stored(node.input(2), model) if node.op == "Gemm" else None
+    if node.input(2) is not None and (given is None or given.shape != (count,)):
+        raise NotApplicable("the bias is not one number for each column")
+    draft = Draft(model, node)
+    for part in found.parts:
+        columns = slice(part.begin, part.end)
+        own = weights[columns] if transposed else weights[:, columns]
+        inputs: list[str | Value | None] = [node.input(0), draft.constant(own, "weights")]
+        if given is not None:
+            inputs.append(draft.constant(given[columns], "bias"))
+        result = draft.op(node.op, *inputs, transB=1) if transposed else draft.op(node.op, *inputs)
+        if bias is not None:
+            result = draft.op("Add", result, draft.constant(bias[columns], "bias"))
+        part.write(draft, result)
+    title = f"splits {node.path} into {len(found.parts)} products"
+    return draft.patch(title, [*removed, *found.removed])
+
+
+def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
+    """Return the parts of a result with ``count`` columns."""
+    if reader.op == "Split":
+        shape = model.constants.dimensions(value)
+        if shape is None or _axis(reader, len(shape)) != len(shape) - 1:
+            raise NotApplicable("the result is not split into columns")
+        return _Split(_renamed(reader, _sizes(reader, len(shape) - 1, model)), [reader])
+    shape, before = model.constants.dimensions(reader.output), model.constants.dimensions(value)
+    if reader.op != "Reshape" or shape is None or before is None or bool(reader.number("allowzero", 0)):
+        raise NotApplicable("the result is neither split nor reshaped")
+    place = len(before) - 1
+    inner = [size for size in shape[place:] if isinstance(size, int)]
+    if shape[:place] != before[:place] or len(inner) != len(shape) - place or np.prod(inner) != count:
+        raise NotApplicable("the result is not reshaped by columns")
+    parts, axis, behind, removed = inner[0], place, reader, [reader]
+    transpose = None
+    if _is_read_by(behind.output, "Transpose"):
+        transpose = _reader(behind.output)
+        order = [int(each) for each in transpose.attribute("perm", ())]
+        axis, behind = order.index(place), transpose
+        removed.append(transpose)
+    if not 1 < parts <= _MOST_PARTS:
+        raise NotApplicable("the result has too many parts")
+    width = count // parts
+    reshaped = [0] * place + [1, *inner[1:]]
+
+    def moved(write: _Write) -> _Write:
+        def written(draft: Draft, name: str) -> None:
+            name = draft.op("Reshape", name, draft.ints(*reshaped))
+            if transpose is not None:
+                name = draft.op("Transpose", name, perm=list(transpose.attribute("perm", ())))
+            write(draft, name)
+
+        return written
+
+    ends = _ends(behind.output, axis, parts, model)
+    found = [
+        _Columns(index * width, (index + 1) * width, moved(write)) for index, write in sorted(ends.parts)
+    ]
+    return _Split(found, [*removed, *ends.removed])
+
+
+class _Ends(Struct, frozen=True):
+    """The readers that take single parts of a tensor.
+
+    Attributes:
+        parts: for each part that is read, its index and what replaces its readers.
+        removed: the readers.
+    """
+
+    parts: Sequence[tuple[int, _Write]]
+    removed: Sequence[Node]
+
+
+def _ends(value: Value, axis: int, parts: int, model: Model) -> _Ends:
+    """Return the readers of a tensor that is split along an axis with one part at each index."""
+    rank = len(model.constants.dimensions(value) or ())
+    readers = list(dict.fromkeys(node for node, _ in value.uses))
+    if value.is_output or not readers:
+        raise NotApplicable("the result is an output of the model")
+    if len(readers) == 1 and readers[0].op == "Split" and _axis(readers[0], rank) == axis:
+        (reader,) = readers
+        if len(reader.outputs) != parts or set(_sizes(reader, axis, model)) != {1}:
+            raise NotApplicable("the parts have different sizes")
+        columns = _renamed(reader, [1] * parts)
+        return _Ends([(part.begin, part.write) for part in columns], readers)
+    found: list[tuple[int, _Write]] = []
+    for reader in readers:
+        index = _stored(reader.input(1), model)
+        if reader.op != "Gather" or _axis(reader, rank) != axis or index is None or index.ndim:
+            raise NotApplicable("the result is not split")
+        found.append((int(index) % parts, _squeezed(reader, axis)))
+    if len({index for index, _ in found}) != len(found):
+        raise NotApplicable("a part is read twice")
+    return _Ends(found, readers)
+
+
+def _renamed(reader: Node, sizes: Sequence[int]) -> list[_Columns]:
+    """Return the parts of a Split that are read: the new products take their names."""
+
+    def named(value: Value) -> _Write:
+        return lambda draft, name: draft.op("Identity", name, out=value.name)
+
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [
+        _Columns(ends[index], ends[index + 1], named(value))
+        for index, value in enumerate(reader.outputs)
+        if value.uses or value.is_output
+    ]
+
+
+def _squeezed(reader: Node, axis: int) -> _Write:
+    return lambda draft, name: draft.op("Squeeze", name, draft.ints(axis), out=reader.output.name)
+
+
+def _sizes(reader: Node, axis: int, model: Model) -> list[int]:
+    """Return the sizes of the outputs of a Split."""
+    found: list[int] = []
+    for value in reader.outputs:
+        shape = model.constants.dimensions(value)
+        size = None if shape is None or axis >= len(shape) else shape[axis]
+        if not isinstance(size, int):
+            raise NotApplicable("the sizes of the parts are not known")
+        found.append(size)
+    return found
+
+
+def _axis(node: Node, rank: int) -> int:
+    axis = int(node.number("axis", 0))
+    return axis + rank if axis < 0 else axis
+
+
+def _is_read_by(value: Value, op: str) -> bool:
+    return not value.is_output and len(value.uses) == 1 and value.uses[0][0].op == op
+
+
+def _reader(value: Value) -> Node:
+    """Return the only reader of a value."""
+    if value.is_output or len(value.uses) != 1:
+        raise NotApplicable("several operators read the result")
+    node = value.uses[0][0]
+    if node.domain:
+        raise NotApplicable("ONNX does not define the operator behind the product")
+    return node
+
+
+def _stored(value: Value | None, model: Model) -> Array | None:
+    """Return the elements of a stored tensor of moderate size."""
+    if value is None:
+        return None
+    if value.initializer is None:
+        found = model.constants.array(value)
+    elif np.prod([max(0, int(dim)) for dim in value.initializer.dims], dtype=np.float64) <= MOST_ELEMENTS:
+        found = model.tensors.array(value.initializer)
+    else:
+        found = None
+    return None if found is None else np.asarray(found)
