@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def one(name: str, source: Path, tool: str, folder: Path, *, build: bool) -> dic
     out = folder / f"{tool}.onnx"
     began = time.monotonic()
     if tool == "trtlint":
-        found.update(_ours(source, out, inputs))
+        found.update(_ours(source, out, inputs, build=build))
     else:
         python = os.environ.get("TRTLINT_CONVERTERS_PYTHON", sys.executable)
         order = [python, "-c", _OTHER, tool, str(source), str(out), str(folder / "inputs")]
@@ -100,9 +101,9 @@ def one(name: str, source: Path, tool: str, folder: Path, *, build: bool) -> dic
     return found
 
 
-def _ours(source: Path, out: Path, inputs: Sequence[str]) -> dict[str, Any]:
+def _ours(source: Path, out: Path, inputs: Sequence[str], *, build: bool) -> dict[str, Any]:
     from trtlint.conversion.run import run
-    from trtlint.conversion.session import ConversionRequest
+    from trtlint.conversion.session import ConversionRequest, ConversionSession
     from trtlint.errors import TrtlintError
     from trtlint.measurement.inputs import Inputs
 
@@ -111,6 +112,9 @@ def _ours(source: Path, out: Path, inputs: Sequence[str]) -> dict[str, Any]:
         if found.unchanged:
             return {"converts": True, "unchanged": found.unchanged}
         draft.write(out)
+        if build:
+            whole = ConversionSession(ConversionRequest(source, measure=False)).draft(kept=False)
+            whole.write(out.with_name("narrow.onnx"))
     except (TrtlintError, OSError) as error:
         return {"converts": False, "why": f"{type(error).__name__}: {error}"}
     return {
@@ -172,7 +176,10 @@ def _judged(source: Path, out: Path, trial: Any, *, build: bool) -> dict[str, An
         from trtlint.conversion.proving import counts
 
         found["builder"], found["builder_source"] = after.result.built, before.result.built
-        found["engine"], found["engine_source"] = counts(after), counts(before)
+        found["engine"], found["engine_source"] = asdict(counts(after)), asdict(counts(before))
+        narrow = out.with_name("narrow.onnx")
+        if narrow.exists() and (all_narrow := dry_build(narrow, level=level)).result.built:
+            found["engine_narrow"] = asdict(counts(all_narrow))
     found.update(shares(source, out))
     for scale in SCALES:
         if trial is None:
@@ -279,11 +286,27 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
             f"  usable share of FLOPs in FP16: {np.mean(usable or [0]):.3f} ({len(usable)} models),"
             f" exports {np.mean(exports or [0]):.3f} ({len(exports)})",
             f"  Casts inside: {sum(row.get('inside', 0) for row in judged)}",
+            *_engines(changed),
             f"  failures: {dict(failures)}",
             f"  seconds: median {np.median([row['seconds'] for row in rows]):.1f},"
             f" largest {max(row['seconds'] for row in rows):.1f}",
         ]
     )
+
+
+def _engines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the sums of the engines' counts: source, the better of source and all FP16, result."""
+    built = [row for row in rows if row.get("builder") and row.get("builder_source")]
+    if not built:
+        return
+    for name in ("attention", "norms", "layers", "warnings"):
+        source = sum(row["engine_source"][name] for row in built)
+        narrow = [row.get("engine_narrow", row["engine_source"])[name] for row in built]
+        best = sum(max(row["engine_source"][name], all16) for row, all16 in zip(built, narrow, strict=True))
+        lost = [row["model"] for row in built if row["engine"][name] < row["engine_source"][name]]
+        result = sum(row["engine"][name] for row in built)
+        text = f"  {name}: source {source}, all FP16 {sum(narrow)}, better of both {best}, result {result}"
+        yield f"{text}; fewer than the source in {len(lost)} models" if lost else text
 
 
 def main() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import onnx
+from msgspec import Struct
 
 from trtlint.conversion.result import ConversionCheck, Verdict
 from trtlint.dry_build.drybuild import dry_build
@@ -19,6 +21,24 @@ _NORM_WARNING = "norm_overflow"
 """The pattern of the builder's warning of a normalization in 16 bits."""
 _SPARE_LAYERS = 2
 """Additional layers allowed in every engine: the Casts of one input and one output."""
+_NORM = re.compile(r"Mean.*Sqrt|Gnor")
+"""Names of generated kernels that compute a whole normalization: the names list the operators inside."""
+
+
+class EngineCounts(Struct, frozen=True):
+    """Counts of an engine.
+
+    Attributes:
+        attention: fused attention kernels.
+        norms: kernels that compute a whole normalization.
+        layers: all layers.
+        warnings: warnings of a normalization in 16 bits.
+    """
+
+    attention: int = 0
+    norms: int = 0
+    layers: int = 0
+    warnings: int = 0
 
 
 def check(proto: onnx.ModelProto, source: onnx.ModelProto) -> ConversionCheck:
@@ -90,21 +110,29 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
         return ConversionCheck(
             "builder", "unproven", f"TensorRT-RTX {version} does not build the source either"
         )
-    counts = {name: counts(each) for name, each in found.items() if each is not None and each.result.built}
-    fused = {name: count[0] for name, count in counts.items()}
-    layers = {name: count[1] for name, count in counts.items()}
-    warned = {name: count[2] for name, count in counts.items()}
-    figures = {"fused_attention": fused, "layers": layers, "norm_warnings": warned}
-    best = max(fused.values())
-    text = f"TensorRT-RTX {version} builds it: {layers['result']} layers, {fused['result']} fused attention"
-    if fused["result"] < best:
+    counted = {name: counts(each) for name, each in found.items() if each is not None and each.result.built}
+    figures = {
+        "fused_attention": {name: each.attention for name, each in counted.items()},
+        "fused_norms": {name: each.norms for name, each in counted.items()},
+        "layers": {name: each.layers for name, each in counted.items()},
+        "norm_warnings": {name: each.warnings for name, each in counted.items()},
+    }
+    own = counted.pop("result")
+    best = max(each.attention for each in (own, *counted.values()))
+    text = f"TensorRT-RTX {version} builds it: {own.layers} layers, {own.attention} fused attention"
+    if own.attention < best:
         verdict: Verdict = "failed" if narrow is None else "unproven"
         why = "" if narrow is None else " with every operator in 16 bits, but the model needs FP32"
         return ConversionCheck("builder", verdict, f"{text}, {best}{why or ' before'}", figures)
-    most = max(layers.get("fp32", 0), layers.get("narrow", 0))
-    if most and layers["result"] > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:
+    norms = max((each.norms for each in counted.values()), default=0)
+    if own.norms < norms:
+        text += f", {own.norms} fused normalizations; {norms} are possible"
+        return ConversionCheck("builder", "unproven", text, figures)
+    most = max((each.layers for each in counted.values()), default=0)
+    if most and own.layers > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:
         return ConversionCheck("builder", "unproven", f"{text}; the source has {most} layers", figures)
-    if warned["result"] > warned.get("fp32", 0):
+    before_warnings = counted["fp32"].warnings if "fp32" in counted else 0
+    if own.warnings > before_warnings:
         return ConversionCheck(
             "builder", "unproven", f"{text}; it warns of a normalization in 16 bits", figures
         )
@@ -118,12 +146,17 @@ def _dry(path: Path, level: Level, sm: int | None = None) -> DryBuild | None:
         return None
 
 
-def counts(found: DryBuild) -> tuple[int, int, int]:
-    """Return the fused attention kernels, the layers and the warnings of norms of a build."""
+def counts(found: DryBuild) -> EngineCounts:
+    """Return the counts of a build."""
     record = found.record
     if record is None or record.layers is None:
-        return 0, 0, 0
+        return EngineCounts()
     layers = record.layers.layers
-    fused = sum("mha" in layer.name.lower() or "mha" in (layer.tactic or "").lower() for layer in layers)
-    warnings = 0 if record.log is None else record.log.counts.get(_NORM_WARNING, 0)
-    return fused, len(layers), warnings
+    return EngineCounts(
+        attention=sum(
+            "mha" in layer.name.lower() or "mha" in (layer.tactic or "").lower() for layer in layers
+        ),
+        norms=sum(_NORM.search(layer.name) is not None for layer in layers),
+        layers=len(layers),
+        warnings=0 if record.log is None else record.log.counts.get(_NORM_WARNING, 0),
+    )

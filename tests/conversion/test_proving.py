@@ -1,0 +1,66 @@
+"""Counts of engines, and the verdicts on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from trtlint.conversion import proving
+from trtlint.conversion.proving import EngineCounts, build, counts
+
+NAMES = {
+    "_gemm_mha_v2_myl0_3": (1, 0),
+    "__myl_AddMeanSubMulMeanAddSqrtDivMulMulAdd_myl0_1": (0, 1),
+    "__myl_AddMulMeanAddSqrtDivMulMul_myl0_1": (0, 1),
+    "__myl_Gnor_myl0_0": (0, 1),
+    "__myl_ReshAddMeanSubMulMean_myl0_4": (0, 0),
+    "/a/MatMul_myl0_0": (0, 0),
+}
+"""Names of layers of TensorRT-RTX with the fused attention and normalizations that they count as."""
+
+
+def engine(*names: str) -> Any:
+    """Return a build with layers of these names."""
+    layers = [SimpleNamespace(name=name, tactic=None) for name in names]
+    record = SimpleNamespace(layers=SimpleNamespace(layers=layers), log=None)
+    return SimpleNamespace(record=record, result=SimpleNamespace(built=True, version="1.7"))
+
+
+@pytest.mark.parametrize(("name", "expected"), NAMES.items())
+def test_fused_kernels_are_counted_by_name(name: str, expected: tuple[int, int]) -> None:
+    found = counts(engine(name))
+    assert (found.attention, found.norms, found.layers) == (*expected, 1)
+
+
+def test_a_build_without_layers_counts_nothing() -> None:
+    assert counts(SimpleNamespace(record=None)) == EngineCounts()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("source", "narrow", "result", "verdict", "text"),
+    [
+        (["__myl_Gnor"], None, ["__myl_Gnor"], "proven", "builds it"),
+        (["__myl_Gnor"], None, ["__myl_Mean", "__myl_Sqrt"], "unproven", "0 fused normalizations; 1 are"),
+        (["a"], ["_gemm_mha_v2"], ["a"], "unproven", "the model needs FP32"),
+        (["_gemm_mha_v2"], None, ["a"], "failed", "1 before"),
+        (["a"], None, ["a", "b", "c", "d"], "unproven", "the source has 1 layers"),
+    ],
+    ids=["same", "norm", "needs FP32", "attention", "layers"],
+)
+def test_a_result_is_compared_with_the_better_build(
+    monkeypatch: pytest.MonkeyPatch,
+    source: list[str],
+    narrow: list[str] | None,
+    result: list[str],
+    verdict: str,
+    text: str,
+) -> None:
+    builds = {"source": engine(*source), "result": engine(*result), "narrow": engine(*(narrow or ()))}
+    monkeypatch.setattr(proving, "_dry", lambda path, *_: builds[path.name])
+    found = build(Path("result"), Path("source"), Path("narrow") if narrow else None, None)
+    assert found.verdict == verdict
+    assert text in found.text
+    assert found.figures["layers"]["result"] == len(result)
