@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from trtlint.files.limits import Allowance
@@ -18,6 +20,8 @@ ISOLATED: dict[str, Callable[..., Any]] = {
     "trtlint.process.fork._answers": fork._answers,
     "trtlint.model.infer._isolated": infer._isolated,
     "trtlint.compare.comparison.run": spawn.run,
+    "trtlint.conversion.measuring.run": spawn.run,
+    "trtlint.measurement.measure.run": spawn.run,
     "trtlint.network.compare.run": spawn.run,
     "trtlint.runs.examples._forked": examples._forked,
 }
@@ -34,12 +38,28 @@ def answers(works: Sequence[Work], _: Allowance) -> Iterator[bytes | Computation
     yield from map(fork._answer, works)
 
 
-def run(module: str, request: Any, _: Limits, **__: object) -> ProcessResult:
-    """A comparison by ONNX Runtime, or with NVIDIA's parser."""
+def run(
+    module: str,
+    request: Any,
+    _: Limits,
+    *,
+    log: Path | None = None,
+    listen: Callable[[Any], None] | None = None,
+    **__: object,
+) -> ProcessResult:
+    """Work with ONNX Runtime or NVIDIA's parser; requests and answers are JSON, as between processes."""
     answers: list[Any] = []
-    with warnings.catch_warnings():  # nobody sees those of Polygraphy where it has a process of its own
+
+    def send(data: Any) -> None:
+        answers.append(json.loads(json.dumps(data)))
+        if listen is not None:
+            listen(answers[-1])
+
+    if log is not None:
+        log.touch()
+    with warnings.catch_warnings():  # in a separate process, nobody sees warnings
         warnings.simplefilter("ignore")
-        importlib.import_module(module).work(request, answers.append)
+        importlib.import_module(module).work(json.loads(json.dumps(request)), send)
     return ProcessResult("done", 0, "", 0.0, None, tuple(answers))
 
 
@@ -47,6 +67,8 @@ STAND_INS: dict[str, Callable[..., Any]] = {
     "trtlint.process.fork._answers": answers,
     "trtlint.model.infer._isolated": call,
     "trtlint.compare.comparison.run": run,
+    "trtlint.conversion.measuring.run": run,
+    "trtlint.measurement.measure.run": run,
     "trtlint.network.compare.run": run,
     "trtlint.runs.examples._forked": examples.in_place,
 }

@@ -43,6 +43,7 @@ def data(*arguments: str, code: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.isolated
 def test_a_conversion_is_proven_on_the_inputs_that_are_given() -> None:
     found = data("m.onnx", "--to", "fp16", "--inputs", "small.npz", "--trt", "11.4", code=0)
     assert (found["verdict"], found["share"], found["output"]) == ("proven", 1.0, "m.fp16.onnx")

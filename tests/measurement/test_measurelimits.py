@@ -42,6 +42,7 @@ def product(size: int) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+@pytest.mark.isolated
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
