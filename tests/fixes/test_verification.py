@@ -38,7 +38,6 @@ def test_what_differs_is_told(tmp_path: Path) -> None:
     assert other.difference > 1e-3
 
 
-@pytest.mark.isolated
 def test_a_script_is_named_as_the_user_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = saved(tmp_path / "a.onnx")
     (tmp_path / "load.py").write_text("def load_data():\n    yield {}\n", encoding="ascii")
@@ -58,7 +57,6 @@ def test_a_format_newer_than_that_of_onnx_runtime_is_no_reason_not_to_compare(tm
     assert compare(files[0], files[1]).equal is True
 
 
-@pytest.mark.isolated
 def test_the_users_inputs_are_taken(tmp_path: Path) -> None:
     before = saved(tmp_path / "a.onnx")
     arrays = {"q": np.zeros((2, 8, 19, 64)), "kt": np.zeros((2, 8, 64, 19)), "v": np.ones((2, 8, 19, 64))}
@@ -140,7 +138,6 @@ WRITTEN_OUT = """s = Constant <value_float = %s> ()  t = Transpose <perm = [0, 1
   a = MatMul (q, t)  b = Mul (a, s)  c = Add (b, m)  p = Softmax (c)  y = MatMul (p, v)"""
 
 
-@pytest.mark.isolated
 def test_what_onnx_runtime_does_not_run_is_computed_by_the_reference(tmp_path: Path) -> None:
     """A mask of one row for all queries is none that ONNX Runtime's Attention takes."""
     bodies = ("y = Attention (q, k, v, m)", WRITTEN_OUT % 0.35355338, WRITTEN_OUT % 0.25)
@@ -179,7 +176,6 @@ def test_a_form_that_does_not_run_where_the_model_does_is_worse(tmp_path: Path) 
     assert "the rewritten model fails" in found.words
 
 
-@pytest.mark.isolated
 def test_weights_that_are_not_there_are_named(tmp_path: Path) -> None:
     model = onnx.parser.parse_model(
         '< ir_version: 8, opset_import: ["" : 17] > g (float[2] x) => (float[2] y) { y = Add (x, w) }'
