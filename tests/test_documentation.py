@@ -41,6 +41,8 @@ ELSEWHERE = re.compile(r"dask://|https?://|s3://|hf://")
 """What a command names that is not on this machine; such commands are only read."""
 BUILDER = re.compile(r"--dry-(?:build|parse)|--verify-build")
 """Options that need the wheels of TensorRT-RTX, of the version whose words the pages show."""
+CELL = re.compile(r"(?<!\\)\|")
+"""The borders of the cells of a table."""
 SPAN = re.compile(r"(?<!`)`(trtlint [^`\n]+)`(?!`)")
 
 
@@ -140,6 +142,17 @@ def imports(tree: ast.AST) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_rows_of_a_table_have_the_columns_of_its_head(name: str) -> None:
+    wrong, columns = [], 0
+    for line in PAGES[name].read_text(encoding="utf-8").splitlines():
+        cells = len(CELL.findall(line)) if line.startswith("|") else 0
+        columns = cells and (columns or cells)
+        if cells != columns:
+            wrong.append(line)
+    assert wrong == []
 
 
 @pytest.mark.parametrize("name", PAGES)
