@@ -1,7 +1,7 @@
 """Messages of TensorRT 7 and older.
 
-TensorRT 8 gives the call and the source line of an error in brackets.  Older releases give a file with its line
-before a dash: ``../rtSafe/safeRuntime.cpp (25) - Cuda Error in allocate``
+TensorRT 8 gives the call and the source line of an error in brackets.  Older releases give a file with its
+line before a dash: ``../rtSafe/safeRuntime.cpp (25) - Cuda Error in allocate``
 (https://github.com/NVIDIA/TensorRT/issues/948).
 """
 
