@@ -49,7 +49,9 @@ AFTER = SMALL_HEADS.replace("s = MatMul (q1, k1)", "t = MatMul (q, k)\n  s = Mul
 def findings(folder: Path, text: str, version: str) -> dict[str, str]:
     onnx.save(onnx.parser.parse_model(text), folder / "a.onnx")
     rules = [load_builtin().rule(key) for key in RULES]
-    (report,) = lint_file(folder / "a.onnx", [Target(version=version, gpu="L4", asked=frozenset({"fp16"}))], rules)
+    (report,) = lint_file(
+        folder / "a.onnx", [Target(version=version, gpu="L4", asked=frozenset({"fp16"}))], rules
+    )
     return {finding.rule: finding.message for finding in report.findings}
 
 
