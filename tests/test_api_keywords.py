@@ -175,3 +175,32 @@ def test_what_is_exported_is_loaded_when_it_is_used() -> None:
         "assert not before, before; [getattr(trtlint, name) for name in trtlint.__all__]"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=REPOSITORY, timeout=60)
+
+
+COMMAND = "trtexec --onnx=model.onnx --fp16"
+
+
+@pytest.mark.parametrize("keywords", [{"trt": "10.7"}, {"target": trtlint.Target(version="10.7")}])
+def test_a_check_prints_the_command_of_a_fix_as_the_command_line_does(
+    keywords: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = io.StringIO()
+    trtlint.check("model.onnx", command=COMMAND, fail_on="never", file=out, **keywords)
+    run(["model.onnx", "--trt", "10.7", "--build", COMMAND, "--isolated", "--no-cache"])
+    (asked,) = {
+        line for line in capsys.readouterr().out.splitlines() if "fix MODEL" in line and "ACC102" in line
+    }
+    assert f"--trt 10.7 --build '{COMMAND}'" in asked
+    assert asked in out.getvalue().splitlines()
+
+
+def test_keywords_are_read_once() -> None:
+    (report,) = trtlint.lint("model.onnx", trt=(version for version in ["10.7"])).models
+    assert all(finding.options == ("--trt", "10.7") for finding in report.findings)
+
+
+def test_an_upgrade_names_the_command_of_a_fix() -> None:
+    found = trtlint.upgrade("model.onnx", "10.6", "10.8", gpu="L4", fp16=True)
+    (item,) = [item for item in found.findings if item.finding.rule == "ACC102"]
+    assert item.finding.options == ("--trt", "10.7", "--gpu", "L4", "--fp16")
+    assert not item.already

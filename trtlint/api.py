@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trtlint.arguments import read, read_local, read_one, read_paths
-from trtlint.cases import AnyPath, Keywords, cases, one_case, target_options
+from trtlint.cases import AnyPath, Keywords, cases, one_case
 from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rulebook import load_rules as load_rulebook
@@ -67,12 +67,11 @@ def lint(
         ExperimentError: the requested dry build cannot run on this machine.
     """
     sources, review = Sources(), Review()
-    options = target_options(read(keywords)).arguments
     found: list[ModelReport] = []
     for each in cases(path, target, keywords):
         find = sources.finder()
         reports = (folded(renamed(report, each.name)) for report in each.case.report(review))
-        found += (report.with_options(options).located(find) for report in reports)
+        found += (report.with_options(each.options).located(find) for report in reports)
     return NotebookReport(tuple(found))
 
 
@@ -224,7 +223,7 @@ def fix(
                 graph = import_module("onnx_graphsurgeon")
             path, written = Path(folder, "model.onnx"), Path(folder, "fixed.onnx")
             onnx.save(model if graph is None else graph.export_onnx(model), path)
-        case = one_case(path, target, keywords)
+        case = one_case(path, target, keywords).case
         measured = case.data(Measurement)
         keep = () if measured is None else to_keep(measured)
         result: Any = None
@@ -273,7 +272,8 @@ def upgrade(
     first, product = read_one("first", first), own.get("product", "tensorrt")
     if "trt" in keywords or "rtx" in keywords:
         raise SettingError("trt and rtx cannot be used here; give the versions as first and last")
-    case = one_case(model, None, keywords)
+    given = one_case(model, None, keywords)
+    case = given.case
     base = replace(case.built_for[0], product=product, version=None, previous=None)
     way = targets(base, first, own.get("last", minors(product)[-1]))
     if len(way) < 2:
@@ -281,7 +281,8 @@ def upgrade(
     with _named(case.path):
         opened = case.open()
         found = tuple(map(folded, case.reviewed(map(opened.evaluate, way), Review())))
-        return upgrade(opened.facts(), way, found, [entry.read() for entry in case.applicable])
+        report = upgrade(opened.facts(), way, found, [entry.read() for entry in case.applicable])
+        return report.with_options(given.options)
 
 
 class Measured(Struct, frozen=True):
@@ -331,8 +332,7 @@ def measure(
         inputs: ``.npz`` files with one batch each; generated inputs by default.
         load_inputs: inputs that Polygraphy saved.
         data_loader_script: ``FILE.py:FUNCTION``, which yields inputs as for Polygraphy; trtlint runs it.
-        type: the type to measure. A model with 16-bit tensors sets it itself. ``all`` measures FP16 and
-            compares it with the other types.
+        type: the type to measure; a model with 16-bit tensors sets it itself. ``all`` compares the types.
         rehearse: whether to simulate that type and compute the output errors.
         batches: the largest number of batches.
         bound: the largest error of an output that passes.
@@ -366,7 +366,7 @@ def measure(
         }
     )
     path = read_local("model", model)
-    case = one_case(path, target, {**keywords, "ranges": None})
+    case = one_case(path, target, {**keywords, "ranges": None}).case
     request = MeasurementRequest(
         model=str(path),
         name=str(path),

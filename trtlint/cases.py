@@ -29,10 +29,9 @@ from trtlint.model.memory import NAME, MemoryModel
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.review import Policy, names
 from trtlint.policy.selection import RuleLayer, choose_by_layers, split
-from trtlint.policy.targets import targets_of
+from trtlint.policy.targets import options_among, targets_of
 from trtlint.remote.addresses import Address, is_address, parse
 from trtlint.remote.file import require_packages
-from trtlint.target.flags import Flag
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
@@ -131,10 +130,17 @@ class Keywords(TypedDict, total=False):
 
 
 class NamedCase(Struct, frozen=True):
-    """A case and the name of its model in reports."""
+    """A case and the name of its model in reports.
+
+    Attributes:
+        case: the case.
+        name: the name.
+        options: the options of the command line for its targets and its build command.
+    """
 
     case: Case
     name: str
+    options: tuple[str, ...] = ()
 
 
 def cases(
@@ -150,6 +156,11 @@ def cases(
         FileError: the file of a keyword cannot be used, or measures another model.
     """
     given = _Given(target, keywords)
+    options = given.options
+    yield from (replace(each, options=options) for each in _cases(given, path))
+
+
+def _cases(given: _Given, path: Any) -> Iterator[NamedCase]:
     if given.for_torch:
         yield from given.torch(path)
         return
@@ -168,7 +179,9 @@ def cases(
         yield NamedCase(given.case(Path(address.name), address), address.name)
 
 
-def one_case(model: Any, target: Target | Sequence[Target] | None, keywords: Mapping[str, object]) -> Case:
+def one_case(
+    model: Any, target: Target | Sequence[Target] | None, keywords: Mapping[str, object]
+) -> NamedCase:
     """Return the case of one model.
 
     Raises:
@@ -180,7 +193,7 @@ def one_case(model: Any, target: Target | Sequence[Target] | None, keywords: Map
     found = [*islice(cases(model, target, keywords), 2)]
     if len(found) != 1:
         raise ArgumentError.of("model", model, "one model")
-    return found[0].case
+    return found[0]
 
 
 class _Given:
@@ -218,6 +231,16 @@ class _Given:
         if wanted == "parse" or self._keywords.get("dry_parse"):
             return "parse"
         return "build" if wanted else "parse" if self._keywords.get("compare") else None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of the command line for the targets and the build command."""
+        given = options_among(self._keywords).arguments
+        if not given:
+            own = [each.arguments for each in self._targets]
+            given = own[0] if len(own) == 1 else ()
+        command = self._keywords.get("command")
+        return given if command is None else (*given, "--build", str(command))
 
     @property
     def for_torch(self) -> bool:
@@ -293,7 +316,7 @@ class _Given:
         )
 
     def _read_targets(self, target: Target | Sequence[Target] | None) -> tuple[Target, ...]:
-        options = target_options(self._keywords)
+        options = options_among(self._keywords)
         if target is None:
             return tuple(targets_of(options))
         if options != TargetOptions():
@@ -343,8 +366,9 @@ class _Given:
         ranges = self._keywords.get("ranges")
         if ranges is not None:
             from trtlint.engine.evidence.ranges import RangeEvidence
+            from trtlint.measurement.given import measurement_of
 
-            yield RangeEvidence(_measurement(ranges, path if source is None else None))
+            yield RangeEvidence(measurement_of(ranges, path if source is None else None))
 
     def _dry_job(self, path: Path, level: Level) -> DryJob:
         from trtlint.dry_build.given import command_shapes, fixed_shapes
@@ -372,29 +396,3 @@ class _Given:
             if compare
             else None,
         )
-
-
-def _measurement(given: AnyPath | Measurement, model: Path | None) -> Measurement:
-    """Return a measurement, which must belong to the model if the model is a file."""
-    from trtlint.measurement.identity import digest
-    from trtlint.measurement.measurement import Measurement, MeasurementError, read_measurement
-
-    found = given if isinstance(given, Measurement) else read_measurement(Path(given))
-    if model is not None and found.digest != digest(model):
-        name = found.path if isinstance(given, Measurement) else os.fspath(given)
-        raise MeasurementError(
-            f"{name}: measures another model, or an older version of {found.path}; measure again"
-        )
-    return found
-
-
-def target_options(keywords: Mapping[str, Any]) -> TargetOptions:
-    """Return the options for a target among keywords that were read."""
-    switches = ((flag, keywords.get(flag.replace("-", "_"))) for flag in get_args(Flag))
-    return TargetOptions(
-        keywords.get("trt", ()),
-        keywords.get("rtx", ()),
-        keywords.get("gpu"),
-        tuple((flag, on) for flag, on in switches if on is not None),
-        keywords.get("plugins"),
-    )

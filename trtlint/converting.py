@@ -106,7 +106,7 @@ def convert(
             path = Path(folder, "model.onnx")
             onnx.save(model, path)
         written = Path(own["out"]) if "out" in own else path.with_name(f"{path.stem}.{to}{path.suffix}")
-        case = one_case(path, target, keywords)
+        case = one_case(path, target, keywords).case
         request = ConversionRequest(
             model=path,
             type=to,

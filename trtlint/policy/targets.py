@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, get_args
+
 from packaging.version import Version
 
 from trtlint.knowledge.releases import Product
 from trtlint.policy.options import TargetOptions
+from trtlint.target.flags import Flag
 from trtlint.target.parsing import parse_versions
 from trtlint.target.target import Target
+
+
+def options_among(keywords: Mapping[str, Any]) -> TargetOptions:
+    """Return the options for a target among keywords of the Python API that were read."""
+    switches = ((flag, keywords.get(flag.replace("-", "_"))) for flag in get_args(Flag))
+    return TargetOptions(
+        keywords.get("trt", ()),
+        keywords.get("rtx", ()),
+        keywords.get("gpu"),
+        tuple((flag, on) for flag, on in switches if on is not None),
+        keywords.get("plugins"),
+    )
 
 
 def targets_of(options: TargetOptions) -> list[Target]:

@@ -1,0 +1,25 @@
+"""Measurements that a caller of the Python API gives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from trtlint.measurement.identity import digest
+from trtlint.measurement.measurement import Measurement, MeasurementError, read_measurement
+
+
+def measurement_of(given: str | os.PathLike[str] | Measurement, model: Path | None) -> Measurement:
+    """Return a measurement, which must belong to the model if the model is a file.
+
+    Raises:
+        MeasurementError: the file is not a measurement, or measures another model.
+        ModelError: the model cannot be read.
+    """
+    found = given if isinstance(given, Measurement) else read_measurement(Path(given))
+    if model is not None and found.digest != digest(model):
+        name = found.path if isinstance(given, Measurement) else os.fspath(given)
+        raise MeasurementError(
+            f"{name}: measures another model, or an older version of {found.path}; measure again"
+        )
+    return found
