@@ -126,8 +126,8 @@ class Rule(Struct, frozen=True):
         status: ``preview``, ``stable`` or ``deprecated``.
         also: ``torch-tensorrt`` if the rule also holds for networks of Torch-TensorRT; else empty.
         summary: one sentence with the defect and its consequence; empty if the file has none.
-        default: whether it is for places that no other rule explains: it skips the lines of a log with a
-            finding of another rule, and reports a failed build for which no rule has an error.
+        default: whether it is for places that no other rule explains: it skips the lines of a log with
+            another finding, and reports a failed build for which no rule has an error.
     """
 
     id: str

@@ -116,8 +116,7 @@ class LogMessage(Fact, frozen=True):
         requested: for a message about memory, the requested size in it or beside it, such as ``1024 MiB``.
         free: the memory that was available for this request, likewise.
         most_requested: the largest request in the log, and the available memory if it is known.
-        old: whether a release before TensorRT 8 printed the message, by the release in the log or by its
-            form.
+        old: whether a release before TensorRT 8 printed the message, by the release in the log or its form.
         loading: how the program behind the log loads that library, or any library if it is unknown.
     """
 
