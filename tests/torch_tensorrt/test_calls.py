@@ -9,7 +9,7 @@ import pytest
 from trtlint.engine.evidence.torch_script import text_evidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_use import TorchUseFact
-from trtlint.torch_tensorrt.calls import TorchCall, calls_in, is_call, read_script
+from trtlint.torch_tensorrt.calls import TorchCall, calls_in, is_call, read_script, script_in
 from trtlint.torch_tensorrt.syntax import PythonScriptError
 from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
 
@@ -318,3 +318,18 @@ def test_calls_around_the_compiler(text: str, release: str, problem: str) -> Non
 )
 def test_hostile_calls_around_the_compiler(text: str) -> None:
     assert problems(text, "2.10") == [""]
+
+
+def test_exports_of_quantized_modules() -> None:
+    head = "import torch\nfrom modelopt.torch.quantization.utils import export_torch_mode\n"
+    for call, strict, sure in (
+        ("torch.export.export(m, (x,))", None, True),
+        ("torch.export.export(m, (x,), strict=False)", False, True),
+        ("torch.export.export(m, (x,), strict=flag)", None, False),
+    ):
+        (use,) = script_in(f"{head}program = {call}\n", "a.py")[1]
+        assert (use.quantized, use.private, use.strict, use.sure) == (True, False, strict, sure)
+    (use,) = script_in(f"{head}from torch.export._trace import _export\np = _export(m, (x,))\n", "a.py")[1]
+    assert (use.quantized, use.private) == (True, True)
+    (use,) = script_in("import torch\np = torch.export.export(m, (x,))\n", "a.py")[1]
+    assert not use.quantized

@@ -27,7 +27,10 @@ _SAVE: Mapping[str, Function] = {
     "torch_tensorrt.save": "torch_tensorrt.save",
     "torch_tensorrt._compile.save": "torch_tensorrt.save",
     "torch.export.export": "torch.export.export",
+    "torch.export._trace._export": "torch.export.export",
 }
+_PRIVATE = "torch.export._trace._export"
+_QUANTIZED = "modelopt.torch.quantization.utils.export_torch_mode"
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.save": ("module", "file_path"),
     "torch.export.export": ("mod", "args"),
@@ -59,6 +62,9 @@ class TorchUse(Struct, frozen=True):
         sure: whether all arguments are known.
         inputs: the example inputs in ``inputs``, or in the second argument of ``torch.export.export``.
         arg_inputs: the example inputs in ``arg_inputs``.
+        quantized: whether the script exports modules that ModelOpt quantized.
+        private: whether the script calls the private function behind ``torch.export.export``.
+        strict: the argument of that name; None if it is not given or unknown.
         others: whether ``kwarg_inputs`` or ``dynamic_shapes`` is given.
         source: the file; empty for a call given as text.
         line: the line.
@@ -72,6 +78,9 @@ class TorchUse(Struct, frozen=True):
     sure: bool
     inputs: Inputs
     arg_inputs: Inputs
+    quantized: bool
+    private: bool
+    strict: bool | None
     others: bool
     source: str
     line: int
@@ -104,16 +113,24 @@ def use_of(
     saved = given.get("module")
     retrace = scope.value(given["retrace"], block, node.lineno) if "retrace" in given else None
     format_ = scope.value(given["output_format"], block, node.lineno) if "output_format" in given else ""
+    strict = scope.value(given["strict"], block, node.lineno) if "strict" in given else None
     return TorchUse(
         function=function,
         product="" if saved is None else _product(saved, *at, classes, front_end),
         format=format_ if isinstance(format_, str) else None,
         retrace=retrace if isinstance(retrace, bool) else None,
-        sure=sure and ("retrace" not in given or isinstance(retrace, bool)),
+        sure=sure
+        and all(
+            name not in given or isinstance(value, bool)
+            for name, value in (("retrace", retrace), ("strict", strict))
+        ),
         inputs=_example(given.get("args"), *at)
         if function == "torch.export.export"
         else _inputs(given.get("inputs"), *at),
         arg_inputs=_inputs(given.get("arg_inputs"), *at),
+        quantized=_QUANTIZED in scope.imports.values(),
+        private=scope.dotted(node.func) == _PRIVATE,
+        strict=strict if isinstance(strict, bool) else None,
         others="kwarg_inputs" in given or "dynamic_shapes" in given,
         source="",
         line=node.lineno,

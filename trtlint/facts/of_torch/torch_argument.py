@@ -90,7 +90,7 @@ def _fact(call: TorchCall, given: Argument, release: TorchRelease) -> TorchArgum
         if known.first:
             state = "gone" if _minor(known.last) < release.minor else "future"
         else:
-            instead = nearest_argument(given.name, call.route, release)
+            instead = instead or nearest_argument(given.name, call.route, release)
     elif found := idle(given.name, call.route, release):
         state, instead = "idle", found
     elif needs := needed_by(given.name):

@@ -47,6 +47,7 @@ class TorchCallFact(TorchFact, frozen=True):
         weight_streaming: ``enable_weight_streaming``.
         full_compilation: ``require_full_compilation``.
         torch_operators: whether ``torch_executed_ops`` names operators.
+        truncated_twice: whether both ``truncate_double`` and its former name are given, and one is on.
         data_dependent_fallback: ``fallback_data_dependent_ops``.
         unexported: whether a function that needs an exported program gets a module.
         inputs_twice: whether both ``inputs`` and ``arg_inputs`` are given.
@@ -72,6 +73,7 @@ class TorchCallFact(TorchFact, frozen=True):
     weight_streaming: bool | None
     full_compilation: bool | None
     torch_operators: bool | None
+    truncated_twice: bool | None
     data_dependent_fallback: bool | None
     unexported: bool
     inputs_twice: bool | None
@@ -121,6 +123,7 @@ def _fact(call: TorchCall, release: TorchRelease, states: list[TorchArgumentFact
         weight_streaming=settings.switch("enable_weight_streaming"),
         full_compilation=settings.switch("require_full_compilation"),
         torch_operators=_filled(known_value(operators, None if not call.complete else ())),
+        truncated_twice=_truncated_twice(call),
         data_dependent_fallback=settings.switch("fallback_data_dependent_ops"),
         unexported=call.unexported,
         inputs_twice=_twice(call),
@@ -174,6 +177,14 @@ def _typed(value: object, type_: type[_Value]) -> _Value | None:
 
 def _filled(value: object) -> bool | None:
     return bool(value) if isinstance(value, tuple) else None
+
+
+def _truncated_twice(call: TorchCall) -> bool | None:
+    """Return whether the call gives a value and the former name of the argument."""
+    if call.route != "compile" or call.argument("truncate_long_and_double") is None:
+        return False
+    given = known_value(call.argument("truncate_double"), False)
+    return given if isinstance(given, bool) else None
 
 
 def _twice(call: TorchCall) -> bool | None:

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from trtlint.torch_tensorrt.uses import TorchUse
 
 Problem = Literal[
-    "", "format", "torchscript", "module", "program", "no inputs", "specs", "tensor", "twice", "arguments"
+    "",
+    "format",
+    "torchscript",
+    "module",
+    "program",
+    "no inputs",
+    "specs",
+    "tensor",
+    "twice",
+    "arguments",
+    "strict",
 ]
 _ALWAYS_REFUSED = (8, 10, 11, 12, 13)
 """Releases whose check refuses TorchScript in each format: ``not all(format == f for f in [...])``.
@@ -27,6 +37,11 @@ _RETRACED = 10
 """The first release whose default is ``retrace=True``.
 
 https://github.com/pytorch/TensorRT/blob/v2.10.0/py/torch_tensorrt/_compile.py#L609
+"""
+_STRICT = 6
+"""The last release whose torch exports in strict mode by default, which fails for quantized modules.
+
+https://github.com/pytorch/TensorRT/pull/3447
 """
 _SPECS = 11
 """The first release that accepts ``torch_tensorrt.Input`` as inputs of ``save``.
@@ -48,7 +63,7 @@ class TorchUseFact(TorchFact, frozen=True):
             ``program`` for a value that this format or release does not save; ``no inputs`` for retracing
             without inputs; ``specs`` for ``torch_tensorrt.Input`` in place of tensors; ``tensor`` for one
             tensor in place of a list; ``twice`` for two arguments with inputs; ``arguments`` for arguments
-            that are no tuple; empty for no problem.
+            that are no tuple; ``strict`` for a strict export of a quantized module; empty for no problem.
         reason: the problem in words; empty without a problem.
         code_origin: the line of the script.
     """
@@ -77,7 +92,11 @@ def find(facts: Facts) -> Iterator[TorchUseFact]:
         return
     for use in script.uses:
         minor = script.runs.minor
-        problem = _export_problem(use) if use.function == "torch.export.export" else _save_problem(use, minor)
+        problem = (
+            _export_problem(use, minor)
+            if use.function == "torch.export.export"
+            else _save_problem(use, minor)
+        )
         yield TorchUseFact(
             node=None,
             chain=(),
@@ -101,6 +120,7 @@ _REASONS: Mapping[Problem, str] = {
     "tensor": "it needs a list of inputs, but the call gives one tensor",
     "twice": "inputs and arg_inputs are both given",
     "arguments": "it expects a tuple of example arguments",
+    "strict": "it traces the quantizers of ModelOpt in strict mode",
 }
 
 
@@ -113,8 +133,14 @@ def _reason(problem: Problem, use: TorchUse, minor: int) -> str:
     return _REASONS[problem]
 
 
-def _export_problem(use: TorchUse) -> Problem:
-    return "arguments" if use.inputs in ("tensor", "list") else ""
+def _export_problem(use: TorchUse, minor: int) -> Problem:
+    if use.inputs in ("tensor", "list"):
+        return "arguments"
+    if not use.quantized or not use.sure or use.strict is False:
+        return ""
+    if use.private:
+        return "strict" if minor == _STRICT else ""
+    return "strict" if use.strict or minor <= _STRICT else ""
 
 
 def _save_problem(use: TorchUse, minor: int) -> Problem:
