@@ -32,6 +32,8 @@ MOST_RUNS = 400
 MOST_SECONDS = 90.0
 _AIM = {"fp16": 0.75, "bf16": 0.9}
 """Share of the tolerance that the search aims at, because other inputs give other errors."""
+_VALID = 0.9
+"""Share of the tolerance that other inputs may use before they add operators in FP32."""
 _SAMPLED = 3
 """Number of batches that compare single products: those with the largest errors."""
 _MOST_EXTENSIONS = 12
@@ -75,20 +77,23 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
     say({"doing": "search"})
     wide = _beyond(trial, format_, found)
     budget = Budget(MOST_RUNS, MOST_SECONDS)
-    bound = float(request["tolerance"]) * _AIM[format_.name]
+    tolerance = float(request["tolerance"])
+    bound, valid = tolerance * _AIM[format_.name], tolerance * _VALID
     errors = TrialErrors(trial, Narrowing(format_, frozenset(), found.constants), bound, budget)
     candidates = _candidates(request, model.scopes.get("", ()), trial, wide)
     if request["kept"]:
-        choice = resumed(candidates, request["kept"], errors.measure, bound, budget, errors.sample)
+        errors.limit(valid)
+        choice = resumed(candidates, request["kept"], errors.measure, valid, budget, errors.sample)
     else:
         choice = search(candidates, errors.measure, bound, budget, errors.sample)
     if choice.enough and choice.kept and not budget.spent:
         say({"doing": "validation"})
+        errors.limit(valid)
         errors.validate(trial_of(model, inputs, int(request["attempt"]), "validation"))
         for _ in range(_MOST_EXTENSIONS):
             if budget.spent or not errors.adopt(candidates.fixed.union(choice.kept)):
                 break
-            choice = extended(candidates, choice, errors.measure, bound, budget)
+            choice = extended(candidates, choice, errors.measure, valid, budget)
     final = candidates.fixed | frozenset(choice.kept)
     return {
         "kept": dict(choice.kept),
@@ -243,6 +248,11 @@ class TrialErrors:
     def all(self, paths: Paths) -> float | None:
         """Return the largest error over all batches of the source."""
         return _worst(_errors(self._trial, self._session(paths)))
+
+    def limit(self, bound: float) -> None:
+        """Set the error above which a measurement ends."""
+        self._bound = bound
+        self._known.clear()
 
     def validate(self, trial: Trial) -> None:
         """Add batches that are measured only if they show an error above the limit."""
