@@ -286,12 +286,14 @@ class OpenCase:
 
     def _further(self, facts: Facts, report: ModelReport, target: Target) -> tuple[Further, ...]:
         """Return the files that would help: with a log, or with a model that is a local file."""
-        from trtlint.engine.further import further, measuring
-
         if self.model is None:
+            from trtlint.engine.further import further
+
             return further(facts, report.findings)
         if self.case.source is not None or any(each.kind == "ranges" for each in self.case._gathered):
             return ()
+        from trtlint.engine.furtherinputs import measuring
+
         return measuring(facts, report.findings, self.case.applicable, target)
 
     def evaluated(self) -> tuple[ModelReport, ...]:

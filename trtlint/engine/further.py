@@ -1,24 +1,19 @@
-"""Open questions after a lint, and the files that would answer them: a model, layers or inputs.
+"""Open questions after linting only a log, and the files that would answer them.
 
-For a log, no file is suggested if nothing is wrong, or if no file of the model could help: an engine of
-another release, or a library that does not load.
+No file is suggested if nothing is wrong, or if no file of the model could help: an engine of another
+release, or a library that does not load.
 """
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from trtlint.buildfiles.patterns import table
 from trtlint.engine.finding import Finding, Further
-from trtlint.engine.rulebook import RuleEntry
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.build import BuildFact
 from trtlint.facts.of_build.log_message import LogMessage
-from trtlint.facts.of_model.model import ModelFact
 from trtlint.knowledge.releases import PRODUCTS
-from trtlint.target.target import Target
 
 _OF_MODEL = frozenset({"parse", "optimise", "tactics", "weights"})
 """Build phases with messages about the model, not about loading, libraries or devices."""
@@ -30,10 +25,6 @@ _SHAPES = frozenset({"no_profile", "missing_shape", "profile_inconsistent"})
 """Messages about shapes that the model contains."""
 _LAYERS = frozenset({"norm_fp16", "norm_overflow", "constraint_ignored", "nonconforming", "no_scale"})
 """Messages about types of layers, which the engine's layers show."""
-_ABOUT_TYPES = re.compile(r"\bb?f16\b|\btarget\.(?:fp16|bf16|tf32)\b")
-"""Conditions of rules about rounding and overflow in a narrow type."""
-_STORED = {"f16": "fp16", "bf16": "bf16"}
-"""Types that a measurement takes from the file, if its tensors have one."""
 _BUILDS = "buildSerializedNetwork"
 _EXPORT = "trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed"
 """https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec"""
@@ -52,32 +43,6 @@ def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
     reported = list(_reported(facts, findings))
     build = next((fact for fact in facts.of("build") if isinstance(fact, BuildFact)), None)
     return (*_model(reported, record.log_name, build), *_layers(reported, facts, build))
-
-
-def measuring(
-    facts: Facts, findings: Iterable[Finding], rules: Iterable[RuleEntry], target: Target
-) -> tuple[Further, ...]:
-    """Return the measurement with real inputs, if a narrow type may cost accuracy in this build.
-
-    Args:
-        facts: the facts of the model.
-        findings: the findings for the target.
-        rules: the rules that ran.
-        target: the target.
-    """
-    warned = {finding.rule for finding in findings if finding.severity == "warning" and not finding.depends}
-    accuracy = (entry for entry in rules if entry.id in warned and entry.group == "accuracy")
-    texts = [rule.where.text for rule in (entry.read() for entry in accuracy) if rule.where is not None]
-    about = {name for text in texts for name in _ABOUT_TYPES.findall(text)}
-    if not about or not facts.has_model:
-        return ()
-    types = {each for fact in facts.of("model") if isinstance(fact, ModelFact) for each in fact.float_types}
-    own = next((name for stored, name in _STORED.items() if stored in types), None)
-    type_ = own or ("fp16" if target.fp16 else "tf32" if about == {"target.tf32"} else "bf16")
-    chosen = () if own or type_ == "fp16" else ("--type", type_)
-    words = ("trtlint measure MODEL --inputs batch.npz", *chosen, *map(shlex.quote, target.arguments))
-    shows = f"the {type_.upper()} error of each output on your inputs"
-    return (Further("inputs", " ".join(words), shows),)
 
 
 def _reported(facts: Facts, findings: Iterable[Finding]) -> Iterator[LogMessage]:

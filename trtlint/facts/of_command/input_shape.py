@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from msgspec.structs import replace
 
 from trtlint.facts.base import Fact
 from trtlint.model.graph import Value
@@ -13,6 +15,10 @@ from trtlint.model.protos import Dimension
 if TYPE_CHECKING:
     from trtlint.buildcommand.shapes import Shape, ShapeSpec
     from trtlint.facts.facts import Facts
+
+
+_LISTED = 2
+"""Largest number of inputs without a shape that one text names."""
 
 
 class InputShape(Fact, frozen=True):
@@ -40,6 +46,8 @@ class InputShape(Fact, frozen=True):
         clash: a named dimension with two sizes in one profile, as text, ``N is 2 here and 3 of z``; empty
             without a conflict.
         complete: whether all shapes of the command are known.
+        unset: the dynamic inputs without a shape in the command, as values of ``--optShapes``:
+            ``ids:batchxseq,mask:batchxseq``; at most the first two.
     """
 
     kind: ClassVar[str] = "input_shape"
@@ -59,6 +67,7 @@ class InputShape(Fact, frozen=True):
     spread: float | None
     clash: str
     complete: bool
+    unset: str = ""
 
     @property
     def place(self) -> str:
@@ -75,6 +84,7 @@ def find(facts: Facts) -> Iterator[InputShape]:
     shapes = shapes_of(facts.command)
     inputs = facts.model.graph.inputs
     names = tuple(value.name for value in inputs)
+    unset = _unset(value for value in inputs if not any(spec.means(value.name) for spec in shapes.specs))
     named: dict[tuple[int, str], list[_Named]] = {}
     for value in inputs:
         specs = [spec for spec in shapes.specs if spec.means(value.name)]
@@ -82,10 +92,24 @@ def find(facts: Facts) -> Iterator[InputShape]:
             clash = _clash(value, spec, named)
             yield _fact(value.name, value, spec, names, shapes.complete, clash)
         if not specs:
-            yield _fact(value.name, value, None, names, shapes.complete)
+            yield replace(_fact(value.name, value, None, names, shapes.complete), unset=unset)
     for spec in () if facts.command.served is not None else shapes.specs:
         if not any(spec.means(name) for name in names):
             yield _fact(spec.name, None, spec, names, shapes.complete)
+
+
+def _unset(values: Iterable[Value]) -> str:
+    dynamic = [value for value in values if _is_dynamic(value.shape)]
+    listed = [f"{value.name}:{_words(value.shape)}" for value in dynamic[:_LISTED]]
+    return ",".join(listed) + (",..." if len(dynamic) > _LISTED else "")
+
+
+def _is_dynamic(shape: tuple[Dimension, ...] | None) -> bool:
+    return shape is None or not all(isinstance(dim, int) for dim in shape)
+
+
+def _words(shape: tuple[Dimension, ...] | None) -> str:
+    return "?" if shape is None else "x".join(map(_dimension, shape)) or "scalar"
 
 
 class _Named(NamedTuple):
@@ -147,8 +171,8 @@ def _fact(
         name=name,
         is_input=value is not None,
         inputs=names,
-        declared=None if declared is None else "x".join(map(_dimension, declared)) or "scalar",
-        dynamic=None if value is None else declared is None or not all(isinstance(d, int) for d in declared),
+        declared=None if declared is None else _words(declared),
+        dynamic=None if value is None else _is_dynamic(declared),
         given=tuple(dict.fromkeys("x".join(map(str, shape)) or "scalar" for shape in bounds)),
         option="" if spec is None else spec.options[0],
         profile=None if spec is None else spec.profile,

@@ -38,6 +38,11 @@ class GraphIO(Fact, frozen=True):
     dynamic: tuple[int, ...]
     readers: int
 
+    @property
+    def place(self) -> str:
+        """The node's path; the tensor, if no node has it."""
+        return self.node.path if self.node else f"{self.direction} {self.name}"
+
 
 def find(facts: Facts) -> Iterator[GraphIO]:
     """Yield the inputs, then the outputs, in the file's order."""
