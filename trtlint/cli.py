@@ -83,7 +83,7 @@ def lint(**options: Any) -> int:
 
 @cli.command(context_settings=_HELP, short_help="Apply automatic fixes to models.")
 @click.argument("paths", nargs=-1, required=True, metavar="MODEL...")
-@report_options("Write the fixed model here (default: MODEL.fixed.onnx).")
+@report_options("Write the fixed model to this file, or to this folder (default: MODEL.fixed.onnx).")
 @target
 @RULES
 @click.option("--select", multiple=True, metavar="RULE,...", help=f"Fix only these rules: {SELECTORS}")

@@ -177,3 +177,57 @@ def test_a_model_without_a_float_output_is_converted() -> None:
     assert found["share"] == 1.0
     (rehearsal,) = [proof for proof in found["proofs"] if proof["name"] == "rehearsal"]
     assert rehearsal["text"] == "no float output is finite in FP32"
+
+
+def test_several_models_are_written_to_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved(PRODUCTS, Path("n.onnx"))
+    Path("out").mkdir()
+    words = ["convert", "m.onnx", "n.onnx", "--to", "fp16", "-o", "out", "--inputs", "small.npz"]
+    assert run([*words, "--output", "json:all.json", "--output", "html:all.html"]) == 0
+    assert sorted(file.name for file in Path("out").iterdir()) == ["m.fp16.onnx", "n.fp16.onnx"]
+    out = capsys.readouterr().out
+    assert "m.onnx" in out
+    assert "n.onnx" in out
+    documents = json.loads(Path("all.json").read_text("utf-8"))
+    assert [each["path"] for each in documents] == ["m.onnx", "n.onnx"]
+    for each in documents:
+        jsonschema.validate(each, schemas.load("trtlint.convert/1"))
+    page = Path("all.html").read_text("utf-8")
+    assert "2 models in FP16" in page
+    assert page.count("<h1") == 1
+
+
+def test_a_folder_is_converted_without_earlier_results(folder: Path) -> None:
+    saved(PRODUCTS, Path("n.onnx"))
+    for _ in range(2):
+        assert run(["convert", ".", "--to", "fp16", "--inputs", "small.npz"]) == 0
+    assert sorted(file.name for file in folder.glob("*.onnx")) == [
+        "m.fp16.onnx",
+        "m.onnx",
+        "n.fp16.onnx",
+        "n.onnx",
+    ]
+
+
+@pytest.mark.parametrize("command", [["convert", "--to", "fp16"], ["fix"]])
+def test_several_models_need_a_folder(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    saved(PRODUCTS, Path("n.onnx"))
+    assert run([*command, "m.onnx", "n.onnx", "-o", "out"]) == 2
+    assert "-o: 2 models need a folder, but out does not exist" in capsys.readouterr().err
+
+
+def test_models_of_one_name_are_not_written_to_one_file(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b", "out"):
+        Path(name).mkdir()
+    for name in ("a", "b"):
+        saved(PRODUCTS, Path(name, "m.onnx"))
+    assert run(["convert", "a/m.onnx", "b/m.onnx", "--to", "fp16", "-o", "out", "--no-measure"]) == 2
+    assert "is the output of 2 files" in capsys.readouterr().err
+
+
+def test_a_model_that_cannot_be_converted_costs_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("broken.onnx").write_bytes(b"\x08")
+    words = ["convert", "broken.onnx", "m.onnx", "--to", "fp16", "--inputs", "small.npz"]
+    assert run(words) == 3
+    assert "broken.onnx" in capsys.readouterr().err
+    assert Path("m.fp16.onnx").exists()

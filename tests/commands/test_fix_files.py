@@ -35,6 +35,15 @@ def test_two_files_in_one_place_are_refused(
     assert not out.exists()
 
 
+def test_several_models_are_written_to_a_folder(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.onnx").write_bytes(EXAMPLE.read_bytes())
+    assert run([*FIX, str(tmp_path / "a.onnx"), str(tmp_path / "b.onnx"), "-o", str(out)]) == 0
+    assert sorted(file.name for file in out.iterdir()) == ["a.fixed.onnx", "b.fixed.onnx"]
+
+
 @pytest.mark.skipif(not available(), reason="onnxruntime is not installed")
 def test_no_script_is_written_of_what_was_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def differs(*_: object, **__: object) -> verification.CheckResult:

@@ -1,8 +1,9 @@
-"""``trtlint convert``: convert an FP32 model to a strongly typed FP16 or BF16 model."""
+"""``trtlint convert``: convert FP32 models to strongly typed FP16 or BF16 models."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +11,8 @@ from typing import TextIO
 
 import click
 from msgspec import Struct
-from msgspec.structs import replace
 
-from trtlint.commands.reportoptions import require_outputs
+from trtlint.commands.reportoptions import require_folder, require_outputs
 from trtlint.commands.setup import build_command, build_commands, refuse_addresses, targets
 from trtlint.commands.stopping import tidying_up
 from trtlint.conversion.buildline import build_line
@@ -23,6 +23,7 @@ from trtlint.conversion.result import Conversion, ConversionError, to_data
 from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest
 from trtlint.errors import ExperimentError
+from trtlint.files.expand import expand
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import require_replaceable
 from trtlint.files.temporary import remove_stale
@@ -32,6 +33,7 @@ from trtlint.report.escape import clean
 from trtlint.report.outputs import ReportOutput, write_all
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
+from trtlint.target.target import Target
 
 _DOING = {
     "reading": "reading the model",
@@ -48,7 +50,7 @@ _DOING = {
 class ConvertOptions(Struct, frozen=True):
     """Options of ``trtlint convert``."""
 
-    model: str
+    models: tuple[str, ...]
     type_: str
     output: str | None
     inputs: tuple[str, ...]
@@ -69,38 +71,94 @@ class ConvertOptions(Struct, frozen=True):
     outputs: tuple[ReportOutput, ...] = (ReportOutput("text"),)
 
 
+class Converted(Struct, frozen=True):
+    """A conversion, and the lines of its diff if they were requested."""
+
+    conversion: Conversion
+    diff: tuple[str, ...] = ()
+
+
 def run_convert(options: ConvertOptions) -> int:
-    """Convert a model and write the report to standard output; return the exit code."""
-    refuse_addresses([options.model])
+    """Convert models and write the report to standard output; return the exit code."""
+    refuse_addresses(options.models)
     if options.io not in ("fp32", options.type_):
         raise click.UsageError(f"--io {options.io}: use fp32 or {options.type_}, the type of --to")
     wanted = targets(options.target)
-    model = Path(options.model)
-    out = _destination(model, options)
-    request = ConversionRequest(
+    inputs = Inputs(options.inputs, options.load_inputs, options.data_loader_script)
+    models = _models(options)
+    outs = [_destination(model, options) for model in models]
+    protected = [*models, *map(Path, inputs.paths)]
+    requests = [_request(model, options, inputs) for model in models]
+    try:
+        inputs.require()
+    except InputsError as error:
+        raise click.UsageError(str(error)) from error
+    for out in outs:
+        _require_writable(out, protected)
+    require_outputs(options.outputs, protected, [out for out in outs if out is not None])
+    found: list[Converted] = []
+    ended = Exit.CLEAN
+    for request, out in zip(requests, outs, strict=True):
+        one = _converted(request, out, options, wanted, protected)
+        if isinstance(one, Problem):
+            print(clean(f"error: {one}"), file=sys.stderr)
+            ended = max(ended, Exit.UNREADABLE)
+        else:
+            found.append(one)
+            ended = max(ended, _exit(one.conversion))
+    if found:
+        several = len(models) > 1
+        write_all(options.outputs, lambda format, file: _write(found, format, file, several), protected)
+    return ended
+
+
+def _models(options: ConvertOptions) -> list[Path]:
+    """Return the models, without those that an earlier run wrote beside them.
+
+    Raises:
+        click.UsageError: ``-o`` names a file for several models.
+    """
+    listed = list(expand(options.models))
+    made = {os.path.realpath(_beside(model, options)) for model in listed}
+    models = [model for model in listed if len(listed) == 1 or os.path.realpath(model) not in made]
+    if options.output is not None and len(models) > 1:
+        require_folder(Path(options.output), len(models))
+    return models
+
+
+def _request(model: Path, options: ConvertOptions, inputs: Inputs) -> ConversionRequest:
+    return ConversionRequest(
         model=model,
         type=options.type_,
         io=options.io,
-        inputs=Inputs(options.inputs, options.load_inputs, options.data_loader_script),
+        inputs=inputs,
         keep=options.keep,
         tolerance=options.tolerance,
         measure=options.measure,
         build=options.verify_build,
         seconds=options.seconds,
         memory=options.memory,
+        layers=_layers(options, model),
     )
-    request = replace(request, layers=_layers(options, model))
-    protected = [model, *map(Path, request.inputs.paths)]
-    try:
-        request.inputs.require()
-    except InputsError as error:
-        raise click.UsageError(str(error)) from error
-    _require_writable(out, protected)
-    require_outputs(options.outputs, protected, [] if out is None else [out])
+
+
+def _converted(
+    request: ConversionRequest,
+    out: Path | None,
+    options: ConvertOptions,
+    wanted: Sequence[Target],
+    protected: Sequence[Path],
+) -> Converted | Problem:
+    """Convert one model; return the problem of a model that cannot be converted.
+
+    Raises:
+        click.UsageError: an option or the inputs do not fit the model.
+    """
     if out is not None:
         remove_stale(out.parent)
     sm = next((target.sm for target in wanted if target.sm is not None), None)
-    with tidying_up(), Activity(_DOING["reading"]) as activity:
+    name = request.model.name
+    with tidying_up(), Activity(f"{name}: {_DOING['reading']}") as activity:
         try:
             found, draft = run(
                 request,
@@ -108,21 +166,19 @@ def run_convert(options: ConvertOptions) -> int:
                 command=build_line(wanted),
                 sm=sm,
                 protected=tuple(protected),
-                listen=lambda doing: activity.step(_DOING.get(doing, doing)),
+                listen=lambda doing: activity.step(f"{name}: {_DOING.get(doing, doing)}"),
             )
         except (KeepError, InputsError, ConversionNeedsRuntimeError) as error:
             raise click.UsageError(str(error)) from error
         except ConversionError as error:
-            return _unreadable(Problem(options.model, str(error)))
+            return Problem(str(request.model), str(error))
         except (UnreadableError, OSError) as error:
-            return _unreadable(Problem.of(options.model, error))
-    lines: tuple[str, ...] = ()
-    if options.diff and draft.converted is not None:
-        from trtlint.report.convertdiff import difference
+            return Problem.of(request.model, error)
+    if not options.diff or draft.converted is None:
+        return Converted(found)
+    from trtlint.report.convertdiff import difference
 
-        lines = tuple(difference(draft))
-    write_all(options.outputs, lambda format, file: _write(found, lines, format, file), protected)
-    return _exit(found)
+    return Converted(found, tuple(difference(draft)))
 
 
 def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
@@ -158,11 +214,17 @@ def _destination(model: Path, options: ConvertOptions) -> Path | None:
     if options.dry_run:
         return None
     if options.output is None:
-        return model.with_name(f"{model.stem}.{options.type_}{model.suffix}")
+        return _beside(model, options)
     out = Path(options.output)
+    if out.is_dir():
+        out /= _beside(model, options).name
     if out.exists() and model.exists() and out.samefile(model):
         raise click.UsageError(f"-o: {out} is the model itself; name another file")
     return out
+
+
+def _beside(model: Path, options: ConvertOptions) -> Path:
+    return model.with_name(f"{model.stem}.{options.type_}{model.suffix}")
 
 
 def _require_writable(file: Path | None, protected: Sequence[Path]) -> None:
@@ -179,23 +241,27 @@ def _require_writable(file: Path | None, protected: Sequence[Path]) -> None:
         raise click.UsageError(f"cannot write {file}: {error.strerror or error}") from None
 
 
-def _write(found: Conversion, diff: Sequence[str], format: str, file: TextIO) -> None:
-    """Write the report in a format; text and Markdown also have the diff."""
+def _write(found: Sequence[Converted], format: str, file: TextIO, several: bool) -> None:
+    """Write the report in a format; text and Markdown also have the diffs."""
     if format == "html":
         from trtlint.report.convertpage import page
 
-        file.write(page(found))
+        file.write(page([each.conversion for each in found]))
     elif format == "json":
-        file.write(json.dumps(to_data(found), indent=1) + "\n")
+        documents = [to_data(each.conversion) for each in found]
+        file.write(json.dumps(documents if several else documents[0], indent=1) + "\n")
     elif format == "markdown":
         from trtlint.report.convertmarkdown import markdown
 
-        file.write(markdown(found, diff))
+        file.write("\n".join(markdown(each.conversion, each.diff) for each in found))
     else:
         from trtlint.report.convert import ConvertReport
 
-        ConvertReport(file).add(found)
-        file.writelines(diff)
+        report = ConvertReport(file)
+        for index, each in enumerate(found):
+            file.write("\n" if index else "")
+            report.add(each.conversion)
+            file.writelines(each.diff)
 
 
 def _exit(found: Conversion) -> Exit:
@@ -204,8 +270,3 @@ def _exit(found: Conversion) -> Exit:
     if found.verdict == "failed":
         return Exit.UNREADABLE
     return Exit.CLEAN if found.verdict == "proven" else Exit.FINDINGS
-
-
-def _unreadable(problem: Problem) -> int:
-    print(clean(f"error: {problem}"), file=sys.stderr)
-    return Exit.UNREADABLE

@@ -14,7 +14,10 @@ _options = bundle(
     click.option(
         "--to", "type_", type=click.Choice(["fp16", "bf16"]), required=True, help="Type to convert to."
     ),
-    report_options("Write the converted model here (default: MODEL.fp16.onnx or MODEL.bf16.onnx)."),
+    report_options(
+        "Write the converted model to this file, or to this folder "
+        "(default: MODEL.fp16.onnx or MODEL.bf16.onnx)."
+    ),
     input_options("Measure"),
     click.option(
         "--keep",
@@ -62,18 +65,19 @@ _options = bundle(
 @click.command(
     "convert",
     context_settings={"help_option_names": ["-h", "--help"]},
-    short_help="Convert an FP32 model to a strongly typed FP16 or BF16 model.",
+    short_help="Convert FP32 models to strongly typed FP16 or BF16 models.",
 )
-@click.argument("model", metavar="MODEL")
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
 @_options
 def convert_command(**options: Any) -> int:
-    """Convert an FP32 model to a strongly typed FP16 or BF16 model, which TensorRT 11 requires.
+    """Convert FP32 models to strongly typed FP16 or BF16 models, which TensorRT 11 requires.
 
     Nodes that need FP32 stay in FP32. A conversion that fails a check is not written.
 
     \b
     trtlint convert model.onnx --to fp16 --inputs batch.npz -o model.fp16.onnx
     trtlint convert model.onnx --to fp16 --build build.sh
+    trtlint convert models/ --to fp16 -o converted/
 
     Exit code: 0 proven, 1 written but not proven, 2 invalid usage or inputs, 3 the model cannot be read or
     converted, or a check failed, 4 a bug in trtlint.

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from trtlint.commands.fixrequest import FixOptions
 from trtlint.commands.inputs import require_here, tasks_of
-from trtlint.commands.reportoptions import require_outputs
+from trtlint.commands.reportoptions import require_folder, require_outputs
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.commands.verifying import Verifier, require_weights
@@ -48,7 +48,7 @@ def run_fix(options: FixOptions) -> int:
     if any(task.case.alone for task in tasks):
         raise click.UsageError("no model to fix: only files of a build are given")
     if options.output is not None and len(tasks) > 1:
-        raise click.UsageError(f"-o names one file, but {len(tasks)} models are given; omit -o")
+        require_folder(Path(options.output), len(tasks))
     if options.script is not None and len(tasks) > 1:
         raise click.UsageError(f"--script names one file, but {len(tasks)} models are given; fix one model")
     outs = [_destination(task.file, options.output) for task in tasks]
@@ -131,6 +131,8 @@ def _destination(model: Path, given: str | None) -> Path:
         click.UsageError: it cannot be written there.
     """
     out = beside(model) if given is None else Path(given)
+    if given is not None and out.is_dir():
+        out /= beside(model).name
     if out.exists() and model.exists() and out.samefile(model):
         raise click.UsageError(f"-o: {out} is the model itself; name another file")
     if not out.parent.is_dir():

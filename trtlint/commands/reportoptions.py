@@ -111,6 +111,19 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
         raise click.UsageError(str(error)) from None
 
 
+def require_folder(folder: Path, models: int) -> None:
+    """Refuse a result of several models that is not a folder.
+
+    Raises:
+        click.UsageError: it is a file, or does not exist.
+    """
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "does not exist"
+        raise click.UsageError(
+            f"-o: {models} models need a folder, but {folder} {what}; create a folder first"
+        )
+
+
 def require_outputs(
     outputs: Sequence[ReportOutput], protected: Iterable[Path], results: Iterable[Path] = ()
 ) -> None:

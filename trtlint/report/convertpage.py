@@ -22,15 +22,28 @@ _DECADES = 12
 _LEAST = -4
 
 
-def page(found: Conversion) -> str:
-    """Return the page of a conversion."""
-    label = found.type.upper()
-    title = f"{found.path} in {label}"
+def page(found: Sequence[Conversion]) -> str:
+    """Return the page of conversions."""
+    if len(found) == 1:
+        return "\n".join(shell(_title(found[0]), _head(found[0], "h1"), _main(found[0]))) + "\n"
+    title = f"{plural(len(found), 'model')} in {found[0].type.upper()}"
+    sections = [tag("section", _head(each, "h2"), _main(each)) for each in found[:_ROWS]]
+    return "\n".join(shell(title, [tag("h1", title)], sections)) + "\n"
+
+
+def _title(found: Conversion) -> str:
+    return f"{found.path} in {found.type.upper()}"
+
+
+def _head(found: Conversion, heading: str) -> list[Markup]:
     share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"
-    counts = f"{found.narrow:,} of {found.operators:,} operators in {label}{share}"
+    counts = f"{found.narrow:,} of {found.operators:,} operators in {found.type.upper()}{share}"
     written = f"written to {found.output}" if found.output else "not written"
-    header = [tag("h1", clipped(title)), tag("p", counts), tag("p", clipped(written))]
-    main: list[Content] = [
+    return [tag(heading, clipped(_title(found))), tag("p", counts), tag("p", clipped(written))]
+
+
+def _main(found: Conversion) -> list[Content]:
+    return [
         tag("p", found.unchanged) if found.unchanged else None,
         _table("Proofs", ["Proof", "Verdict", ""], [[p.name, p.verdict, p.text] for p in found.proofs]),
         _chart(found),
@@ -62,7 +75,6 @@ def page(found: Conversion) -> str:
         tag("h2", "Build it"),
         tag("p", _code(found.command)),
     ]
-    return "\n".join(shell(title, header, main)) + "\n"
 
 
 def _code(words: str) -> Markup:
