@@ -43,7 +43,7 @@ LOGS = {
     "cookbook-trt10.16.1-mnist-trtexec-loadengine-verbose.log": "",
     "cookbook-trt10.16.2-attention-pyapi.log": "LOG122",
     "cookbook-trt10.16.2-dynamicquantize-pyapi-verbose.log": "LOG104 LOG123",
-    "cookbook-trt10.16.2-errorrecorder-pyapi.log": "LOG124",
+    "cookbook-trt10.16.2-errorrecorder-pyapi.log": "LOG124 LOG161",
     "cookbook-trt10.16.2-int8calibration-pyapi.log": "",
     "cookbook-trt10.16.2-mnist-polygraphy-convert.log": "LOG119",
     "cookbook-trt10.16.2-mnist-polygraphy-inspect.log": "",
