@@ -34,13 +34,15 @@ CALLS = (
     "debug=True",
     "use_python_runtime=True",
     "truncate_long_and_double=True",
+    "truncate_long_and_double=True, truncate_double=True",
+    "truncate_long_and_double=True, truncate_double=False",
     "min_blocksize=3",
     "decompose_attention=True",
     "fallback_data_dependent_ops=True, require_full_compilation=True",
     "optimization_level=3, workspace_size=1 << 20",
 )
 """Arguments of ``torch_tensorrt.compile(net, ir="dynamo", inputs=[x], ...)``."""
-ERRORS = {"TTR101", "TTR107", "TTR108", "TTR109", "TTR110"}
+ERRORS = {"TTR101", "TTR107", "TTR108", "TTR109", "TTR110", "TTR117"}
 LOST = {"TTR102", "TTR103", "TTR104", "TTR105", "TTR106"}
 CHILD = """
 import json, logging, sys, tempfile, warnings

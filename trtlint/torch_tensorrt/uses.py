@@ -11,7 +11,13 @@ from msgspec import Struct
 from trtlint.torch_tensorrt.modules import is_module
 from trtlint.torch_tensorrt.values import ScriptScope
 
-Function = Literal["torch_tensorrt.save", "torch.export.export"]
+Function = Literal[
+    "torch_tensorrt.save",
+    "torch.export.export",
+    "torch_tensorrt.runtime.enable_cudagraphs",
+    "torch_tensorrt.runtime.set_cudagraphs_mode",
+    "torch_tensorrt.runtime.weight_streaming",
+]
 Product = Literal["graph", "torchscript", "module", "program", ""]
 """The saved value: a compiled graph module, TorchScript, a module or a program; empty for unknown."""
 Inputs = Literal["none", "tensor", "specs", "items", "list", ""]
@@ -28,13 +34,20 @@ _SAVE: Mapping[str, Function] = {
     "torch_tensorrt._compile.save": "torch_tensorrt.save",
     "torch.export.export": "torch.export.export",
     "torch.export._trace._export": "torch.export.export",
+    "torch_tensorrt.runtime.enable_cudagraphs": "torch_tensorrt.runtime.enable_cudagraphs",
+    "torch_tensorrt.runtime.set_cudagraphs_mode": "torch_tensorrt.runtime.set_cudagraphs_mode",
+    "torch_tensorrt.runtime.weight_streaming": "torch_tensorrt.runtime.weight_streaming",
 }
 _PRIVATE = "torch.export._trace._export"
 _QUANTIZED = "modelopt.torch.quantization.utils.export_torch_mode"
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.save": ("module", "file_path"),
     "torch.export.export": ("mod", "args"),
+    "torch_tensorrt.runtime.enable_cudagraphs": ("compiled_module",),
+    "torch_tensorrt.runtime.set_cudagraphs_mode": ("mode",),
+    "torch_tensorrt.runtime.weight_streaming": ("module",),
 }
+_THREADS = ("threading", "concurrent.futures")
 _TENSORS = frozenset(
     {"torch.arange", "torch.empty", "torch.full", "torch.ones", "torch.rand", "torch.randint", "torch.randn"}
     | {"torch.tensor", "torch.zeros"}
@@ -62,6 +75,7 @@ class TorchUse(Struct, frozen=True):
         sure: whether all arguments are known.
         inputs: the example inputs in ``inputs``, or in the second argument of ``torch.export.export``.
         arg_inputs: the example inputs in ``arg_inputs``.
+        threads: whether the script imports a package that starts threads.
         quantized: whether the script exports modules that ModelOpt quantized.
         private: whether the script calls the private function behind ``torch.export.export``.
         strict: the argument of that name; None if it is not given or unknown.
@@ -78,6 +92,7 @@ class TorchUse(Struct, frozen=True):
     sure: bool
     inputs: Inputs
     arg_inputs: Inputs
+    threads: bool
     quantized: bool
     private: bool
     strict: bool | None
@@ -128,6 +143,7 @@ def use_of(
         if function == "torch.export.export"
         else _inputs(given.get("inputs"), *at),
         arg_inputs=_inputs(given.get("arg_inputs"), *at),
+        threads=any(name.startswith(_THREADS) for name in scope.imports.values()),
         quantized=_QUANTIZED in scope.imports.values(),
         private=scope.dotted(node.func) == _PRIVATE,
         strict=strict if isinstance(strict, bool) else None,

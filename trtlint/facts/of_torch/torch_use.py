@@ -33,7 +33,7 @@ _ALWAYS_REFUSED = (8, 10, 11, 12, 13)
 https://github.com/pytorch/TensorRT/blob/v2.8.0/py/torch_tensorrt/_compile.py#L642 and
 https://github.com/pytorch/TensorRT/issues/3775
 """
-_RETRACED = 10
+RETRACED = 10
 """The first release whose default is ``retrace=True``.
 
 https://github.com/pytorch/TensorRT/blob/v2.10.0/py/torch_tensorrt/_compile.py#L609
@@ -91,6 +91,8 @@ def find(facts: Facts) -> Iterator[TorchUseFact]:
     if script is None:
         return
     for use in script.uses:
+        if use.function not in ("torch_tensorrt.save", "torch.export.export"):
+            continue
         minor = script.runs.minor
         problem = (
             _export_problem(use, minor)
@@ -160,7 +162,7 @@ def _save_problem(use: TorchUse, minor: int) -> Problem:
     if use.product == "program":
         return "program" if use.format == "torchscript" else ""
     if use.product == "graph" and use.format != "torchscript" and use.sure:
-        retraced = minor >= _RETRACED if use.retrace is None else use.retrace
+        retraced = minor >= RETRACED if use.retrace is None else use.retrace
         return _retracing_problem(use, minor) if retraced else ""
     return ""
 

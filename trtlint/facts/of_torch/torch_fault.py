@@ -1,0 +1,100 @@
+"""Known faults of a release of Torch-TensorRT in functions that a script uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trtlint.facts.of_torch.torch_argument import origin_at
+from trtlint.facts.of_torch.torch_use import RETRACED
+from trtlint.facts.torchfact import TorchFact
+from trtlint.knowledge import data
+from trtlint.model.origin import Origin
+from trtlint.torch_tensorrt.script import TorchScript
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+    from trtlint.torch_tensorrt.uses import TorchUse
+
+
+class TorchFaultFact(TorchFact, frozen=True):
+    """A fault of this release, corrected in a later one, in functions that the script uses.
+
+    Attributes:
+        name: the entry of trtlint/knowledge/torch_faults.yaml.
+        words: what happens.
+        instead: what to do in this release.
+        fixed: the first release line without the fault, ``2.7``.
+        source: the pull request.
+        code_origin: the line of the script.
+    """
+
+    kind: ClassVar[str] = "torch_fault"
+
+    name: str
+    words: str
+    instead: str
+    fixed: str
+    source: str
+    code_origin: Origin
+
+    @property
+    def place(self) -> str:
+        """The file and the line, or the name of the fault for a call given as text."""
+        source = self.code_origin.source
+        return self.name if source is None else f"{source.path}:{source.line}"
+
+
+def find(facts: Facts) -> Iterator[TorchFaultFact]:
+    """Yield the faults in the order of the table."""
+    script = facts.data(TorchScript)
+    if script is None:
+        return
+    for row in data("torch_faults"):
+        use = _use(row, script) if script.runs.minor < row["fixed"] else None
+        if use is not None:
+            yield TorchFaultFact(
+                node=None,
+                chain=(),
+                release=script.runs.version,
+                name=row["name"],
+                words=row["words"],
+                instead=row["do"],
+                fixed=f"2.{row['fixed']}",
+                source=row["source"],
+                code_origin=origin_at(use.source, use.line),
+            )
+
+
+def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | None:
+    """Return the call that shows a fault; None if the script does not show it."""
+    found = [
+        next((use for use in script.uses if use.function in names), None) for names in row.get("calls", ())
+    ]
+    if row.get("save") == "legacy":
+        found.append(next((use for use in script.uses if _is_legacy(use, script.runs.minor)), None))
+    if not found or any(use is None for use in found):
+        return None
+    given = row.get("given", ())
+    if not all(any(_is_given(call.argument(name)) for call in script.judged) for name in given):
+        return None
+    if row.get("threads") and not any(use.threads for use in script.uses):
+        return None
+    return found[0]
+
+
+def _is_legacy(use: TorchUse, minor: int) -> bool:
+    """Return whether a call certainly saves a compiled module without tracing it again."""
+    if use.function != "torch_tensorrt.save" or use.product != "graph" or not use.sure:
+        return False
+    retraced = minor >= RETRACED if use.retrace is None else use.retrace
+    return use.format in ("", "exported_program") and not retraced
+
+
+def _is_given(argument: Any) -> bool:
+    """Return whether an argument certainly has a value other than an empty one."""
+    if argument is None:
+        return False
+    if isinstance(argument.value, (tuple, dict)):
+        return bool(argument.value)
+    return argument.text[:1] in ("{", "[") and argument.text not in ("{}", "[]")
