@@ -10,10 +10,9 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from tests.conversion.models import saved
+from trtlint.conversion.measuring import Found
 from trtlint.conversion.rewriting import apply_to, proposals
-from trtlint.conversion.run import run
-from trtlint.conversion.session import ConversionRequest, ConversionSession
-from trtlint.measurement.inputs import Inputs
+from trtlint.conversion.session import ConversionRequest, ConversionSession, RewrittenDraft
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17] > g (float[2,4,8] x) => (float[2,4,8] y) '
 BIAS = "< float[24] b = {" + ", ".join(map(str, range(24))) + "}, "
@@ -104,14 +103,49 @@ def test_other_products_stay_whole(tmp_path: Path, old: str, new: str) -> None:
     assert len(found) == ("12" in new)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("m = Transpose<perm = [2, 0, 3, 1, 4]>(r)", "m = Transpose(r)"),
+        ("int64 i2 = {2}", "int64 i2 = {3}"),
+        ("int64 i2 = {2}", "int64 i2 = {1}"),
+        ("int64[5] five = {2, 4, 3, 2, 4}", "int64[5] five = {2, 2, 3, 4, 4}"),
+    ],
+    ids=["default order", "beyond the range", "twice", "rows"],
+)
+def test_unusual_parts_stay_whole(tmp_path: Path, old: str, new: str) -> None:
+    text = INDEXED.replace(old, new)
+    assert text != INDEXED
+    model = ConversionSession(ConversionRequest(saved(text, tmp_path / "m.onnx", (8, 24)))).model
+    assert proposals(model, {"qkv"}, {}) == []
+
+
+def test_parts_inside_a_subgraph_stay_whole(tmp_path: Path) -> None:
+    text = (
+        HEAD.replace("(float[2,4,8] x)", "(float[2,4,8] x, bool t)")
+        + BIAS
+        + SPLIT
+        + """{
+      [qkv] a = MatMul(x, w)
+      y = If (t) <
+        then_branch = one () => (float[2,4,8] o) { q, k, v = Split<axis = -1>(a, sizes) o = Add(q, v) },
+        else_branch = two () => (float[2,4,8] z) { z = Identity(x) }
+      >
+    }"""
+    )
+    model = ConversionSession(ConversionRequest(saved(text, tmp_path / "m.onnx", (8, 24)))).model
+    assert proposals(model, {"qkv"}, {}) == []
+
+
 def test_v_computes_in_fp16_where_q_and_k_cannot(tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime")
-    path = saved(COLUMNS.replace("[2,4,8]", "[2,64,8]"), tmp_path / "m.onnx", (8, 24))
-    x = np.random.default_rng(0).standard_normal((2, 64, 8)).astype(np.float32) * 1000
-    np.savez(tmp_path / "in.npz", x=x)
-    found, _ = run(ConversionRequest(path, inputs=Inputs((str(tmp_path / "in.npz"),))), None)
-    assert found.rewrites[0] == "splits qkv into 3 products"
-    assert found.verdict == "proven"
-    kept = {each.node for each in found.kept if each.product}
-    assert kept >= {"qkv/MatMul", "qkv/MatMul_2"}
-    assert "qkv/MatMul_3" not in kept
+    request = ConversionRequest(saved(COLUMNS, tmp_path / "m.onnx", (8, 24)))
+    session = ConversionSession(request)
+    found = proposals(session.model, {"qkv"}, {})
+    source = apply_to(session.source, session.model, found, tmp_path / "rewritten.onnx")
+    split = ConversionSession(request, None, RewrittenDraft(source, tmp_path / "rewritten.onnx", ()))
+    split.found = Found(dict.fromkeys(("qkv/MatMul", "qkv/MatMul_2"), "digits"))
+    conversion = split.draft().conversion
+    kept = {each.node for each in conversion.kept if each.product}
+    assert kept == {"qkv/MatMul", "qkv/MatMul_2"}
+    assert conversion.share is not None
+    assert conversion.share > 0.3

@@ -61,7 +61,7 @@ def split_product(node: Node, model: Model) -> Patch:
     """
     weights = _stored(node.input(1), model)
     transposed = node.op == "Gemm" and bool(node.number("transB", 0))
-    if node.op not in ("MatMul", "Gemm") or node.scope or weights is None or weights.ndim != _MATRIX:
+    if node.op not in ("MatMul", "Gemm") or weights is None or weights.ndim != _MATRIX or not weights.size:
         raise NotApplicable("the product has no stored matrix")
     if node.op == "Gemm" and (node.number("transA", 0), node.number("alpha", 1)) != (0, 1):
         raise NotApplicable("the product is transposed or scaled")
@@ -79,6 +79,8 @@ def split_product(node: Node, model: Model) -> Patch:
     given = _stored(node.input(2), model) if node.op == "Gemm" else None
     if node.input(2) is not None and (given is None or given.shape != (count,)):
         raise NotApplicable("the bias is not one number for each column")
+    if any(each.scope for each in (*removed, *found.removed)):
+        raise NotApplicable("an operator is inside a subgraph")
     draft = Draft(model, node)
     for part in found.parts:
         columns = slice(part.begin, part.end)
@@ -112,7 +114,9 @@ def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
     transpose = None
     if _is_read_by(behind.output, "Transpose"):
         transpose = _reader(behind.output)
-        order = [int(each) for each in transpose.attribute("perm", ())]
+        order = list(transpose.attribute("perm", ()))
+        if sorted(order) != list(range(len(shape))):
+            raise NotApplicable("the order of the axes is not given")
         axis, behind = order.index(place), transpose
         removed.append(transpose)
     if not 1 < parts <= _MOST_PARTS:
@@ -163,8 +167,10 @@ def _ends(value: Value, axis: int, parts: int, model: Model) -> _Ends:
     found: list[tuple[int, _Write]] = []
     for reader in readers:
         index = _stored(reader.input(1), model)
-        if reader.op != "Gather" or _axis(reader, rank) != axis or index is None or index.ndim:
+        if reader.op != "Gather" or reader.domain or _axis(reader, rank) != axis or index is None:
             raise NotApplicable("the result is not split")
+        if index.ndim or index.dtype.kind != "i" or not -parts <= int(index) < parts:
+            raise NotApplicable("an index is no single number in the range")
         found.append((int(index) % parts, _squeezed(reader, axis)))
     if len({index for index, _ in found}) != len(found):
         raise NotApplicable("a part is read twice")
