@@ -118,5 +118,5 @@ def _known_bad(
 
 def _with_gpus(text: str, sms: Sequence[int]) -> str:
     """Name the GPUs of a cause: the target may have none."""
-    gpus = " or ".join(f"SM {sm // 10}.{sm % 10}" for sm in sms[:_FEW])
-    return text.replace("this GPU", gpus) if 0 < len(sms) <= _FEW else text
+    gpus = " or ".join(f"SM {sm // 10}.{sm % 10}" for sm in sms) if len(sms) <= _FEW else "these GPUs"
+    return text.replace("this GPU", gpus) if sms else text
