@@ -19,9 +19,10 @@ from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport
 from trtlint.files.replace import require_replaceable
 from trtlint.model.sources import Sources
-from trtlint.policy.baseline import Baseline, BaselineError, require_like_baseline
+from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import shown
 from trtlint.policy.failing import counts, fails, unsearched
+from trtlint.policy.likebaseline import require_like_baseline
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.report.counts import plural

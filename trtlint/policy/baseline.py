@@ -23,10 +23,11 @@ from msgspec.structs import replace
 from trtlint.engine.finding import Finding, ModelReport, Site, StaleBaselineEntry, Suppression
 from trtlint.errors import FileError
 from trtlint.files.limits import LimitError, limit_work
-from trtlint.files.regular import open_regular, read_text
+from trtlint.files.regular import read_text
 from trtlint.files.replace import replace_text
 from trtlint.knowledge.redirects import current
 from trtlint.policy.config import relative, shown
+from trtlint.policy.renames import Renames
 
 SCHEMA = "trtlint.baseline/1"
 _MOST_BYTES = 64 << 20
@@ -34,7 +35,6 @@ _MOST_BYTES = 64 << 20
 
 A real baseline takes four times its size in memory, but other JSON can take 25 times.
 """
-_HEAD = 512
 _KEYS = ("model", "rule", "fingerprint", "module", "node")
 
 
@@ -79,6 +79,8 @@ class Baseline:
             self._entries[entry.model].append(replace(entry, rule=current(entry.rule)))
         self._known = Suppression("baseline", shown(file))
         self._kept: dict[str, list[KnownSite]] = {}
+        self._renames: Renames[KnownSite] | None = None
+        self._moved = False
 
     @classmethod
     def read(cls, file: Path) -> Baseline:
@@ -142,8 +144,12 @@ class Baseline:
         """
         if any(report.errors or report.skipped for report in reports):
             return tuple(reports)
-        entries = self._entries.get(self.key(model), [])
         sites = _sites(reports, conditional=True)
+        former = self._former(self.key(model), reports, sites, ran)
+        if former is not None:
+            note = f"renamed from {former} since the baseline; --update-baseline records the new path"
+            reports = [replace(report, notes=(*report.notes, note)) for report in reports]
+        entries = self._entries.get(self.key(model), [])
         found = _pair(entries, sites)
         named = {pair: entry for entry, pair in found.items()}
         lost = [
@@ -159,6 +165,20 @@ class Baseline:
         ]
         gone = _gone(lost, entries, sites)
         return tuple(replace(self._split(report, frozenset(named)), gone=gone) for report in reports)
+
+    def _former(
+        self, key: str, reports: Sequence[ModelReport], sites: _Sites, ran: frozenset[str]
+    ) -> str | None:
+        """Give a model without entries those of its former path; return this path, None without one."""
+        if self._entries.get(key) or not sites:
+            return None
+        if self._renames is None:
+            self._renames = Renames(self._entries, self._exists)
+        former = self._renames.take(_sites(reports, conditional=False).keys(), sites.keys(), ran)
+        if former is not None:
+            self._entries[key] = [replace(entry, model=key) for entry in self._entries.pop(former)]
+            self._moved = True
+        return former
 
     def record(self, model: Path, reports: Sequence[ModelReport]) -> tuple[ModelReport, ...]:
         """Add all findings of a model to the baseline, except those suppressed otherwise."""
@@ -216,13 +236,16 @@ class Baseline:
                 del self._entries[model]
             else:
                 self._entries[model] = self._kept.get(model, before[model])
-        if self._entries != before:
+        if self._entries != before or self._moved:
             self.write(protected)
         return size - len(self)
 
     def missing(self) -> list[str]:
         """Models with entries whose files no longer exist."""
-        return [model for model in self.models if not os.path.exists(self.file.parent / model)]  # noqa: PTH110
+        return [model for model in self.models if not self._exists(model)]
+
+    def _exists(self, model: str) -> bool:
+        return os.path.exists(self.file.parent / model)  # noqa: PTH110
 
     def _split(self, report: ModelReport, known: frozenset[tuple[str, str]]) -> ModelReport:
         new: list[Finding] = []
@@ -236,24 +259,6 @@ class Baseline:
             if parts[1]:
                 old.append(replace(finding, sites=tuple(parts[1]), suppression=self._known))
         return replace(report, findings=tuple(new), suppressed=report.suppressed + tuple(old))
-
-
-def require_like_baseline(file: Path) -> None:
-    """Reject an existing file that does not look like a baseline: an option lacks its value.
-
-    A damaged or half-merged baseline may be overwritten.
-
-    Raises:
-        BaselineError: the file is something else.
-        OSError: the file cannot be read.
-    """
-    try:
-        with open_regular(file) as there:
-            head = there.read(_HEAD).strip()
-    except FileNotFoundError:
-        return
-    if head and not head.startswith((b"{", b"<<<<<<<")):
-        raise BaselineError("this is not a baseline")
 
 
 _Sites = Mapping[tuple[str, str], Site]

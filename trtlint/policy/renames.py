@@ -1,0 +1,68 @@
+"""Entries of a baseline for a model that was renamed or moved.
+
+An entry names its model by path.  If the path is gone, and a model without entries has the same findings,
+that model takes the entries.  For each rule in the entries, both must have the same fingerprints: a rename
+does not change them, and another model would hide its own findings otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from typing import Generic, Protocol, TypeVar
+
+Key = tuple[str, str]
+"""Rule and fingerprint of a site."""
+
+
+class _Entry(Protocol):
+    @property
+    def rule(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+
+_AnEntry = TypeVar("_AnEntry", bound=_Entry)
+
+
+class Renames(Generic[_AnEntry]):
+    """The models of a baseline whose files are gone, each of which one other model can take.
+
+    Args:
+        entries: the entries of each model.
+        exists: whether the file of a model exists.
+    """
+
+    def __init__(self, entries: Mapping[str, Sequence[_AnEntry]], exists: Callable[[str], bool]) -> None:
+        self._gone: dict[str, Sequence[_AnEntry]] = {
+            model: listed for model, listed in sorted(entries.items()) if listed and not exists(model)
+        }
+        self._of: dict[Key, list[str]] = {}
+        for model, listed in self._gone.items():
+            for entry in listed:
+                self._of.setdefault((entry.rule, entry.fingerprint), []).append(model)
+
+    def take(self, found: Set[Key], possible: Set[Key], ran: Collection[str]) -> str | None:
+        """Return the former path of a model, which no other model gets then; None without one.
+
+        Args:
+            found: the sites of its findings.
+            possible: these, and the sites of conditional and suppressed findings.
+            ran: ids of the rules that ran; entries of others are not compared.
+        """
+        listed = (model for key in sorted(possible) for model in self._of.get(key, ())[:_CANDIDATES])
+        for model in dict.fromkeys(listed):
+            if model in self._gone and _same(self._gone[model], found, possible, ran):
+                del self._gone[model]
+                return model
+        return None
+
+
+_CANDIDATES = 100
+"""Largest number of models with one fingerprint that are compared."""
+
+
+def _same(entries: Iterable[_Entry], found: Set[Key], possible: Set[Key], ran: Collection[str]) -> bool:
+    keys = {(entry.rule, entry.fingerprint) for entry in entries if entry.rule in ran}
+    rules = {rule for rule, _ in keys}
+    return bool(keys) and keys <= possible and {key for key in found if key[0] in rules} <= keys
