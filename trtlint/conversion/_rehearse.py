@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from trtlint.conversion.batches import trial_of
+from trtlint.conversion.batches import trial_of, validation_of
 from trtlint.conversion.fixed import uses_floats
 from trtlint.conversion.search import Candidates, Paths, connected, extended, grouped, resumed, search
 from trtlint.files.problem import shorten
@@ -70,7 +70,7 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
     model = skeleton(Path(request["model"]))
     format_ = FORMATS[request["type"]]
     say({"doing": "ranges"})
-    trial = trial_of(model, inputs, int(request["attempt"]), "measured")
+    trial = trial_of(model, inputs, int(request["attempt"]), held_back=False)
     if list(trial.ranged.outputs[0]) and not trial.judged:
         raise TrialError("no output is finite in FP32 on these inputs")
     found = findings(trial.ranged, format_)
@@ -89,7 +89,7 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
     if choice.enough and choice.kept and not budget.spent:
         say({"doing": "validation"})
         errors.limit(valid)
-        errors.validate(trial_of(model, inputs, int(request["attempt"]), "validation"))
+        errors.validate(validation_of(model, inputs, int(request["attempt"])))
         for _ in range(_MOST_EXTENSIONS):
             if budget.spent or not errors.adopt(candidates.fixed.union(choice.kept)):
                 break
@@ -186,7 +186,7 @@ def _merged(groups: Sequence[Paths]) -> list[Paths]:
 def _proven(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
     """Compare the converted model in its own types with the source in FP32."""
     model = skeleton(Path(request["model"]))
-    trial = trial_of(model, inputs, int(request["attempt"]), "held back")
+    trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
     errors = errors_of(trial, Path(request["converted"]), FORMATS[request["type"]])
     return {
         "errors": errors,
@@ -254,9 +254,10 @@ class TrialErrors:
         self._bound = bound
         self._known.clear()
 
-    def validate(self, trial: Trial) -> None:
+    def validate(self, trial: Trial | None) -> None:
         """Add batches that are measured only if they show an error above the limit."""
-        self._unused = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
+        if trial is not None:
+            self._unused = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
 
     def adopt(self, paths: Paths) -> bool:
         """Measure the first unused batch with an error above the limit; return whether there is one."""

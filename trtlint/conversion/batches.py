@@ -23,27 +23,49 @@ _COPIED_BYTES = 4 << 20
 _FIRST_OF_VALIDATION = 1 << 20
 """Seed of the first noisy copy for validation; measured and held-back copies have smaller seeds."""
 
-Role = Literal["measured", "validation", "held back"]
+_Role = Literal["measured", "validation", "held back"]
 """Use of batches: the search runs the measured ones often, and those for validation to see whether its result
 holds for other inputs.  Held-back batches check the converted file."""
 
 
-def trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: Role) -> Trial:
+def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) -> Trial:
     """Run a model in FP32 on inputs.
 
     Args:
         model: the model.
         inputs: the files; without files, generated inputs.
         attempt: number of earlier searches; batches that were held back in these are measured now.
-        role: which batches to use.
+        held_back: whether to use the held-back batches instead of the measured ones.
 
     Raises:
         TrialError: the model cannot be run.
         InputsError: the inputs cannot be used.
     """
+    found = _trial_of(model, inputs, attempt, "held back" if held_back else "measured")
+    assert found is not None
+    return found
+
+
+def validation_of(model: Skeleton, inputs: Inputs, attempt: int) -> Trial | None:
+    """Run a model in FP32 on noisy copies of few batches; return None for many batches.
+
+    Args:
+        model: the model.
+        inputs: the files; without files, generated inputs.
+        attempt: number of earlier searches.
+
+    Raises:
+        TrialError: the model cannot be run.
+        InputsError: the inputs cannot be used.
+    """
+    return _trial_of(model, inputs, attempt, "validation")
+
+
+def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Trial | None:
     if inputs.names:
         batches = [feeds for _, feeds in given_feeds(model.graph.inputs, inputs)]
-        return Trial(model, _part(batches, attempt, role))
+        part = _part(batches, attempt, role)
+        return Trial(model, part) if part else None
     failure: TrialError | None = None
     choice = 0
     while (made_up := random_feeds(model.graph.inputs, 1, choice)) is not None:
@@ -56,13 +78,15 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: Role) -> Trial
     raise failure or TrialError("no input shapes could be generated: give inputs (--inputs)")
 
 
-def _part(batches: Sequence[Feeds], attempt: int, role: Role) -> list[Feeds]:
+def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
     """Return the batches of a role.
 
     If there are fewer than four batches, all are measured, together with noisy copies.  The check uses other
-    copies.  Batches for validation are always noisy copies.
+    copies.  Batches for validation are noisy copies; many batches need none.
     """
-    if len(batches) >= _SPLIT_FROM and role != "validation":
+    if len(batches) >= _SPLIT_FROM:
+        if role == "validation":
+            return []
         count = max(1, len(batches) // 4)
         if not attempt:
             return list(batches[-count:] if role == "held back" else batches[:-count])
