@@ -118,3 +118,17 @@ def test_inputs_that_nothing_suits_keep_everything() -> None:
     found = extended(ALL, choice, lambda _: None, BOUND, Budget(64, 60))
     assert not found.enough
     assert found.kept.keys() == {*(f"p{index}" for index in range(8)), "a", "b", "c", "r1", "r2"}
+
+
+def test_a_choice_stays_if_the_time_is_over() -> None:
+    choice = search(ALL, lambda paths: float("p3" not in paths), BOUND, Budget(64, 60))
+    found = extended(ALL, choice, lambda _: 1.0, BOUND, Budget(0, 60))
+    assert found == choice
+
+
+def test_one_more_product_suffices_for_other_inputs() -> None:
+    """The product is not the first in the order, so that the products before it stay in 16 bits."""
+    given = Candidates(frozenset(), [], ALL.products, [], ALL.costs)
+    choice = search(given, lambda paths: float("p3" not in paths), BOUND, Budget(64, 60))
+    found = extended(given, choice, lambda paths: float(not {"p3", "p1"} <= paths), BOUND, Budget(64, 60))
+    assert found.kept == {"p3": PRODUCT, "p1": PRODUCT}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,9 @@ _AIM = {"fp16": 0.75, "bf16": 0.9}
 _VALID = 0.9
 """Share of the tolerance that other inputs may use before they add operators in FP32."""
 _SAMPLED = 3
-"""Number of batches that compare single products: those with the largest errors."""
+"""Largest number of batches that compare single products: those with the largest errors."""
+_SAMPLE_SECONDS = 0.5
+"""Time for these batches, of which there is at least one."""
 _MOST_EXTENSIONS = 12
 """Largest number of batches for validation whose errors add operators in FP32."""
 _LISTED = 40
@@ -233,7 +236,7 @@ class TrialErrors:
         self._unused: list[tuple[Feeds, Mapping[str, Array]]] = []
         self._least = _least(trial)
         self._sampled: list[int] | None = None
-        self._known: dict[tuple[Paths, int], float | None] = {}
+        self._known: dict[tuple[Paths, bool], float | None] = {}
 
     def measure(self, paths: Paths) -> float | None:
         """Return the error over all batches; above the limit, that of the first batch above the limit."""
@@ -242,7 +245,10 @@ class TrialErrors:
     def sample(self, paths: Paths) -> float | None:
         """Return the error over the batches with the largest errors."""
         if self._sampled is None:
-            self._sampled = self._order[:_SAMPLED]
+            began = time.monotonic()
+            self._run(self._session(paths), self._order[:1])
+            count = int(_SAMPLE_SECONDS / max(time.monotonic() - began, 1e-3))
+            self._sampled = self._order[: max(1, min(_SAMPLED, count))]
         return self._error(paths, self._sampled)
 
     def all(self, paths: Paths) -> float | None:
@@ -276,7 +282,7 @@ class TrialErrors:
         return RehearsalSession(rewrite(self._trial.skeleton, narrowing, probed=False))
 
     def _error(self, paths: Paths, batches: list[int]) -> float | None:
-        key = paths, len(batches)
+        key = paths, batches is self._sampled
         if key not in self._known:
             self._budget.charge()
             self._known[key] = self._run(self._session(paths), batches)

@@ -36,7 +36,7 @@ _SECONDS = 180.0
 _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MOST_SEARCHES = 3
 """Largest number of searches for operators to keep, each with more inputs than the search before."""
-_CLEAR = 0.9
+_CLEAR = 0.95
 """Share of the tolerance above which the search is repeated with the inputs of the check."""
 _LEAST_SHARE = 0.5
 """Share of the FLOPs in FP16 below which trtlint recommends BF16."""

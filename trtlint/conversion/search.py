@@ -24,6 +24,8 @@ An error above the limit of the search may be any number above that limit."""
 
 _PRODUCTS_SHARE = 0.8
 """Share of the error limit that products may use; the rest is for the operators between them."""
+_MOST_SINGLE = 16
+"""Largest number of products, and of regions, that are each tried alone if other inputs need more FP32."""
 _SENSITIVITY_TIME = 0.4
 """Share of the time for simulations of single products."""
 
@@ -141,6 +143,8 @@ def resumed(
 def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, budget: Budget) -> Choice:
     """Return a choice with more operators in FP32, for a measurement with more inputs.
 
+    If the time is over, the choice stays, and the check of the written file decides.
+
     Args:
         found: the operators to choose from.
         choice: the operators that sufficed before.
@@ -160,8 +164,14 @@ def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, 
     def fits(count: int) -> bool:
         return budget.spent or enough(others | _union(free[:count]))
 
+    for unit in (*free[:_MOST_SINGLE], *units[::-1][:_MOST_SINGLE]):
+        if not budget.spent and enough(unit):
+            reasons = _reasons(_union(found.forced), found, kept | unit)
+            return Choice({**reasons, **choice.kept}, enough=True, order=choice.order)
     count = bisect_left(range(len(free)), True, key=fits)
     if not enough(others | _union(free[:count])):
+        if budget.spent:
+            return choice
         wider = kept | others | _union(found.products)
         error = measure(wider)
         reasons = _reasons(_union(found.forced), found, wider)
