@@ -7,7 +7,6 @@ without one is tested by the examples of the rules that name it, a format by the
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -29,6 +28,15 @@ ALL_RULES = {"facts": "tests/engine/test_examples.py", "fixes": "tests/fixes/tes
 """By room, the test module that runs the examples of all rules, with their kinds of facts and their fixes."""
 ALL_FORMATS = "tests/report/test_outputs.py"
 """The test module that writes a report in every format."""
+# To parse all sources takes ten times as long as to search them.
+DEFINITION = re.compile(r"^(?:(?:async )?def |class |\w[\w, ]*(?::[^=\n]*)?= ?)", re.MULTILINE)
+"""A function, a class or a value of a module."""
+NAMED = re.compile(r"\btrtlint(?:\.\w+)+|(?<=^import )trtlint\b", re.MULTILINE)
+"""The name of a module."""
+IMPORTED = re.compile(r"^ *from ((?:trtlint|tests)[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+"""A module, and names that are imported from it, which may be modules."""
+SCRIPT = re.compile(r"[\"']([\w-]+\.py)[\"']")
+"""The name of a file that a process runs."""
 
 
 @cache
@@ -41,14 +49,13 @@ def modules() -> tuple[str, ...]:
 
 def has_code(file: Path) -> bool:
     """Whether a module defines something: a function, a class or a value."""
-    found = (ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
-    return file.name != "__init__.py" and any(isinstance(node, found) for node in parsed(file).body)
+    return file.name != "__init__.py" and DEFINITION.search(source(file)) is not None
 
 
 @cache
-def parsed(file: Path) -> ast.Module:
-    """Parse a source once for all tests."""
-    return ast.parse(file.read_text(encoding="utf-8"))
+def source(file: Path) -> str:
+    """Read a source once for all tests."""
+    return file.read_text(encoding="utf-8")
 
 
 @cache
@@ -103,21 +110,21 @@ def imported(file: Path) -> frozenset[Path]:
 
 
 def _imported(file: Path) -> Iterator[Path]:
-    for node in ast.walk(parsed(file)):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # what a process runs
-            names = re.findall(r"\btrtlint(?:\.\w+)+", node.value)
-            if node.value.endswith(".py") and file.with_name(Path(node.value).name).is_file():
-                yield file.with_name(Path(node.value).name)
-        for name in names:
-            yield from (REPOSITORY / entry for entry in ENTRIES.get(name, ()))
-            folder = REPOSITORY.joinpath(*name.split("."))
-            if name.partition(".")[0] in ("trtlint", "tests"):
-                yield from filter(Path.is_file, (folder.with_suffix(".py"), folder / "__init__.py"))
+    text = source(file)
+    names = set(NAMED.findall(text))  # in imports, and in texts that say what a process runs
+    for module, imports in IMPORTED.findall(text):
+        names |= {module, *(f"{module}.{name}" for name in re.findall(r"\w+", imports))}
+    yield from filter(Path.is_file, map(file.with_name, set(SCRIPT.findall(text))))
+    for name in names:
+        yield from (REPOSITORY / entry for entry in ENTRIES.get(name, ()))
+        yield from _files(name)
+
+
+@cache
+def _files(name: str) -> tuple[Path, ...]:
+    """Return the file of a module or package, by its name."""
+    folder = REPOSITORY.joinpath(*name.split("."))
+    return tuple(file for file in (folder.with_suffix(".py"), folder / "__init__.py") if file.is_file())
 
 
 @cache
@@ -141,7 +148,7 @@ def rules() -> Mapping[str, frozenset[Path]]:
 @cache
 def named(test: Path) -> frozenset[Path]:
     """Return the modules that a test module names, by the name of a kind or a fix, or through a rule."""
-    text = test.read_text(encoding="utf-8")
+    text = source(test)
     own = test.relative_to(REPOSITORY).as_posix()
     ids = rules() if own in ALL_RULES.values() else re.findall(r"\b[A-Z]{3}\d{3}\b", text)
     quoted = re.findall(r"[\"']([a-z][\w-]+)[\"']", text)
