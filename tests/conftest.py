@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -69,13 +70,18 @@ def isolated_where_marked(request: pytest.FixtureRequest, monkeypatch: pytest.Mo
             monkeypatch.setattr(name, work)
 
 
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test's own; pytest lists all folders made so far to name the next one."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / f"{name}{next(_folders)}"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for results of earlier runs: each test has its own, and none the user's.
-
-    It is not below ``tmp_path``, which is made where it is asked for: pytest lists all folders made so far
-    to name the next one.
-    """
+    """The folder for results of earlier runs: each test has its own, and none the user's."""
     folder = tmp_path_factory.getbasetemp() / f"results-{next(_folders)}"
     monkeypatch.setenv("TRTLINT_CACHE_DIR", str(folder))
     return folder
