@@ -8,6 +8,7 @@ import onnx
 import pytest
 
 import trtlint
+from trtlint.cases import Keywords
 from trtlint.facts.of_model.known_bad import _with_gpus
 
 BF16 = """
@@ -23,9 +24,9 @@ net (float[2] x) => (float[2] y) < float s = {0.5}, float8e4m3fn z = {0} >
 
 
 def texts(gpu: str | None) -> dict[str, str]:
-    keywords = {} if gpu is None else {"gpu": gpu}
     command = "trtexec --onnx=net.onnx --bf16 --fp8"
-    (report,) = trtlint.lint("net.onnx", trt="10.8", command=command, **keywords).models
+    keywords: Keywords = {"trt": "10.8"} if gpu is None else {"trt": "10.8", "gpu": gpu}
+    (report,) = trtlint.lint("net.onnx", command=command, **keywords).models
     found = (*report.findings, *report.conditional)
     return {each.rule: " ".join((each.message, *each.advice)) for each in found}
 
