@@ -25,8 +25,10 @@ net (float[2] x) => (float[2] y) < float s = {0.5}, float8e4m3fn z = {0} >
 
 def texts(gpu: str | None) -> dict[str, str]:
     command = "trtexec --onnx=net.onnx --bf16 --fp8"
-    keywords: Keywords = {"trt": "10.8"} if gpu is None else {"trt": "10.8", "gpu": gpu}
-    (report,) = trtlint.lint("net.onnx", command=command, **keywords).models
+    keywords: Keywords = {"trt": "10.8", "command": command}
+    if gpu is not None:
+        keywords["gpu"] = gpu
+    (report,) = trtlint.lint("net.onnx", **keywords).models
     found = (*report.findings, *report.conditional)
     return {each.rule: " ".join((each.message, *each.advice)) for each in found}
 
