@@ -87,8 +87,10 @@ SEED ?= 1
 mutants: $(VENV)/.mutants
 	$(BIN)/python -m scripts.mutants --count $(MUTANTS) --seed $(SEED) $(ARGS)
 
+# The newest pip resolves in half the time of the one that Python 3.11 brings.
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
+	-$(PIP) --upgrade pip
 	touch $@
 
 $(VENV)/.demo: $(VENV)/.made pyproject.toml
