@@ -16,7 +16,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,16 +53,17 @@ class Answer:
     rules: tuple[str, ...]
 
 
-def answer(folder: Path, truth: dict[str, Any]) -> Answer:
+def lint(*arguments: str) -> tuple[int, str]:
+    """Run trtlint in a new process; return its exit code and its output."""
+    done = subprocess.run([*TRTLINT, *arguments], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def answer(folder: Path, truth: dict[str, Any], lint: Callable[..., tuple[int, str]] = lint) -> Answer:
     """Lint one excerpt and compare."""
     path = folder / truth["file"]
-    done = subprocess.run(
-        [*TRTLINT, "--isolated", "--no-cache", "--format", "json", str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    models = json.loads(done.stdout)["models"] if done.returncode in (0, 1) else []
+    code, out = lint("--isolated", "--no-cache", "--format", "json", str(path))
+    models = json.loads(out)["models"] if code in (0, 1) else []
     findings = [finding for model in models for finding in model["findings"]]
     cited = {line for finding in findings for line in _lines(path, finding)}
     texts = [text for finding in findings for text in _texts(finding)]
@@ -70,13 +71,13 @@ def answer(folder: Path, truth: dict[str, Any]) -> Answer:
     lost = truth["status"] in ("failed", "degraded")
     return Answer(
         truth["file"],
-        loud=errors and done.returncode == 1 if truth["status"] == "failed" else None,
+        loud=errors and code == 1 if truth["status"] == "failed" else None,
         quiet=not errors if truth["status"] == "benign" else None,
         cited=bool(cited & set(truth["decisive"])) if lost else None,
         named=any(name in text for name in truth["must_name"] for text in texts)
         if lost and truth["must_name"]
         else None,
-        exit=done.returncode,
+        exit=code,
         rules=tuple(
             f"{finding['severity'][0]}:{finding['rule']}@{','.join(map(str, sorted(_lines(path, finding))))}"
             for finding in findings

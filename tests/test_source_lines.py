@@ -158,11 +158,16 @@ def test_nothing_outside_the_repository_is_named(project: Path) -> None:
             assert word not in out, name
 
 
-def test_the_same_from_run_to_run(project: Path) -> None:
+def test_the_same_from_run_to_run(project: Path, tmp_path: Path) -> None:
     shutil.copy(project / "models" / "attention.onnx", project / "models" / "twin.onnx")
-    for name in ("sarif", "markdown", "full"):
-        first, second = (lint_anew(project, "models", "--format", name) for _ in range(2))
-        assert first == second
+    written: list[list[str]] = []
+    for run in ("first", "second"):
+        files = [tmp_path / f"{run}.{name}" for name in ("sarif", "markdown", "full")]
+        outputs = [word for file in files for word in ("--output", f"{file.suffix[1:]}:{file}")]
+        lint_anew(project, "models", *outputs)
+        written.append([file.read_text(encoding="utf-8") for file in files])
+    assert all(written[0])
+    assert written[0] == written[1]
 
 
 def test_how_to_export_is_told_once(project: Path, tmp_path: Path) -> None:
