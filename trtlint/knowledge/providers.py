@@ -34,14 +34,10 @@ BOOLEANS: Mapping[str, bool] = {
 https://github.com/microsoft/onnxruntime/blob/01a80f60b000/include/onnxruntime/core/common/parse_string.h
 """
 
-_SHAPES = re.compile(
+_SHAPES = (
     r"[^,;:]+(?::[^,;:]+)*:\d{1,19}(?:x\d{1,19})*(?:[,;][^,;:]+(?::[^,;:]+)*:\d{1,19}(?:x\d{1,19})*)*[,;]?"
 )
-_FORMS: Mapping[str, re.Pattern[str]] = {
-    "int": re.compile(r"-?\d{1,19}"),
-    "size": re.compile(r"\d{1,20}"),
-    "level": re.compile(r"[0-5]"),
-}
+_FORMS: Mapping[str, str] = {"int": r"-?\d{1,19}", "size": r"\d{1,20}", "level": r"[0-5]"}
 WORDS: Mapping[str, str] = {
     "bool": "0, 1, true or false",
     "int": "a whole number",
@@ -77,10 +73,10 @@ class ProviderOption(Struct, frozen=True):
             return value in BOOLEANS
         if self.kind == "shapes":
             return not value or all(
-                _SHAPES.fullmatch(part.strip()) for part in value.split(",") if part.strip()
+                re.fullmatch(_SHAPES, part.strip()) for part in value.split(",") if part.strip()
             )
         form = _FORMS.get(self.kind)
-        return form is None or form.fullmatch(value) is not None
+        return form is None or re.fullmatch(form, value) is not None
 
 
 @cache
