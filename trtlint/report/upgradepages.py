@@ -172,4 +172,11 @@ def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[
         ]
         more = [tag("p", line) for line in _left(len(upgrade.findings), _FINDINGS, "findings")]
         head = tag("h2", tag("code", clipped(upgrade.path, 300)))
-        yield tag("section", head, tag("p", f"Safest version: {_safest(upgrade)}"), tag("ul", items), more)
+        yield tag(
+            "section",
+            head,
+            tag("p", f"Safest version: {_safest(upgrade)}"),
+            tag("ul", items),
+            more,
+            class_="upgrade",
+        )
