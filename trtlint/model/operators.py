@@ -32,6 +32,8 @@ QUANTIZE = frozenset({"QuantizeLinear", "DequantizeLinear"})
 TRANSPARENT = MOVING | CAST | QUANTIZE | {"Dropout"}
 """Operators that keep the meaning of a tensor at inference."""
 
+TORCH_TENSORRT = "Torch-TensorRT"
+"""Producer of the models that trtlint makes of networks of Torch-TensorRT."""
 COMMUTATIVE = frozenset(
     {
         *("Add", "Mul", "Min", "Max", "Sum", "Mean", "Equal", "And", "Or", "Xor"),

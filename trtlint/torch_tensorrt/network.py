@@ -20,10 +20,10 @@ from onnx import TensorProto, helper
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Graph
 from trtlint.model.load import Model
+from trtlint.model.operators import TORCH_TENSORRT
 from trtlint.model.tensors import TensorStore
 from trtlint.model.values import Constants
 from trtlint.torch_tensorrt.layers import TYPES, Made, Operators
-from trtlint.torch_tensorrt.producer import NETWORK_PRODUCER
 
 _OPSET = 24
 _MOST_VALUES = 4 << 20
@@ -52,7 +52,7 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
         constants=Constants(tree, tensors),
         opsets={"": _OPSET},
         ir_version=onnx.IR_VERSION,
-        producer=NETWORK_PRODUCER,
+        producer=TORCH_TENSORRT,
         metadata={},
         tensors=tensors,
         declared={},

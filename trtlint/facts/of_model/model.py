@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
 from trtlint.model.graph import Graph, Value
+from trtlint.model.operators import TORCH_TENSORRT
 from trtlint.model.protos import FLOAT_DTYPES, text
 from trtlint.model.tensors import LEFT, LEFT_OUT
-from trtlint.torch_tensorrt.producer import NETWORK_PRODUCER
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -154,7 +154,7 @@ def _known(dtype: str | None) -> FloatType | None:
 
 
 def _exporter(graph: Graph, producer: str) -> Exporter:
-    if producer == NETWORK_PRODUCER:
+    if producer == TORCH_TENSORRT:
         return "torch-tensorrt"
     nodes = graph.nodes[:_SAMPLE]
     # https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py writes these keys.
