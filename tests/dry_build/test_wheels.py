@@ -48,6 +48,27 @@ def test_a_beginning_of_a_number_is_not_a_beginning_of_its_digits(tmp_path: Path
         find("1.4", tmp_path)
 
 
+@pytest.mark.parametrize("version", [None, "1.4", "1.4.0", "1.99"])
+@pytest.mark.parametrize("given", [True, False])
+def test_the_command_installs_into_the_folder_that_is_searched(
+    version: str | None, given: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a folder, releases lie side by side; the option to find them again follows."""
+    monkeypatch.setattr("trtlint.dry_build.wheels.metadata.distributions", lambda **_: ())
+    with pytest.raises(WheelError) as error:
+        find(version, tmp_path if given else None)
+    said = str(error.value)
+    pins = {None: "", "1.4": "==1.4.0.76", "1.4.0": "==1.4.0.76", "1.99": "==1.99.*"}
+    if given or version is not None:
+        folder, pin = (str(tmp_path) if given else "DIR"), pins[version]
+        command = f"pip install --target {folder} tensorrt-rtx-cu12-libs{pin} tensorrt-rtx-cu12-bindings{pin}"
+        assert said.endswith(command if given else f"{command}, then --rtx-path DIR")
+    else:
+        assert "tensorrt-rtx-cu12-libs" in said
+        assert "--target" not in said
+    assert (f" wheels in {tmp_path};" in said) == given
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(WheelError, match="no such folder"):
         find(None, tmp_path / "none")

@@ -1,0 +1,90 @@
+"""Release lines that refuse a place, and the nearest ones that accept it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trtlint.engine.taken import RefusedLines, _taken, taken_words
+from trtlint.facts.of_model.rejection import Rejection
+from trtlint.facts.refusal import Refusal
+from trtlint.knowledge.releases import Product, minors
+from trtlint.model.graph import Node
+from trtlint.target.target import Target
+
+LINES = minors("tensorrt")
+REFUSED = "10.0", "10.1"
+ONLY = {"tensorrt": "<10.1,>=10.0", "tensorrt-rtx": "none"}
+OTHER: dict[Product, str] = {"tensorrt": "<10.2,>=10.1", "tensorrt-rtx": "none"}
+
+
+def rejection(node: Any, versions: Any = OTHER, **fields: Any) -> Rejection:
+    """A refusal of one node, for the same reason on every GPU."""
+    usual: dict[str, Any] = {
+        "op": "Abs",
+        "stage": "parse",
+        "code": "",
+        "reason": "type",
+        "says": "",
+        "way": "",
+    }
+    usual |= {"plugin": "", "typing": "", "min_sm": None, "has_body": False, "source": ""}
+    return Rejection(node, (), **{**usual, "versions": versions, **fields})
+
+
+def lines(*others: Rejection, node: Any) -> tuple[tuple[str, ...], str]:
+    """What is said of a place that only one line refuses, if a model has other refusals."""
+    facts: Any = SimpleNamespace(of=lambda kind: others if kind == "rejection" else ())
+    subject: Any = SimpleNamespace(fact=rejection(node, ONLY))
+    return RefusedLines(facts).of([subject], "tensorrt")
+
+
+@pytest.fixture
+def node() -> Node:
+    """A node; nothing reads more of it than which one it is."""
+    return Node.__new__(Node)
+
+
+def test_other_refusals_of_a_node_count_only_where_they_hold_on_every_build(node: Node) -> None:
+    other = Node.__new__(Node)
+    assert lines(rejection(node), node=node) == (REFUSED, "")
+    without: Sequence[Rejection] = (
+        rejection(other),
+        rejection(None),
+        rejection(node, op=""),
+        rejection(node, reason="plugin"),
+        rejection(node, reason="library"),
+        rejection(node, min_sm=80),
+        rejection(node, typing="strong"),
+    )
+    for each in without:
+        assert lines(each, node=node) == (REFUSED[:1], ""), each
+    assert lines(*without, rejection(node), node=node) == (REFUSED, "")
+
+
+def test_a_place_that_is_no_refusal_has_no_lines(node: Node) -> None:
+    facts: Any = SimpleNamespace(of=lambda _: ())
+    subject: Any = SimpleNamespace(fact=object())
+    assert RefusedLines(facts).of([subject], "tensorrt") == ((), "")
+
+
+@given(st.sets(st.sampled_from(LINES), min_size=1), st.sampled_from((None, *LINES)))
+def test_the_nearest_accepting_lines_surround_the_target(refused: set[str], version: str | None) -> None:
+    target = Target(version=version)
+    found = _taken(Refusal("parse", "Abs", "", lines=tuple(refused)), target)
+    accepting = [line for line in LINES if line not in refused]
+    first = version or max(refused, key=LINES.index)
+    last = version or min(refused, key=LINES.index)
+    after = [line for line in accepting if LINES.index(line) > LINES.index(first)]
+    before = [line for line in accepting if LINES.index(line) < LINES.index(last)]
+    assert found.first_taken == (after[0] if after else None)
+    assert found.last_taken == (before[-1] if before else None)
+    words = taken_words(found, "tensorrt")
+    assert (f"first accepted by: TensorRT {found.first_taken}" in words) == bool(after)
+    assert (f"no release up to {LINES[-1]} accepts it" in words) != bool(after)
+    assert (f"; last accepted by: TensorRT {found.last_taken}" in words) == bool(before)
