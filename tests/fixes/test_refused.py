@@ -69,6 +69,19 @@ def test_scattering_takes_a_bounded_tensor(count: int, fits: bool) -> None:
     assert reason(found) == ("" if fits else "the comparison would have more than 67,108,864 elements")
 
 
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+@pytest.mark.parametrize("data", ["[]", "[4]", "[4,5]", "[4,5,6]", "[A,B]", ""])
+@pytest.mark.parametrize("indices", ["[4]", "[4,5]", "[4,5,6]", "[A,B]", "[A,1]", ""])
+def test_scattering_of_any_ranks_is_written_or_refused(op: str, data: str, indices: str) -> None:
+    """Shapes that do not go together are no reason to fail: strangers' models have them."""
+    text = f"(float{data} x, int64{indices} i, float{indices} u) => (float y)"
+    text += f'{{ y = {op} <reduction = "add"> (x, i, u) }}'
+    found = proposed("write-out-scatter", text, op)
+    assert reason(found) or inserted(found)
+    if op == "ScatterElements" and data.count(",") != indices.count(","):
+        assert "shapes of data and indices are not known" in reason(found)
+
+
 @pytest.mark.parametrize(
     ("shapes", "attributes", "why"),
     [

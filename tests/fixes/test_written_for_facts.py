@@ -59,6 +59,10 @@ ATTENTIONS = (
     "a = MatMul (q, t)  b = Mul (a, s)  c = Add (b, m)  p = Softmax <axis = -1> (c)  y = MatMul (p, v)",
     "a = MatMul (q, t)  i = Sub (one, m)  j = Mul (i, low)  c = Add (a, j)  p = Softmax (c)"
     "  y = MatMul (p, v)",
+    "a = MatMul (q, t)  r = Identity (a)  b = Mul (r, s)  p = Softmax <axis = -1> (b)  y = MatMul (p, v)",
+    "a = MatMul (q, t)  d = Cast <to = 11> (a)  r = Cast <to = 1> (d)  b = Mul (r, s)"
+    "  p = Softmax <axis = -1> (b)  y = MatMul (p, v)",
+    "a = MatMul (q, t)  r = Add (a, m)  b = Mul (r, s)  p = Softmax <axis = -1> (b)  y = MatMul (p, v)",
 )
 SIZES = ((8, 8, 8), (64, 64, 64), (20, 20, 12), (260, 260, 8))
 WEIGHTS = """(float[1,2,4,4] x) => (float[A] y) < float[2,2,1,1] w = {1, 2, 3, 4}, float two = {2},
