@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import helper, numpy_helper
 
 from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulebook import builtin_rules, load_builtin, load_rules
 from trtlint.fixes import names
-from trtlint.fixes.examples import fixed_by, fixed_examples, run_fixed_examples
+from trtlint.fixes.examples import _shape_of, fixed_by, fixed_examples, run_fixed_examples
 
 BEFORE = """< ir_version: 8, opset_import: ["" : 17] >
 g (float[1,8,19,64] q, float[1,8,64,19] kt, float[1,8,19,64] v) => (float[1,8,19,64] o)
@@ -82,3 +84,15 @@ def test_an_example_has_two_models(tmp_path: Path) -> None:
         list(run_fixed_examples([rule_with(tmp_path, BEFORE, "")]))
     with pytest.raises(RuleError, match="unknown option '--nonsense'"):
         list(run_fixed_examples([rule_with(tmp_path, BEFORE, AFTER, "--nonsense")]))
+
+
+@pytest.mark.parametrize(("size", "compared"), [(1, True), (256, True), (257, False)])
+def test_stored_numbers_are_compared_up_to_a_size(size: int, compared: bool) -> None:
+    forms = []
+    for number in (1, 2):
+        tensor = numpy_helper.from_array(np.full(size, number, np.float32), "w")
+        node = helper.make_node("Add", ["x", "w"], ["y"])
+        ends = [helper.make_tensor_value_info(name, 1, [size]) for name in "xy"]
+        graph = helper.make_graph([node], "g", ends[:1], ends[1:], [tensor])
+        forms.append(_shape_of(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])))
+    assert (forms[0] != forms[1]) is compared
