@@ -6,12 +6,13 @@ An operator in 16 bits reads and writes 16 bits at the inputs and outputs (ports
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 
 from msgspec import Struct
 from onnx import defs
 
+from trtlint.measurement.ports import port_at
 from trtlint.model.graph import Node, Value
 from trtlint.model.schemas import schema_at
 
@@ -53,15 +54,11 @@ class Ports(Struct, frozen=True):
 
     def reads_narrow(self, port: int) -> bool:
         """Return whether an input changes to the narrow type together with the operator."""
-        return _at(self.inputs, port)
+        return port_at(self.inputs, port)
 
     def writes_narrow(self, port: int) -> bool:
         """Return whether an output changes to the narrow type together with the operator."""
-        return _at(self.outputs, port)
-
-
-def _at(ports: Sequence[bool], port: int) -> bool:
-    return bool(ports) and ports[min(port, len(ports) - 1)]
+        return port_at(self.outputs, port)
 
 
 @cache

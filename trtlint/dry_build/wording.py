@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from trtlint.dry_build.agreement import Agreement
 from trtlint.dry_build.result import DryBuildResult, UsedShape
+from trtlint.files.problem import first_few
 
 _LONGEST = 300
 """Longest quoted builder error in characters."""
@@ -93,10 +94,9 @@ def _outcome(result: DryBuildResult) -> str:
 def _shapes(shapes: tuple[UsedShape, ...]) -> str:
     if not shapes:
         return ""
-    named = ", ".join(shape.words for shape in shapes[:_SHOWN])
-    rest = f" and {len(shapes) - _SHOWN} more" if len(shapes) > _SHOWN else ""
+    named = first_few([shape.words for shape in shapes], _SHOWN)
     chosen = any(shape.chosen for shape in shapes)
-    return f", for {named}{rest}" + (" (default shapes; other shapes may fuse differently)" if chosen else "")
+    return f", for {named}" + (" (default shapes; other shapes may fuse differently)" if chosen else "")
 
 
 def _sm(sm: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
@@ -20,6 +21,16 @@ def shorten(text: str) -> str:
     1001
     """
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def first_few(texts: Sequence[str], most: int, between: str = ", ") -> str:
+    """Join the first texts, and count the others.
+
+    >>> first_few(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return between.join(texts[:most]) + more
 
 
 class UnreadableError(FileError):

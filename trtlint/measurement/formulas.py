@@ -114,9 +114,7 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: FormulaWriter) -
 
 
 def _sum_over(tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
-    if write.opset < _INPUT_AXES_SUM:
-        return write.emit("ReduceSum", [tensor], axes=list(axes), keepdims=1)
-    return write.emit("ReduceSum", [tensor, write.constant(list(axes), np.int64)], keepdims=1)
+    return _reduced("ReduceSum", _INPUT_AXES_SUM, tensor, axes, write)
 
 
 def _softmax(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | None:
@@ -129,9 +127,14 @@ def _softmax(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str | N
 
 
 def _greatest(tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
-    if write.opset < _INPUT_AXES:
-        return write.emit("ReduceMax", [tensor], axes=list(axes), keepdims=1)
-    return write.emit("ReduceMax", [tensor, write.constant(list(axes), np.int64)], keepdims=1)
+    return _reduced("ReduceMax", _INPUT_AXES, tensor, axes, write)
+
+
+def _reduced(op: str, since: int, tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
+    """Reduce over axes, which are an input of the operator since an opset."""
+    if write.opset < since:
+        return write.emit(op, [tensor], axes=list(axes), keepdims=1)
+    return write.emit(op, [tensor, write.constant(list(axes), np.int64)], keepdims=1)
 
 
 def _matmul(node: Node, inputs: Sequence[str], write: FormulaWriter) -> str:

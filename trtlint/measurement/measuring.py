@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from trtlint.files.problem import shorten
+from trtlint.files.problem import first_few, shorten
 from trtlint.measurement.analysis import findings, origins, sites
 from trtlint.measurement.band import TypeBand, together
 from trtlint.measurement.feeds import Feeds, digest, given_feeds, random_feeds
@@ -280,5 +280,4 @@ _LISTED = 5
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
+    return first_few(names, _LISTED)

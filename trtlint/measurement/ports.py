@@ -32,16 +32,17 @@ SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "F
 def reads(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
     """Check whether an operator can read the type at an input; True for operators outside of ONNX."""
     allowed = _allowed(op, domain, opset, format_ is BF16)
-    return allowed is None or _at(allowed[0], port)
+    return allowed is None or port_at(allowed[0], port)
 
 
 def writes(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
     """Check whether an operator can write the type at an output; True for operators outside of ONNX."""
     allowed = _allowed(op, domain, opset, format_ is BF16)
-    return allowed is None or _at(allowed[1], port)
+    return allowed is None or port_at(allowed[1], port)
 
 
-def _at(ports: Sequence[bool], port: int) -> bool:
+def port_at(ports: Sequence[bool], port: int) -> bool:
+    """Return the value of a port; the last one holds for all further ports."""
     return bool(ports) and ports[min(port, len(ports) - 1)]
 
 

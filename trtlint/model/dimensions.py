@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import onnx
 
+from trtlint.files.problem import first_few
 from trtlint.model.protos import bodies, text
 
 _MOST_NAMED = 4
@@ -60,7 +61,7 @@ def _notes(graph: onnx.GraphProto) -> list[str]:
             kind = _kind(dim)
             if kind and text(info.name) not in stored:
                 places.setdefault(kind, []).append(f"{text(info.name)}[{axis}]")
-    return [kind.format(_listed(found)) for kind, found in places.items()]
+    return [kind.format(first_few(found, _MOST_NAMED)) for kind, found in places.items()]
 
 
 def _kind(dim: onnx.TensorShapeProto.Dimension) -> str:
@@ -70,11 +71,6 @@ def _kind(dim: onnx.TensorShapeProto.Dimension) -> str:
     if not dim.HasField("dim_value") or dim.dim_value > 0:
         return ""
     return _NEGATIVE if dim.dim_value < 0 else _ZERO
-
-
-def _listed(places: list[str]) -> str:
-    more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
-    return ", ".join(places[:_MOST_NAMED]) + more
 
 
 def _clean(info: onnx.ValueInfoProto, least: int) -> bool:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TextIO
 
-from rich.console import Console
 from rich.text import Text
 
 from trtlint.conversion.result import CastAdded, Conversion, KeptOperator
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
-from trtlint.report.layout import hang
-from trtlint.report.terminal import console
+from trtlint.report.terminal import ConsoleReport
 
 _LISTED = 8
 """Largest number of listed nodes, Casts and tensors for each reason."""
@@ -21,22 +18,12 @@ _STYLES = {"proven": "green", "unproven": "yellow", "failed": "red"}
 _PLACES = {"clamped": "clamped", "vanishing": "few digits", "kept": "FP32"}
 
 
-class ConvertReport:
-    """Text report of a conversion.
-
-    Args:
-        file: the stream to write to.
-        width: cells of a line; by default the width of the terminal, or unlimited without one.
-    """
-
-    def __init__(self, file: TextIO, *, width: int | None = None) -> None:
-        self._console: Console = console(file, width)
-        self._width = self._console.width if width is not None or file.isatty() else None
+class ConvertReport(ConsoleReport):
+    """Text report of a conversion."""
 
     def add(self, found: Conversion) -> None:
         """Write the report."""
-        for line in self._lines(found):
-            self._console.print(line, soft_wrap=self._width is None)
+        self._print(self._lines(found))
 
     def _lines(self, found: Conversion) -> Iterator[Text]:
         label = found.type.upper()
@@ -101,6 +88,3 @@ class ConvertReport:
             yield from self._hung("  ", f"{cast.tensor} to {cast.to.upper()}: {cast.reason}")
         if len(inside) > _LISTED:
             yield Text(f"  and {len(inside) - _LISTED} more")
-
-    def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:
-        yield from hang(Text(mark, style="bold"), Text(clean(text), style=style), self._width)

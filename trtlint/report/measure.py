@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TextIO
 
-from rich.console import Console
 from rich.text import Text
 
 from trtlint.facts.figures import figure
@@ -29,7 +27,7 @@ from trtlint.report.measureband import (
     worst_outputs,
 )
 from trtlint.report.measuresites import remark, worst_sites
-from trtlint.report.terminal import console
+from trtlint.report.terminal import ConsoleReport
 
 _BAR = 16
 """Cells of a bar; each is one power of two."""
@@ -41,17 +39,8 @@ _KEPT = 12
 """Largest number of listed nodes to keep."""
 
 
-class MeasureReport:
-    """Text report of a measurement.
-
-    Args:
-        file: the stream to write to.
-        width: cells of a line; by default the width of the terminal, or unlimited without one.
-    """
-
-    def __init__(self, file: TextIO, *, width: int | None = None) -> None:
-        self._console: Console = console(file, width)
-        self._width = self._console.width if width is not None or file.isatty() else None
+class MeasureReport(ConsoleReport):
+    """Text report of a measurement."""
 
     def figures(self, found: Measurement, sources: Mapping[str, str]) -> None:
         """Write the figures.
@@ -61,7 +50,7 @@ class MeasureReport:
             sources: source lines by node.
         """
         for lines in (self._head(found), self._outputs(found), self._sites(found, sources)):
-            self._lines(lines)
+            self._print(lines)
 
     def advice(self, found: Measurement, advice: Sequence[MeasurementAdvice], written: str | None) -> None:
         """Write the advice and the limits of the measurement.
@@ -72,14 +61,7 @@ class MeasureReport:
             written: the JSON file of the measurement; None without a file.
         """
         for lines in (self._kept(found), self._advice(advice, written), self._limits(found)):
-            self._lines(lines)
-
-    def _lines(self, lines: Iterator[Text]) -> None:
-        for line in lines:
-            self._console.print(line, soft_wrap=self._width is None)
-
-    def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:
-        yield from hang(Text(mark, style="bold"), Text(clean(text), style=style), self._width)
+            self._print(lines)
 
     def _head(self, found: Measurement) -> Iterator[Text]:
         label = _format(found).label

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from trtlint.engine.finding import Finding, Severity
 from trtlint.engine.targets import MergedFinding
+from trtlint.files.problem import first_few
 from trtlint.report.counts import by_severity
 from trtlint.report.escape import clean
 
@@ -87,5 +88,4 @@ def model_line(path: str, findings: Iterable[Finding]) -> str:
     words += [f"{conditional} conditional"] if conditional else []
     rules = Counter(finding.rule for finding in listed)
     named = [rule if count == 1 else f"{rule} × {count}" for rule, count in rules.items()]
-    more = f" and {len(named) - _MOST_RULES} more" if len(named) > _MOST_RULES else ""
-    return clean(f"{path}: {', '.join(words)}: {', '.join(named[:_MOST_RULES])}{more}")
+    return clean(f"{path}: {', '.join(words)}: {first_few(named, _MOST_RULES)}")

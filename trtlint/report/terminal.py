@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from rich.console import Console
+from rich.text import Text
+
+from trtlint.report.escape import clean
+from trtlint.report.layout import hang
 
 
 class _Console(Console):
@@ -12,6 +17,27 @@ class _Console(Console):
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+
+class ConsoleReport:
+    """Base of reports on a terminal.
+
+    Args:
+        file: the stream to write to.
+        width: cells of a line; by default the width of the terminal, or unlimited without one.
+    """
+
+    def __init__(self, file: TextIO, *, width: int | None = None) -> None:
+        self._console: Console = console(file, width)
+        self._width = self._console.width if width is not None or file.isatty() else None
+
+    def _print(self, lines: Iterable[Text]) -> None:
+        for line in lines:
+            self._console.print(line, soft_wrap=self._width is None)
+
+    def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:
+        """Yield a text with a hanging indent after its mark."""
+        yield from hang(Text(mark, style="bold"), Text(clean(text), style=style), self._width)
 
 
 def console(file: TextIO, width: int | None = None) -> Console:

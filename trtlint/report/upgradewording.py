@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from trtlint.engine.upgrade import Listed, Upgrade, UpgradeStep
+from trtlint.files.problem import first_few
 from trtlint.knowledge.releases import minors
 from trtlint.report.counts import plural
 from trtlint.report.names import collapse
@@ -15,8 +16,7 @@ _NAMES = 3
 
 def some(names: Sequence[str], between: str = ", ") -> str:
     """Join the first names, and count the others."""
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return between.join(names[:_NAMES]) + more if names else "none"
+    return first_few(names, _NAMES, between) or "none"
 
 
 def newest_words(upgrade: Upgrade) -> str:
@@ -158,6 +158,5 @@ def places(item: Listed) -> str:
     if not places:
         return ""
     patterns = collapse(places)
-    more = f" and {len(patterns) - _NAMES} more" if len(patterns) > _NAMES else ""
     count = f" ({len(finding.sites)} places)" if len(finding.sites) > 1 else ""
-    return ", ".join(patterns[:_NAMES]) + more + count
+    return first_few(patterns, _NAMES) + count

@@ -12,6 +12,7 @@ from trtlint.facts.blocks.reasons import Known, Reason, Stage
 from trtlint.facts.blocks.refusalranges import joined, without
 from trtlint.facts.of_model.node import Attributes
 from trtlint.facts.refusal import Refusal
+from trtlint.files.problem import first_few
 from trtlint.knowledge.parsers import (
     ONNX_DOMAINS,
     bundled,
@@ -268,11 +269,10 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     if not found:
         return
     names = list(dict.fromkeys(call.name for call in found))
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     first = next(iter(found))
     node = next((node for node in facts.imported if text(node.proto.name).startswith(f"{first.path}/")), None)
     versions: dict[Product, str] = {"tensorrt": range_of("tensorrt", set().union(*found.values())) or ""}
-    called = f"{', '.join(names[:3])}{more}"
+    called = first_few(names, 3)
     yield (
         None,
         Rejection(

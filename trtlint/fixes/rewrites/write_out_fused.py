@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
-from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, NotApplicable, Patch
@@ -22,6 +21,7 @@ from trtlint.fixes.rewrites._fused_norms import (
     simplified_layer_norm,
     skip_layer_norm,
 )
+from trtlint.fixes.rewrites._products import settings as settings_of
 from trtlint.fixes.rewrites.write_out_rotary import contrib_rotary
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -191,7 +191,7 @@ def _fused_conv(forms: Forms, node: Node) -> None:
     added, activation = node.input(3), _activation(node)
     out = "" if activation else node.output.name
     given = node.inputs[:3] if node.input(2) is not None else node.inputs[:2]
-    product = forms.draft.op("Conv", *given, **_kept(node, _CONV), out="" if added is not None else out)
+    product = forms.draft.op("Conv", *given, **settings_of(node, _CONV), out="" if added is not None else out)
     if added is not None:
         product = forms.draft.op("Add", product, added, out=out)
     parameters = [float(number) for number in node.attribute("activation_params", ())]
@@ -202,16 +202,11 @@ def _fused_gemm(forms: Forms, node: Node) -> None:
     activation = _activation(node)
     given = node.inputs[:3] if node.input(2) is not None else node.inputs[:2]
     out = "" if activation else node.output.name
-    product = forms.draft.op("Gemm", *given, **_kept(node, _GEMM), out=out)
+    product = forms.draft.op("Gemm", *given, **settings_of(node, _GEMM), out=out)
     names = ("activation_alpha", "activation_beta", "activation_gamma")
     numbers = [node.number(name, math.nan) for name in names]
     parameters = [float(number) for number in numbers if not math.isnan(float(number))]
     return _activated(forms, node, product, parameters) if activation else None
-
-
-def _kept(node: Node, names: frozenset[str]) -> dict[str, Any]:
-    protos = node.attributes
-    return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
 
 
 def _nhwc_conv(forms: Forms, node: Node) -> None:
@@ -223,7 +218,7 @@ def _nhwc_conv(forms: Forms, node: Node) -> None:
     given: list[Tensor] = [image, weight, *([] if bias is None else [bias])]
     draft.op(
         "Transpose",
-        draft.op("Conv", *given, **_kept(node, _CONV)),
+        draft.op("Conv", *given, **settings_of(node, _CONV)),
         perm=[0, 2, 3, 1],
         out=node.output.name,
     )
