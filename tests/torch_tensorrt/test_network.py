@@ -122,6 +122,24 @@ def network(tensors: list[tuple[str, list[int]]], layers: list[dict[str, Any]], 
     return {"tensors": named, "layers": layers, "nodes": [], "traces": [], **ends}
 
 
+def test_sizes_that_no_tensor_has() -> None:
+    still = [0, 1]
+    huge = layer("SHUFFLE", [0], [1], first_transpose=still, reshape_dims=[1 << 80], second_transpose=still)
+    made = network([("FLOAT", [2, 2]), ("FLOAT", [1 << 80])], [huge], inputs=[0], outputs=[1])
+    assert network_model([made], Path("m.pt2")) is None
+
+
+def test_unpacked_constants_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trtlint.torch_tensorrt.network._MOST_VALUES_IN_ALL", 1000)
+    zeros = base64.b64encode(zlib.compress(bytes(800))).decode()
+    constants = [layer("CONSTANT", [], [index], shape=[200], data=zeros) for index in range(3)]
+    made = network([("FLOAT", [200])] * 3, constants, inputs=[], outputs=[0])
+    model = network_model([made], Path("m.pt2"))
+    assert model is not None
+    values = [value for each in model.graph.values.values() for value in each]
+    assert [model.constants.payload(value) is not None for value in values] == [True, True, False]
+
+
 def test_engines_are_one_graph_with_names_of_their_own() -> None:
     engine = network(
         [("FLOAT", [1, 4]), ("FLOAT", [1, 4])], [layer("UNARY", [0], [1], op="EXP")], inputs=[0], outputs=[1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import os
+import struct
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,19 @@ from trtlint.torch_tensorrt.layers import TYPES, Made, Operators
 
 _OPSET = 24
 _MOST_VALUES = 4 << 20
-_DAMAGED = (KeyError, IndexError, TypeError, ValueError, AttributeError, ModelError, zlib.error)
+_MOST_VALUES_IN_ALL = 128 << 20
+"""Bytes of one unpacked constant, and of all of them: the process may have run code of a stranger."""
+_DAMAGED = (
+    KeyError,
+    IndexError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ModelError,
+    OverflowError,
+    struct.error,
+    zlib.error,
+)
 
 
 def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
@@ -38,10 +51,10 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
         path: the program.
     """
     made = onnx.GraphProto()
-    names = _Names()
+    shared = _Shared()
     try:
         for graph in graphs:
-            _Engine(graph, made, names).add()
+            _Engine(graph, made, shared).add()
         tree = Graph(made)
     except _DAMAGED:
         return None
@@ -59,11 +72,20 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
     )
 
 
-class _Names:
-    """Unique names of values."""
+class _Shared:
+    """Names and bytes that all engines share."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+        self._left = _MOST_VALUES_IN_ALL
+
+    def unpacked(self, data: Any) -> bytes | None:
+        """Return the values of a constant; None without values, and beyond the limit."""
+        if not isinstance(data, str) or self._left <= 0:
+            return None
+        found = zlib.decompressobj().decompress(base64.b64decode(data), _MOST_VALUES)
+        self._left -= len(found)
+        return found
 
     def new(self, name: str) -> str:
         """Return a name that no other value has."""
@@ -78,10 +100,11 @@ class _Names:
 class _Engine:
     """Adds the network of one engine to a graph."""
 
-    def __init__(self, graph: Mapping[str, Any], made: onnx.GraphProto, names: _Names) -> None:
-        self._graph, self._made, self._new = graph, made, names.new
+    def __init__(self, graph: Mapping[str, Any], made: onnx.GraphProto, shared: _Shared) -> None:
+        self._graph, self._made, self._new = graph, made, shared.new
+        self._unpacked = shared.unpacked
         self._tensors = [(str(name), str(dtype), shape) for name, dtype, shape in graph["tensors"]]
-        self._names = [names.new(name) for name, _, _ in self._tensors]
+        self._names = [shared.new(name) for name, _, _ in self._tensors]
         self._values: dict[int, bytes | None] = {}
         """Stored tensors, by position."""
         self._readers: dict[int, set[str]] = defaultdict(set)
@@ -105,7 +128,7 @@ class _Engine:
     def _layer(self, layer: Mapping[str, Any]) -> None:
         outputs = [self._tensors[position] for position in layer["outputs"]]
         if layer["kind"] == "CONSTANT":
-            self._keep(layer["outputs"][0], _unpacked(layer["settings"].get("data")))
+            self._keep(layer["outputs"][0], self._unpacked(layer["settings"].get("data")))
             return
         inputs = [None if each is None else self._tensors[each] for each in layer["inputs"]]
         names = ["" if each is None else self._names[each] for each in layer["inputs"]]
@@ -217,10 +240,3 @@ def _place(name: str) -> tuple[str, str]:
         text = text.rpartition("-[")[2][:-1]
     module = text.rpartition("/")[0]
     return module, text
-
-
-def _unpacked(data: Any) -> bytes | None:
-    if not isinstance(data, str):
-        return None
-    unpacker = zlib.decompressobj()
-    return unpacker.decompress(base64.b64decode(data), _MOST_VALUES)
