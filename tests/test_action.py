@@ -253,11 +253,14 @@ def commit(workspace: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("event", ["pull_request.base.sha", "before"])
-def test_only_what_changed(event: str, runner: Runner) -> None:
-    base = git(runner.workspace, "rev-parse", "HEAD")
-    runner.context[f"github.event.{event}"] = base
+def test_nothing_changed_since_the_commit_of_an_event(event: str, runner: Runner) -> None:
+    runner.context[f"github.event.{event}"] = git(runner.workspace, "rev-parse", "HEAD")
     outputs = runner.run(changed_only="true", trt="10.7")
     assert (runner.code, outputs["models"], outputs["sarif-file"]) == (0, "0", "")
+
+
+def test_only_what_changed(runner: Runner) -> None:
+    runner.context["github.event.before"] = git(runner.workspace, "rev-parse", "HEAD")
     commit(runner.workspace, "models/with space, $(touch owned) and\nline.onnx")
     commit(runner.workspace, "-j.onnx")
     (runner.workspace / "models" / "clean.onnx").unlink()
