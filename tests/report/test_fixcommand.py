@@ -52,3 +52,21 @@ def test_a_hidden_finding_is_not_gone(folder: Path) -> None:
     assert "PERF104" in rules
     assert "ACC102" in changed
     assert "PERF104" not in changed
+
+
+@pytest.mark.parametrize(
+    ("target", "noted"),
+    [
+        (("--trt", "10.0", "--fp16"), True),
+        (("--trt", "10.0", "--no-strongly-typed"), True),
+        (("--trt", "10.0", "--strongly-typed"), False),
+        (("--trt", "11.4"), False),
+    ],
+)
+@pytest.mark.parametrize("format_", ["text", "markdown", "html"])
+def test_casts_need_a_strongly_typed_build(
+    tmp_path: Path, target: tuple[str, ...], noted: bool, format_: str
+) -> None:
+    shutil.copy(REPOSITORY / "examples" / "nafnet.onnx", tmp_path / "a.onnx")
+    words = ("fix", "a.onnx", "--isolated", "--select", "ACC101", "--dry-run", *target, "--format", format_)
+    assert ("hold only in a strongly typed build" in printed(tmp_path, *words).out) is noted

@@ -73,7 +73,8 @@ def test_a_command_at_which_trtexec_stops_is_in_the_decision(models: Path) -> No
     out = [line.strip() for line in _upgrade(models, "--build", "trtexec --onnx=m.onnx --fp16")]
     (line,) = [line for line in out if line.startswith("the build command must change: ")]
     assert line.startswith("the build command must change: PORT106: TensorRT 11 removed --fp16")
-    assert "convert needed to keep FP16: 3 of 3 models (draw.onnx, gelu.onnx, safe.onnx)" in out
+    kept = "convert needed to keep FP16: 3 of 3 models (draw.onnx, gelu.onnx, safe.onnx)"
+    assert f"{kept}; without it, they run in FP32" in out
     (advice,) = [line for line in out if line.startswith("do: Remove --fp16, and use")]
     assert "trtlint convert --to fp16" in advice
 
@@ -111,6 +112,7 @@ def test_many_models_are_few_lines(models: Path) -> None:
 def test_findings_of_the_current_release_are_marked(models: Path) -> None:
     lines = [line.strip() for line in _upgrade(models)]
     assert "draw.onnx: error[BLD201] (already on 10.9)" in lines
+    assert "the code must change: PORT127 weak-typing-api-removed" in lines
     assert any("already on 10.9; trtlint fix: gelu.onnx" in line for line in lines)
     (line,) = [line for line in lines if line.startswith("needs changes: ")]
     assert line == "needs changes: 1 model, 1 of them with the same findings on 10.9 already: see Exceptions"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,6 +38,14 @@ _PLACES = 3
 """Largest number of place patterns in one line."""
 _SHOWN = 8
 """Largest number of tensor elements that a diff shows."""
+_CASTING = re.compile(r"widen-|keep-fp32")
+"""Rewrites that put Casts to FP32 around nodes."""
+_WEAK = re.compile(r"TensorRT (?:8|9|10)\.(?!.*(?<!no )strongly typed)")
+"""Targets whose builder chooses types."""
+_STRONGLY = (
+    "Casts to FP32 hold only in a strongly typed build: with --fp16 or --bf16 the builder may run FP32 "
+    "nodes in 16 bits; build with --stronglyTyped (TensorRT 9.0 and newer)"
+)
 _CONTEXT = 2
 """Unchanged lines around a change in a diff."""
 
@@ -141,6 +150,8 @@ def _text(
             "  note:    ONNX Runtime computes most FP16 operators in FP32 on a CPU; the error of FP16: "
             f"trtlint measure {shlex.quote(str(written))} --inputs FILE.npz"
         )
+    if note := casts_note(outcome):
+        yield f"  note:    {note}"
     for words in costs.words:
         yield f"  costs:   {words}"
     for when, reports in (("before", outcome.before.reports), ("after", outcome.after.reports)):
@@ -151,6 +162,16 @@ def _text(
         return
     done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
     yield f"  {done}; {first} before, {last} after"
+
+
+def casts_note(outcome: FixOutcome) -> str:
+    """Return the sentence on Casts to FP32 that a weakly typed build may undo; empty if it does not apply.
+
+    https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
+    """
+    added = any(_CASTING.match(each.fix) for each in outcome.applied)
+    weak = any(_WEAK.match(report.target) for report in outcome.after.reports)
+    return _STRONGLY if added and weak else ""
 
 
 def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:

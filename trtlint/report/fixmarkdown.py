@@ -15,7 +15,7 @@ from trtlint.fixes.verification import CheckResult
 from trtlint.report import document
 from trtlint.report.counts import plural
 from trtlint.report.document import Block, Code, Document, DocumentTable, Items, Listing, Part
-from trtlint.report.fixes import difference
+from trtlint.report.fixes import casts_note, difference
 from trtlint.report.names import collapse
 
 _PLACES = 3
@@ -75,6 +75,7 @@ def _blocks(
     yield Items(
         [f"{caveat.severity}: {caveat.message}" for caveat in caveats(outcome.after.reports)]
         + [f"{verdict.check}: {verdict.judgement}: {verdict.words}" for verdict in verdicts]
+        + ([f"note: {note}"] if (note := casts_note(outcome)) else [])
         + [f"costs: {words}" for words in costs.words]
     )
 

@@ -16,6 +16,7 @@ from trtlint.fixes.patch import Patch
 from trtlint.fixes.verification import CheckResult
 from trtlint.model.graph import Node
 from trtlint.report.counts import by_severity, plural
+from trtlint.report.fixes import casts_note
 from trtlint.report.names import collapse
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
@@ -68,6 +69,7 @@ class FixPage:
         reported = {refused.rule for refused in outcome.refused}
         left = [finding for finding in after if finding.rule not in reported]
         checks = [f"{verdict.check}: {verdict.judgement}: {verdict.words}" for verdict in verdicts]
+        checks += [f"note: {note}"] if (note := casts_note(outcome)) else []
         checks += [f"costs: {words}" for words in costs.words]
         body: list[Content] = [
             tag("h2", tag("code", clipped(str(fixed.path), 300)), id=f"model-{number}-h"),

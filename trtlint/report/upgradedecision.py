@@ -54,8 +54,9 @@ class RuleRow(Struct):
         """The release lines, and whether the current one is among them already."""
         if not self.already:
             return self.first
-        count = "" if len(self.already) == len(self.models) else f" in {len(self.already)}"
-        return f"{self.first}, already on {self.current}{count}"
+        if len(self.already) < len(self.models):
+            return f"{self.first}; in {plural(len(self.already), 'model')} already on {self.current}"
+        return f"{self.first}, already on {self.current}"
 
 
 class Decision(Struct, frozen=True):
@@ -134,6 +135,17 @@ def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
     return tuple(found.values())
 
 
+def changed_code(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
+    """Return the rules about the code that a release line adds to the first, without notes."""
+    found = {
+        item.finding.rule: f"{item.finding.rule} {item.finding.name}"
+        for upgrade in upgrades
+        for item in (upgrade.findings[number] for number in upgrade.lines[line].found)
+        if item.concern == "code" and item.finding.severity != "note" and 0 not in item.lines
+    }
+    return tuple(found[rule] for rule in sorted(found))
+
+
 def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
     """Return the graph rules with their models, the most severe and frequent first."""
     rows: dict[str, RuleRow] = {}
@@ -171,7 +183,9 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
     converted = convertible(upgrades, decision.line)
     unchanged = [path for path in decision.safe if path not in converted]
     work = len(upgrades) - len(decision.safe)
-    why = "fewest errors and warnings for these models" if work else "no known errors or warnings"
+    why = (
+        "fewest errors and warnings for these models" if work else "no known errors or warnings in the graphs"
+    )
     yield "version", f"{product} {best}{newest}: {why}"
     yield "unchanged", f"{len(unchanged)} of {total}"
     if decision.fixable:
@@ -181,9 +195,12 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
         yield "fix them with", fix_all(upgrades, decision)
     if converted:
         types = " and ".join(dict.fromkeys(converted.values()))
-        yield f"convert needed to keep {types}", f"{len(converted)} of {total} ({some(list(converted))})"
+        need = f"{len(converted)} of {total} ({some(list(converted))}); without it, they run in FP32"
+        yield f"convert needed to keep {types}", need
     if commands := changed_commands(upgrades, decision.line):
         yield "the build command must change", some(commands, "; ")
+    if rules := changed_code(upgrades, decision.line):
+        yield "the code must change", some(rules)
     if decision.open:
         old = sum(all(item.already for item in work) for _, work in decision.open)
         known = f", {old} of them with the same findings on {lines[0].line} already" if old else ""
