@@ -48,6 +48,15 @@ def test_advice_for_some_versions_is_not_sure_without_a_version(tmp_path: Path) 
     assert advice_of(rule, target=Target(version="10.9")) == ("two",)
 
 
+def test_references_of_the_shown_advice_come_first(tmp_path: Path) -> None:
+    own, other = "https://example.org/own", "https://example.org/other"
+    advice = f'[{{where: "line < 0", do: one, see: [{other}]}}, {{do: two, see: [{own}]}}]'
+    rule = make_rule(tmp_path, **{**OTHER, "where": "stops", "advice": advice})
+    assert rule.references[-2:] == (other, own)
+    found = evaluate([rule], facts_of_build(log=FAILED), Target()).findings[0]
+    assert found.references == (own, *rule.references[:-1])
+
+
 def fired(rules: list[Rule], log: str) -> list[str]:
     return [finding.rule for finding in evaluate(rules, facts_of_build(log=log), Target()).findings]
 
@@ -72,3 +81,5 @@ def test_default_is_for_lines_of_logs(tmp_path: Path) -> None:
         make_rule(tmp_path, default="true")
     with pytest.raises(RuleError, match="default: unknown 'yes'"):
         make_rule(tmp_path, **{**OTHER, "advice": "[{do: one, default: yes}]"})
+    with pytest.raises(RuleError, match=r"reference: 'a\.b' is not a https URL"):
+        make_rule(tmp_path, **{**OTHER, "advice": "[{do: one, see: [a.b]}]"})

@@ -96,3 +96,8 @@ def shown_advice(
         shown.append((prefix, entry))
         sure = sure or (truth is True and not prefix)
     return shown
+
+
+def cited(rule: Rule, shown: Iterable[tuple[str, Advice]]) -> tuple[str, ...]:
+    """Return the references of a rule, those of the shown advice first."""
+    return tuple(dict.fromkeys([*(url for _, entry in shown for url in entry.see), *rule.references]))

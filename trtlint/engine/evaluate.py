@@ -12,6 +12,7 @@ from trtlint.engine.applying import (
     advice_for,
     affects,
     best_reading,
+    cited,
     common_versions,
     shown_advice,
     version_truth,
@@ -171,6 +172,7 @@ class _Group(Struct, frozen=True):
     doubt: Confidence | None
     message: str
     advice: tuple[str, ...]
+    references: tuple[str, ...]
     fixes: tuple[Rewrite, ...]
     depends: tuple[str, ...]
 
@@ -310,10 +312,8 @@ class _RuleSearch(Struct, frozen=True):
         elif verdict.ended:
             severity = "error"
         given = shown_advice(advice, names)
-        texts = tuple(prefix + entry.do.fill(names) for prefix, entry in given)
-        given = given if self.facts.has_model else []  # only a model can be rewritten
-        fixes = dict.fromkeys(Rewrite(entry.fix, entry.safety) for _, entry in given if entry.fix is not None)
-        message = rule.message.fill(names)
+        # Only a model can be rewritten.
+        rewrites = [entry for _, entry in given if entry.fix and self.facts.has_model]
         return _Group(
             versions=versions,
             refusal=subject.refusal,
@@ -321,9 +321,10 @@ class _RuleSearch(Struct, frozen=True):
             standing=verdict.standing,
             support=verdict.support,
             doubt=verdict.doubt,
-            message=message,
-            advice=texts,
-            fixes=tuple(fixes),
+            message=rule.message.fill(names),
+            advice=tuple(prefix + entry.do.fill(names) for prefix, entry in given),
+            references=cited(rule, given),
+            fixes=tuple(dict.fromkeys(Rewrite(entry.fix or "", entry.safety) for entry in rewrites)),
             depends=depends,
         )
 
@@ -370,7 +371,7 @@ class _RuleSearch(Struct, frozen=True):
             sites=tuple(sites),
             applies=versions.scope or in_words(product, versions.specifier),
             advice=group.advice,
-            references=rule.references,
+            references=group.references,
             fingerprint=fingerprint,
             depends=group.depends,
             said=lines,

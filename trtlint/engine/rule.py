@@ -75,6 +75,7 @@ class Advice(Struct, frozen=True):
         fix: name of the rewrite; None without a rewrite.
         safety: whether the rewrite preserves the results for all inputs, up to rounding, or is a choice.
         default: whether it is for places without other advice: it is left out if an entry before it applies.
+        see: the references of this advice, which a report lists first.
     """
 
     applies: Mapping[Product, str]
@@ -83,6 +84,7 @@ class Advice(Struct, frozen=True):
     fix: str | None
     safety: Safety = "safe"
     default: bool = False
+    see: tuple[str, ...] = ()
 
 
 class Unfixable(Struct, frozen=True):

@@ -107,6 +107,8 @@ class _FrontMatterReader:
             raise FrontMatterError(f"the file must be called {id_}-{name}.md", front["id"].line)
         find, pattern = self._find()
         where = front.get("where")
+        advice = tuple(self._advice(item) for item in front["advice"].items("advice"))
+        own = (url for entry in advice for url in entry.see)
         return Rule(
             id=id_,
             name=name,
@@ -120,8 +122,8 @@ class _FrontMatterReader:
             mark=self._mark(find, pattern),
             severity_when=self._severity_when(),
             message=self._template(front["message"], "message"),
-            advice=tuple(self._advice(item) for item in front["advice"].items("advice")),
-            references=self._references(),
+            advice=advice,
+            references=tuple(dict.fromkeys([*_urls(self.front["references"], "references"), *own])),
             concerns=self._concerns(),
             witness=read_conditions(
                 self.front.get("witness"),
@@ -263,7 +265,7 @@ class _FrontMatterReader:
         return tuple(found)
 
     def _advice(self, item: Item) -> Advice:
-        fields = item.mapping("advice", (*PRODUCTS, "where", "do", "fix", "safety", "default"))
+        fields = item.mapping("advice", (*PRODUCTS, "where", "do", "fix", "safety", "default", "see"))
         if "do" not in fields:
             raise FrontMatterError("advice: the key 'do' is missing", item.line)
         where, fix, safety = fields.get("where"), fields.get("fix"), fields.get("safety")
@@ -276,6 +278,7 @@ class _FrontMatterReader:
             fix=None if fix is None else _matching(fix, "fix", _NAME, "words joined with '-'"),
             safety="safe" if safety is None else _safety(safety),
             default=_is_default(fields),
+            see=() if "see" not in fields else _urls(fields["see"], "see"),
         )
 
     def _unfixable(self) -> tuple[Unfixable, ...]:
@@ -300,9 +303,9 @@ class _FrontMatterReader:
         text = "stable" if item is None else item.choice("status", get_args(Status))
         return next(status for status in get_args(Status) if status == text)
 
-    def _references(self) -> tuple[str, ...]:
-        items = self.front["references"].items("references")
-        return tuple(_matching(item, "reference", _URL, "a https URL") for item in items)
+
+def _urls(item: Item, key: str) -> tuple[str, ...]:
+    return tuple(_matching(each, "reference", _URL, "a https URL") for each in item.items(key))
 
 
 def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:

@@ -15,8 +15,6 @@ from trtlint.report.wording import fix_command, fixable, included, sureness, tar
 SEVERITY_STYLES: Mapping[str, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 _WITNESSES = 4
 """Largest number of listed evidence lines."""
-_LINKS = 4
-"""Largest number of references that a finding shows in a terminal."""
 _PLACES = 3
 """Largest number of place patterns in the line below the header."""
 
@@ -85,7 +83,5 @@ def details(finding: Finding, target: str, *, several: bool = False) -> Iterable
     if fixable(finding):
         yield "help", fix_command(finding)
     yield "confidence", sureness(finding)
-    links = list(references(finding) if several else finding.references)
-    yield from (("see", each) for each in links[:_LINKS])
-    if len(links) > _LINKS:
-        yield "see", f"{len(links) - _LINKS} more links: trtlint rule {finding.rule}"
+    for reference in references(finding, several=several):
+        yield "see", reference

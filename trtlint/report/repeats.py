@@ -14,7 +14,9 @@ from trtlint.files.problem import first_few
 from trtlint.report.counts import by_severity
 from trtlint.report.escape import clean
 
-MOST_REFERENCES = 2
+MOST_REFERENCES = 3
+"""Largest number of references of a finding in a report on one model."""
+MOST_REPEATED = 2
 """Largest number of references of a finding in a report on several models."""
 _MOST_RULES = 8
 """Largest number of rules in the line of a model."""
@@ -72,9 +74,9 @@ def _is_own(finding: Finding) -> bool:
     return bool(finding.said or finding.includes)
 
 
-def references(finding: Finding) -> Sequence[str]:
+def references(finding: Finding, *, several: bool) -> Sequence[str]:
     """Return the first references, and the command that lists the others."""
-    shown = finding.references[:MOST_REFERENCES]
+    shown = finding.references[: MOST_REPEATED if several else MOST_REFERENCES]
     more = len(finding.references) - len(shown)
     return (*shown, f"{more} more: trtlint rule {finding.rule}") if more > 1 else finding.references
 

@@ -2,7 +2,9 @@
 
 TensorRT 8 gives the call and the source line of an error in brackets.  Older releases give a file with its
 line before a dash: ``../rtSafe/safeRuntime.cpp (25) - Cuda Error in allocate``
-(https://github.com/NVIDIA/TensorRT/issues/948).
+(https://github.com/NVIDIA/TensorRT/issues/948).  Or they give only the layer:
+``(Unnamed Layer* 486) [Shuffle]: at most one dimension may be inferred``
+(https://github.com/GeekAlexis/FastMOT/issues/27).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ _FORM = re.compile(
     r"\.(?:cpp|cc|cu|h) \(\d{1,6}\) - (?:[A-Z]\w{0,20} )?[Ee]rror in "
     r"|[/\\](?:rel-|release[/\\])[2-7]\.\d"
     r"|Parameter check failed at: \.\./"
+    r"|^\(Unnamed Layer\* \d{1,6}\) \[\w{1,30}\]: "
 )
 _FIRST = 8
 """The first major release with the new form."""
