@@ -312,8 +312,6 @@ class _RuleSearch(Struct, frozen=True):
         elif verdict.ended:
             severity = "error"
         given = shown_advice(advice, names)
-        # Only a model can be rewritten.
-        rewrites = [entry for _, entry in given if entry.fix and self.facts.has_model]
         return _Group(
             versions=versions,
             refusal=subject.refusal,
@@ -324,7 +322,13 @@ class _RuleSearch(Struct, frozen=True):
             message=rule.message.fill(names),
             advice=tuple(prefix + entry.do.fill(names) for prefix, entry in given),
             references=cited(rule, given),
-            fixes=tuple(dict.fromkeys(Rewrite(entry.fix or "", entry.safety) for entry in rewrites)),
+            fixes=tuple(
+                dict.fromkeys(
+                    Rewrite(entry.fix, entry.safety)
+                    for _, entry in given
+                    if entry.fix and self.facts.has_model  # Only a model can be rewritten.
+                )
+            ),
             depends=depends,
         )
 
