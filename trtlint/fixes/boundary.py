@@ -1,7 +1,7 @@
 """Test inputs for a patch: tensors at the boundary of the changed nodes.
 
-Random tensors alone prove little: small numbers do not reach a bound, and large ones hide an epsilon.
-Negative indices and fully masked rows are rare.  So there is a set of inputs for each of these cases.
+Random tensors alone prove little.  Small numbers do not reach a bound, and large numbers hide an epsilon.
+Negative indices and fully masked rows are rare.  Each of these cases gets its own set of inputs.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _CHANGING = ("away", "zeros", "tiny")
 _WHOLE = 40
 """Largest magnitude of integers with unknown meaning in the set of large numbers."""
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
-"""Largest bound to test for each type; larger ones are limits of the type itself."""
+"""Largest bound to test for each type.  A larger bound is the limit of the type itself."""
 _BOUNDING = frozenset({"Clip", "Min", "Max", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _WITHOUT_A_KEY = {"positive": 0, "large": -1}
-"""Sets in which one row of a BOOL mask has no key, by its index.  The small set masks nothing."""
+"""Sets in which one row of a BOOL mask allows no key, and the index of that row."""
 _BEYOND = 4
 """Scale of the numbers beyond a bound, as a multiple of the bound."""
 _QUANTIZED_TYPES = frozenset({"u8", "i8"})
@@ -55,7 +55,7 @@ _INDEXED: Mapping[str, tuple[int, int, int | None]] = {
 """Operators with index or length inputs: input of the indices, input of the data, and the indexed axis.
 None stands for the ``axis`` attribute."""
 _COUNTED = frozenset({"RotaryEmbedding", "Attention"})
-"""Operators of ``_INDEXED`` that do not support negative indices."""
+"""Operators of ``_INDEXED`` that reject negative indices."""
 _NEGATIVE_SINCE = 11
 """First opset in which negative indices count from the end."""
 _ADDED = frozenset(
@@ -69,7 +69,7 @@ _WIDE = frozenset({"f32", "f64", "bf16"})
 _FAR = -2e5
 """Score outside the range of FP16."""
 _ATTENTION_MASK = 3
-"""Input of the ``Attention`` mask that is added to the scores."""
+"""Index of the ``Attention`` input with the mask.  The mask is added to the scores."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -78,8 +78,9 @@ class Feeds(Struct, frozen=True):
     """Tensors for the inputs of a region.
 
     Attributes:
-        kind: one of the common kinds; ``beyond`` bounds; ``masked`` rows; scores ``far`` below the FP16
-            range; up to the ``edge`` of the patch bounds; ``away`` from zero; ``tiny``; or ``empty`` tensors.
+        kind: a key of ``_COMMON``, or one of these.  ``beyond``: numbers beyond the stored bounds.
+            ``masked``: fully masked rows.  ``far``: scores below the FP16 range.  ``edge``: numbers up to the
+            bounds of the patch.  ``away``: no zeros.  ``tiny``: numbers near zero.  ``empty``: empty tensors.
         size: size of dynamic dimensions.
         arrays: arrays by name.
     """
@@ -95,7 +96,7 @@ class Feeds(Struct, frozen=True):
 
 
 def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False) -> Iterator[Feeds]:
-    """Yield inputs of a region: every kind for each choice of sizes.
+    """Yield one :class:`Feeds` for each kind of inputs and each choice of sizes.
 
     Args:
         model: the model.
@@ -126,7 +127,10 @@ def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False)
 
 
 def _sizes(shapes: Iterable[Dimensions | None]) -> list[int]:
-    """Sizes to try: the defaults, and sizes of static dimensions, because some must be equal."""
+    """Return the sizes to try for dynamic dimensions: the defaults, and the sizes of static dimensions.
+
+    A dynamic dimension may have to equal a static one.
+    """
     there = Counter(dim for shape in shapes for dim in shape or () if isinstance(dim, int))
     more = [size for size, _ in there.most_common() if size not in _SIZES and size <= _LARGEST_SIZE]
     return [*_SIZES, *more[:_MORE_SIZES]]
@@ -162,7 +166,7 @@ class _Boundary:
         self.scales["beyond"] = _BEYOND * max(_bounds(region, model), default=0.0)
 
     def of_kind(self, kind: str) -> dict[str, Array]:
-        """A tensor of one kind for each input."""
+        """Return a tensor of one kind for each input."""
         feeds = {}
         for value in self.region.inputs:
             known = self.fixed[value]
@@ -177,7 +181,7 @@ class _Boundary:
         return feeds
 
     def _random(self, value: Value, kind: str) -> Array:
-        """A random tensor with the type of a value."""
+        """Return a random tensor with the type of a value."""
         shape, rng = self._sized(value, self.shapes[value]), self.rng
         dtype = numpy_type(value.dtype)
         if value.name in self.holds:
@@ -218,7 +222,7 @@ class _Boundary:
         return np.asarray(rng.integers(low, max(high, low + 1), size=shape)).astype(dtype)
 
     def _whole(self, dtype: np.dtype[Any], shape: list[int], kind: str) -> Array:
-        """Elements of a quantized tensor, over the whole range of its type including both ends."""
+        """Return random integers over the whole range of a quantized type, including both ends."""
         ends = np.iinfo(dtype)
         if kind in ("random", "masked"):
             return self.rng.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)
@@ -227,7 +231,7 @@ class _Boundary:
         return np.full(shape, {"zeros": 0, "small": ends.min}.get(kind, ends.max), dtype)
 
     def _reach(self, value: Value, kind: str) -> tuple[int, int]:
-        """Range of integers of a tensor; for indices, the valid positions."""
+        """Return the smallest and the largest integer of a tensor; for indices, the valid positions."""
         found = []
         for reader, port in value.uses:
             if reader.op == "OneHot" and port == 0:
@@ -253,7 +257,7 @@ class _Boundary:
         return (-_WHOLE, _WHOLE) if kind == "large" and not found else (0, 2)
 
     def _sized(self, value: Value, shape: Dimensions | None) -> list[int]:
-        """The shape of a value with sizes for its dynamic dimensions."""
+        """Return the shape of a value with sizes for its dynamic dimensions."""
         if shape is None or value.dtype is None:
             raise RegionError(f"the shape or type of {value.name} is unknown")
         sizes = []
@@ -265,9 +269,9 @@ class _Boundary:
         return sizes
 
     def _stored(self, value: Value) -> Array | None:
-        """Elements of a constant.
+        """Return the elements of a constant.  None if the value is no constant with known elements.
 
-        A parameter gets random ones, because its own may be all ones or all zeros.
+        A parameter gets random elements, because the stored ones may be all ones or all zeros.
         """
         model = self.model
         if not model.constants.foldable(value):
@@ -286,7 +290,7 @@ class _Boundary:
 
 
 def _within(bound: Bound, numbers: Array, dtype: str) -> Array:
-    """Numbers near the ends of a bound and exactly at them, within the range of a type."""
+    """Scale random numbers to the ends of a bound, exact ends included, within the range of a type."""
     least = lowest(dtype)
     low, high = max(bound.low, least), min(bound.high, -least)
     shares = 1 - np.minimum(np.abs(numbers), 1) / 100  # distinguishes rows and reaches both ends
@@ -299,7 +303,7 @@ def _ops(uses: Iterable[tuple[Node, int]]) -> set[str]:
 
 
 def _fitting(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
-    """Required sizes of dimensions, by name, or by value and axis."""
+    """Return the required sizes of dimensions, by dimension name, or by value name and axis."""
     found: dict[tuple[str, int] | str, int] = {}
     for value, shape in patch.shapes:
         for axis, (dim, size) in enumerate(zip(value.shape or (), shape, strict=False)):
@@ -309,7 +313,7 @@ def _fitting(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
 
 
 def _smallest(patch: Patch) -> float:
-    """The smallest number that a patch stores, or uses as an epsilon."""
+    """Return the smallest number that a patch stores or uses as an epsilon."""
     from onnx import numpy_helper
 
     arrays = (numpy_helper.to_array(tensor) for tensor in patch.initializers)
@@ -319,7 +323,7 @@ def _smallest(patch: Patch) -> float:
 
 
 def _bounds(region: Region, model: Model) -> list[float]:
-    """Magnitudes of the stored bounds that numbers are clipped to or compared with."""
+    """Return the magnitudes of stored bounds, used by a Clip or a comparison."""
     found = []
     for node in region.nodes:
         ends: list[float] = []
@@ -335,7 +339,10 @@ def _bounds(region: Region, model: Model) -> list[float]:
 
 
 def _masking(value: Value, region: Region) -> str:
-    """Operator that exponentiates a tensor after additions only, so that -inf masks; empty for none."""
+    """Return the type of the operator that exponentiates a tensor.  Empty if there is none.
+
+    Only additions may be between the tensor and the operator.  An element of -inf then masks a score.
+    """
     if value.dtype not in FLOAT_DTYPES:
         return ""
     pending, met = [value], {value}

@@ -27,7 +27,7 @@ _LEAST_DELAY = 5e-5
 _FEWEST = 5
 """Minimum number of runs of each model to compare their times."""
 _MOST_OUTLIERS = 0.2
-"""Maximum share of contradicting pairs of runs."""
+"""Maximum share of pairs of runs that contradict a slowdown."""
 
 
 class Costs(Struct, frozen=True):
@@ -47,7 +47,7 @@ class Costs(Struct, frozen=True):
 
     @property
     def larger(self) -> float | None:
-        """Growth factor of the file; None for less than a tenth."""
+        """Return the growth factor of the file.  None if the file grew by less than a tenth."""
         growth = self.bytes_after - self.bytes_before
         if not self.bytes_before or growth < _LEAST_GROWTH:
             return None
@@ -56,12 +56,12 @@ class Costs(Struct, frozen=True):
 
     @property
     def slower(self) -> float | None:
-        """Slowdown factor of a run; None if it is not clearly more than a fifth."""
+        """Return the slowdown factor of a run.  None unless the slowdown is clearly more than a fifth."""
         return slower(self.times_before, self.times_after)
 
     @property
     def words(self) -> list[str]:
-        """One line for each cost that is worse."""
+        """Return one line for each cost that increased."""
         found = []
         if ratio := self.larger:
             sizes = f"{_size(self.bytes_before)} before, {_size(self.bytes_after)} after"
@@ -110,10 +110,10 @@ def costs_of(
 
 
 def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
-    """Return the slowdown factor of runs; None if it is not clearly more than 1.2.
+    """Return the slowdown factor of runs.  None unless it is clearly more than 1.2.
 
-    The shortest runs are compared, because other programs only lengthen a run.  The slowdown is clear if the
-    medians and four of five adjacent pairs of runs confirm it.
+    The factor compares the shortest runs, because other programs can only lengthen a run.  The slowdown is
+    clear if the medians and four of five adjacent pairs of runs confirm it.
     >>> slower([1.0, 1.1, 1.0, 1.2, 1.0], [1.5, 1.6, 1.5, 1.4, 1.6])
     1.4
     """

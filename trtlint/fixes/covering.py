@@ -1,8 +1,8 @@
-"""Nodes to keep in FP32 that a rewrite of a finding converts as well.
+"""Nodes to keep in FP32 that the rewrite of a finding converts to FP32 too.
 
-A finding about a norm covers more nodes than a measurement of it.  Its rewrite removes the finding, and FP32
-types around a part of the norm do not: before TensorRT 11, ``--fp16`` lets the builder run FP32 layers in
-FP16.
+A finding about a norm covers more nodes than a measurement of that norm.  The rewrite of the finding converts
+all of these nodes and removes the finding.  FP32 types around a part of the norm do not remove it: before
+TensorRT 11, ``--fp16`` lets the builder run FP32 layers in FP16.
 https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
 """
 
@@ -18,18 +18,18 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 REWRITES = frozenset({"widen-norm", "widen-chain", "widen-node", "fuse-norm"})
-"""Rewrites whose result computes in FP32: TensorRT does so in LayerNormalization and RMSNormalization."""
+"""Rewrites to FP32.  ``fuse-norm`` counts, because TensorRT computes LayerNormalization in FP32."""
 
 
 class KeptGroups(Struct, frozen=True):
-    """Nodes to keep in FP32, by the values that they compute.
+    """Nodes to keep in FP32, identified by their output names.
 
-    A rewrite of another node can rename a node, but not its output.
+    A rewrite can rename other nodes, but it keeps the names of their outputs.
 
     Attributes:
         paths: the requested paths.
         nodes: the nodes of the model at these paths.
-        groups: those that can change, in groups that share a tensor.
+        groups: the nodes that can change, grouped by shared tensors.
     """
 
     paths: tuple[str, ...]
@@ -37,7 +37,7 @@ class KeptGroups(Struct, frozen=True):
     groups: tuple[frozenset[Node], ...]
 
     def covered(self, patch: Patch) -> bool:
-        """Return whether a patch converts a group, and no mere part of another one.
+        """Return whether a patch converts at least one whole group, and each group wholly or not at all.
 
         A Cast to FP16 between a kept node and the patch would overflow.
         """
@@ -46,7 +46,7 @@ class KeptGroups(Struct, frozen=True):
         return bool(met) and all(group <= inside for group in met)
 
     def left(self, after: Model) -> list[str]:
-        """Return the paths of the nodes to keep that a rewritten model still has, and of unknown ones."""
+        """Return the requested paths that a rewritten model still has, and the unknown paths."""
         known = {(node.scope, _first(node), node.op): node.path for node in after.graph.nodes}
         of = {node.path: (node.scope, _first(node), node.op) for node in self.nodes}
         kept = (known.get(of[path]) if path in of else path for path in self.paths)

@@ -31,8 +31,8 @@ class EditError(TrtlintError):
 def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onnx.ModelProto:
     """Apply patches that share no node to a copy of a model.
 
-    Nodes and tensors that become unused are removed; those unused before stay.  Declared types of removed or
-    retyped values are removed, too.
+    Nodes and tensors that become unused are removed.  Nodes and tensors that were unused before stay.
+    Declared types of removed or retyped values are removed, too.
 
     Args:
         proto: the structure of the model with functions inlined.
@@ -81,7 +81,7 @@ def _container(main: onnx.GraphProto, graph: Graph, node: Node) -> onnx.GraphPro
 
 
 def _find(container: onnx.GraphProto, node: Node) -> onnx.NodeProto:
-    """Find the ONNX node of a node by its outputs."""
+    """Find the ``NodeProto`` of a node by its outputs."""
     wanted = _key(node.proto)
     for proto in container.node:
         if _key(proto) == wanted:
@@ -185,7 +185,7 @@ def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
 
 
 def _sort(container: onnx.GraphProto) -> None:
-    """Sort the nodes of a graph topologically; keep the present order if it is valid."""
+    """Sort the nodes of a graph topologically.  A valid order stays as it is."""
     producer = {text(name): i for i, node in enumerate(container.node) for name in node.output if name}
     waiting: list[int] = []
     readers: dict[int, list[int]] = defaultdict(list)
@@ -221,7 +221,11 @@ def needs(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
-    """Raise the opset to what inserted nodes need, if no other operator changes its meaning."""
+    """Raise the opset of a model to ``least``, which the inserted nodes need.
+
+    Raises:
+        EditError: another operator has a different meaning in that opset.
+    """
     for opset in proto.opset_import:
         if not domain_of(opset.domain) and opset.version < least:
             for node in nodes(proto):

@@ -1,8 +1,9 @@
 """Examples below ``## Fixed`` in rule files: a model before and after ``trtlint fix``.
 
-The first of two ``onnx`` blocks is the model before, with the words of other examples, and ``unsafe`` if the
-rewrite needs it.  The second block is the model after.  The rule must fire on the first and not on the
-second.  Both must compute the same.  The rewrite of the first must equal the second, except for names.
+The first of two ``onnx`` blocks is the model before the fix.  Its header has the words of other examples, and
+``unsafe`` for an unsafe rewrite.  The second block is the model after the fix.  The rule must fire on the
+first model and not on the second.  Both models must compute the same results.  The rewritten first model must
+equal the second one, except for names.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _SIZE = 3
 _DIGITS = 5
 """Number of significant digits to compare in stored numbers."""
 _MOST_COMPARED = 256
-"""Largest stored tensor, in elements, to compare element by element; larger ones stay in the file."""
+"""Largest stored tensor, in elements, to compare element by element.  Larger tensors stay in the file."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -66,10 +67,10 @@ class FixedExample(Struct, frozen=True):
 
 
 def fixed_examples(rule: Rule) -> list[FixedExample]:
-    """The fix examples of a rule, in file order.
+    """Return the fix examples of a rule, in file order.
 
     Raises:
-        RuleError: a model lacks its counterpart, or a target does not exist.
+        RuleError: one of the two models is missing, or a target does not exist.
     """
     blocks = [block for group in examples_in(rule) for block in group if block.section == FIXED]
     if len(blocks) % 2 or any(block.kind != "onnx" for block in blocks):
@@ -94,7 +95,7 @@ def run_fixed_examples(rules: Iterable[Rule], begin: Begin = always) -> Iterator
 
     Args:
         rules: the rules.
-        begin: called before each example; decides whether to run it.
+        begin: called before each example.  It returns whether to run the example.
 
     Raises:
         RuleError: as for :func:`fixed_examples`.
@@ -130,13 +131,13 @@ def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, 
 
 
 def fixed_by(rule: Rule, example: FixedExample, path: Path) -> Fixed:
-    """Fix the model before with one rule."""
+    """Fix the first model of an example with one rule."""
     case = Case(path, (example.target,), RuleSet.of([rule]))
     return fix_file(read_source(path), judging(case, Review()), unsafe=example.unsafe)
 
 
 def _shape_of(proto: onnx.ModelProto) -> list[str]:
-    """A graph without names: the expression of each output, starting at the inputs."""
+    """Return an expression for each output of a graph, with numbered inputs instead of names."""
     known: dict[str, str] = {info.name: f"input {info.name}" for info in proto.graph.input}
     for tensor in proto.graph.initializer:
         if math.prod(tensor.dims) > _MOST_COMPARED:
@@ -164,9 +165,9 @@ def _setting(attribute: onnx.AttributeProto) -> str:
 
 
 def _compared(model: Model, before: onnx.ModelProto, after: onnx.ModelProto) -> tuple[Outcome, str]:
-    """Compare both models in ONNX's reference; tests cover operators that it lacks.
+    """Compare both models in ONNX's reference evaluator.
 
-    If they differ in their own 16-bit types, compare in FP64: the rewrite may fix rounding.
+    If their results differ in 16-bit types, compare them in FP64, because the rewrite may fix rounding.
     """
     rng = np.random.default_rng(0)
     feeds = {value.name: _random(value, rng) for value in model.graph.inputs}

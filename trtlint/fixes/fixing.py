@@ -74,16 +74,16 @@ def fix_file(
 ) -> Fixed:
     """Fix one model without writing it.
 
-    A rewrite is withdrawn on its own if the checker rejects the model with it, or if it makes the whole model
-    worse.
+    A single rewrite is withdrawn in two cases: the ONNX checker rejects the model because of it, or it makes
+    the whole model worse.  The other rewrites stay.
 
     Args:
         source: the model.
         judge: lints the model.
         unsafe: whether to apply unsafe rewrites.
-        prove: proves patches on their own before they are applied.
+        prove: proves each patch separately before it is applied.
         keep: paths of operators to keep in FP32.
-        verify: reports what is wrong with the whole model after some patches.
+        verify: describes what is wrong with the whole model after some patches.
 
     Raises:
         UnreadableError: the model cannot be linted, or exceeds a limit.
@@ -119,7 +119,7 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
 
     Args:
         fixed: the model.
-        out: the file; it must be in the source's folder, because external data stay there.
+        out: the file to write.  It must be in the folder of the source, where the external data stay.
         proofs: JSON data of the proofs for the whole model.
 
     Raises:
@@ -146,7 +146,7 @@ def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
 
 
 def _done(outcome: FixOutcome) -> list[dict[str, object]]:
-    """The applied rewrites as JSON data: each with its sites, and each proof once."""
+    """Return the applied rewrites as JSON data, each with all its sites, and each distinct proof once."""
     groups: dict[tuple[str, str], list[AppliedFix]] = {}
     for applied in outcome.applied:
         groups.setdefault((applied.rule, applied.fix), []).append(applied)
@@ -167,7 +167,7 @@ def _digest(path: Path, raw: RawModel) -> str:
     """Hash of a file, prefixed with the method.
 
     ``sha256`` covers the whole file without external data.  For large files, ``sampled-sha256`` covers only
-    the structure and samples of each tensor: hashing everything takes longer than writing the file.
+    the structure and samples of each tensor, because hashing everything takes longer than writing the file.
     """
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:

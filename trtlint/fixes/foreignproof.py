@@ -1,6 +1,6 @@
-"""Proof of patches to operators that only ONNX Runtime computes.
+"""Proof of patches to operators that only ONNX Runtime can compute.
 
-It runs the changed region before and after in one separate process for all sites of a rewrite.
+One separate process runs the changed regions of all sites, before and after the rewrite.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _CHOICES = 2
 _LOOPS = frozenset({"Loop", "Scan"})
 """Loops: ONNX's reference treats a missing condition as false and stacks scan outputs incorrectly."""
 _OPEN = frozenset({"DynamicQuantizeLinear", "OptionalGetElement"})
-"""Undefined or different results: the range of an empty tensor, and a list for an optional tensor."""
+"""Operators with undefined or different results: DynamicQuantizeLinear has no range for an empty tensor, and
+ONNX's reference returns a list for an optional tensor."""
 _UNKNOWN: Mapping[str, tuple[bytes, ...]] = {"Resize": (b"tf_half_pixel_for_nn",)}
 """Attribute values of older opsets that ONNX's reference does not support."""
 _SPLIT_WANTS_A_COUNT = 18
@@ -38,7 +39,7 @@ _SPLIT_WANTS_A_COUNT = 18
 
 
 def is_foreign(region: Region) -> bool:
-    """Return whether the reference does not compute one of the changed operators as defined."""
+    """Return whether ONNX's reference fails to compute one of the changed operators as defined."""
     nodes = region.before.graph.node
     return any(
         domain_of(node.domain) or node.op_type in _LOOPS | _OPEN or _is_unknown(node) for node in nodes
@@ -53,7 +54,7 @@ def _is_unknown(node: onnx.NodeProto) -> bool:
 def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof]:
     """Run the regions of several cases before and after in ONNX Runtime, in one process.
 
-    The first choice of sizes that ONNX Runtime accepts counts.  Then an empty batch or length is tested.
+    The proof uses the first choice of sizes that ONNX Runtime accepts, and an empty batch or length.
 
     Args:
         cases: the regions, each with its inputs grouped by choice of sizes.
@@ -92,7 +93,7 @@ class _Choices:
         self.failure = ""
 
     def next(self) -> list[Feeds]:
-        """Return inputs for the next choice of sizes above zero; empty at the end."""
+        """Return inputs for the next choice of sizes above zero.  Empty if all choices are used."""
         try:
             for size, group in self._groups:
                 if size:
@@ -190,7 +191,7 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
-    """Set the input types of a region, which ONNX Runtime requires."""
+    """Declare the input types of a region, because ONNX Runtime requires them."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     copy.ir_version = IR_VERSION

@@ -10,7 +10,7 @@ from trtlint.fixes.outcome import Linted
 
 
 def harm_of(before: Linted, after: Linted, mildest: int) -> str:
-    """Describe a new finding of at least this severity; empty for none."""
+    """Describe a new finding of at least this severity.  Empty if there is none."""
     old, new = _counts(before.reports, mildest), _counts(after.reports, mildest)
     if any(count > old[key] for key, count in new.items()):
         new = _counts(after.reports, mildest, _seen_late(before, after))
@@ -26,9 +26,10 @@ def _message(report: ModelReport, rule: str) -> str:
 
 
 def _seen_late(before: Linted, after: Linted) -> frozenset[str]:
-    """Sites of unchanged operators whose inputs had no type or shape and now have one.
+    """Return sites of unchanged operators with an input whose type or shape became known.
 
-    Shape inference stops at operators of other domains; findings after them existed before.
+    Shape inference stops at operators of other domains.  Findings after such operators are not new, because
+    their cause existed before the rewrite.
     """
     blind = {
         node.path: node.proto.SerializeToString()

@@ -1,6 +1,6 @@
 """FP32 islands in FP16 models: Casts before the inputs and after the outputs of operators.
 
-From TensorRT 11 on the model's types decide, so FP32 operators need FP32 types in the file:
+Since TensorRT 11, the model's types set the precision, so FP32 operators need FP32 types in the file:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision-control.html
 """
 
@@ -23,7 +23,7 @@ NAME = "keep-fp32"
 """Name of the rewrite in reports."""
 
 TITLE = "computes in FP32 where measurements require it"
-"""Title of its patches."""
+"""Title of the patches of this rewrite."""
 _NARROW = frozenset({"f16", "bf16"})
 _NARROW_TYPES = frozenset({onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16})
 _INSIDE = frozenset({"stash_type", "output_dtype"})
@@ -43,14 +43,14 @@ class Fp32Group(Struct, frozen=True):
 
 
 def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[str, str]]:
-    """Make operators compute in FP32; those that share a tensor form one group.
+    """Make operators compute in FP32.  Operators that share a tensor form one group.
 
     Args:
         model: the model.
-        paths: paths of the operators; stored constants stay, because their readers cast them.
+        paths: paths of the operators.  Stored constants stay as they are, because their readers cast them.
 
     Returns:
-        The patches, and the reason for each operator that cannot change, by path.
+        The groups, and the reason for each operator that cannot change, by path.
     """
     known = {node.path: node for node in model.graph.nodes}
     chosen, refused = [], {}
@@ -86,7 +86,7 @@ def _values(node: Node) -> list[Value]:
 
 
 def obstacle(node: Node, model: Model) -> str:
-    """Reason why an operator cannot compute in FP32; empty for none."""
+    """Return the reason why an operator cannot compute in FP32.  Empty if it can."""
     if node.scope:
         return f"{node.op} is in the body of an If or a loop"
     if any(proto.HasField("g") or proto.graphs for proto in node.proto.attribute):
@@ -104,7 +104,7 @@ def obstacle(node: Node, model: Model) -> str:
 
 
 def _refused_type(node: Node, schema: defs.OpSchema) -> str:
-    """Tensor of an operator that cannot be FP32 by ONNX's definition; empty for none."""
+    """Return why a tensor of an operator cannot be FP32 by ONNX's definition.  Empty if all can."""
     allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
     follow = set()
     for values, ports, computed in (
@@ -125,7 +125,7 @@ def _refused_type(node: Node, schema: defs.OpSchema) -> str:
 
 
 def _says_type(node: Node) -> bool:
-    """Return whether an attribute that widening changes sets the output type of an operator."""
+    """Return whether an attribute sets the output type of an operator, and FP32 changes that attribute."""
     before, after = onnx.NodeProto(), onnx.NodeProto()
     before.CopyFrom(node.proto)
     after.CopyFrom(node.proto)
@@ -174,7 +174,7 @@ def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
 
 
 def _only_narrows(node: Node) -> bool:
-    """Return whether an operator only casts to a narrow type, which FP32 makes superfluous."""
+    """Return whether an operator is a Cast to a narrow type.  FP32 makes such a Cast superfluous."""
     first = node.input(0)
     return (
         node.op == "Cast"

@@ -1,4 +1,4 @@
-"""Key for sites whose patches the same computation proves."""
+"""Key for sites: equal keys need only one proof."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from trtlint.model.sizes import Dimensions
 def likeness(model: Model, patch: Patch, region: Region) -> bytes:
     """Hash everything that a proof of a patch computes with.
 
-    Names are replaced by their order of appearance.  Values of stored tensors are ignored where a proof uses
-    random ones instead.
+    Numbers in order of appearance replace names.  Elements of stored tensors are left out where a proof uses
+    random elements instead.
 
     Args:
         model: the model.
@@ -88,7 +88,7 @@ class _NameNumbers:
 
 
 def _stored(model: Model, patch: Patch, value: Value) -> object:
-    """The values of a constant as far as a proof uses them."""
+    """Return the elements of a constant, as far as a proof uses them."""
     array = model.constants.payload(value)
     if array is None:
         folded = model.constants.array(value)

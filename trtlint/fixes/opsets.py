@@ -15,7 +15,9 @@ from trtlint.model.schemas import schema_at
 
 _UNKNOWN = "?"
 _DIVIDES_AS_ITS_SCALE = 23
-"""First opset in which QuantizeLinear divides in the type of its scale; ONNX Runtime divides in FP32 before.
+"""First opset in which QuantizeLinear divides in the type of its scale.
+
+Before that opset, ONNX Runtime divides in FP32.
 
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 """
@@ -45,7 +47,7 @@ def same_but_types(op: str, one: int, other: int) -> bool:
 
 @cache
 def raises(op: str, old: int, new: int) -> bool:
-    """Return whether a node keeps its meaning in a newer opset, which may add only optional parts."""
+    """Return whether an operator keeps its meaning in a newer opset, which may add optional parts."""
     if op in _CHANGED:
         return same_but_types(op, old, new)
     before, after = _attributes(op, old), _attributes(op, new)
@@ -70,7 +72,7 @@ def means_the_same(node: Node, old: int, new: int) -> bool:
 
 
 def difference(node: Node, old: int, new: int) -> str:
-    """Reason why a node has another meaning in an older opset; empty for none."""
+    """Return the reason why a node has another meaning in an older opset.  Empty if it has the same."""
     op = node.op
     if not has(op, old):
         return f"opset {old} has no {op}"
@@ -94,9 +96,9 @@ def difference(node: Node, old: int, new: int) -> str:
 
 
 def _untaken(node: Node, old: int, new: int) -> str:
-    """Element type of a node that its operator supports only in the newer opset.
+    """Return an element type of a node that its operator supports only in the newer opset.
 
-    Empty if the older opset supports all types.  A question mark if an unknown type may be unsupported.
+    Empty if the older opset supports all types.  A question mark if a type is unknown and may be unsupported.
     """
     bound: dict[str, str] = {}
     for value, one, other in _with_formals(node, old, new):
@@ -127,7 +129,7 @@ def _with_formals(
 def _formal(
     formals: Sequence[defs.OpSchema.FormalParameter], port: int
 ) -> defs.OpSchema.FormalParameter | None:
-    """Definition of an input or output; the last variadic one covers all further ones."""
+    """Return the definition of an input or output.  A variadic last definition covers all further ones."""
     variadic = defs.OpSchema.FormalParameterOption.Variadic
     if port < len(formals):
         return formals[port]
@@ -135,14 +137,14 @@ def _formal(
 
 
 def same_meaning(op: str, old: int, new: int) -> bool:
-    """Return whether an operator has the same meaning in a newer opset, or is new there."""
+    """Return whether an operator has the same meaning in a newer opset, or exists only there."""
     return has(op, new) and (not has(op, old) or raises(op, old, new))
 
 
 def raisable(model: Model, least: int) -> bool:
-    """Return whether a model has this opset, or can get it without other changes.
+    """Return whether a model has at least this opset, or can get it without other changes.
 
-    Operators that are in no ONNX opset do not count: they belong to ONNX Runtime.
+    Operators without a definition in any ONNX opset are ignored, because they belong to ONNX Runtime.
     """
     opset = model.opset or 1
     own = {node.op for node in model.graph.nodes if not node.domain} if opset < least else set()

@@ -89,7 +89,7 @@ def _number(bound: float) -> float | None:
 class AppliedFix(PartlyCompared, frozen=True):
     """A rewrite applied at one site.
 
-    ``rule`` is empty if a measurement or the checker requested it, and not a finding.
+    ``rule`` is empty if a measurement or the ONNX checker requested the rewrite, instead of a finding.
 
     Attributes:
         key: the rewrite and the site, by names that other rewrites do not change.
@@ -110,7 +110,7 @@ class AppliedFix(PartlyCompared, frozen=True):
 
 
 class RefusedFix(Struct, frozen=True):
-    """A rewrite that was not applied at one site; ``fix`` is None if the rule has none.
+    """A rewrite that was not applied at one site.  ``fix`` is None if the rule has no rewrite.
 
     ``rule`` is empty if a measurement or the checker requested it, and not a finding.
     """

@@ -26,7 +26,7 @@ _COMPARED = 64
 
 
 class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not fit a place
-    """Reason why a rewrite does not apply: a clause, such as ``the scores are an output of the model``."""
+    """A rewrite that does not apply.  The text is a clause: ``the scores are an output of the model``."""
 
 
 class Bound(Struct, frozen=True):
@@ -45,7 +45,7 @@ class Bound(Struct, frozen=True):
 class Patch(Struct, frozen=True):
     """An edit of one graph: the main graph or a body.
 
-    A value with the same meaning keeps its name: an inserted node can write to the name of a removed node's
+    A value with the same meaning keeps its name.  An inserted node can use the name of a removed node's
     output.  A value with another type or shape gets a new name, and its readers are rewired.
 
     Attributes:
@@ -58,15 +58,15 @@ class Patch(Struct, frozen=True):
         opset: lowest opset of the default domain for the inserted nodes; 0 for any.
         set_opset: new opset of the model; 0 to keep it.
         folds: whether its tensors are computed from stored values.
-        keeps_a_key: whether the results are the same only if a mask leaves each row a key.
+        keeps_a_key: whether the results are the same only if a mask allows each row at least one key.
         altered: values at the boundary of the changed nodes that are different after the edit.
-        changes_results: whether it changes results on purpose, NaN among them, so that they are not compared.
-        shapes: required shapes of inputs, without which the removed nodes are invalid.
-        around: surrounding nodes to include in the proof, if the changed nodes alone give other results.
-        finite: inputs without -inf, because no mask has been added to them.
-        holds: inputs with the only values that each can contain.
-        parts: parts of the patch to prove one by one, if its sites are far apart.
-        bounds: tensor ranges with the same results; empty for all numbers.
+        changes_results: whether the patch changes results on purpose, such as NaN.  They are not compared.
+        shapes: shapes of inputs that the removed nodes require.
+        around: surrounding nodes to include in the proof, if only they make the results equal.
+        finite: inputs without -inf, because no mask is added before them.
+        holds: inputs with a few possible values, and these values.
+        parts: patches to prove separately instead of this one, if its sites are far apart.
+        bounds: tensor ranges in which the results are the same; empty for all numbers.
         condition: the bounds and other assumptions of a proof as text: ``scores above -5e+08``.
     """
 
@@ -96,12 +96,12 @@ class Patch(Struct, frozen=True):
 
     @property
     def touched(self) -> tuple[Node, ...]:
-        """Nodes that it removes or rewires."""
+        """Return the nodes that the patch removes or rewires."""
         return tuple(dict.fromkeys((*self.remove, *(node for node, _, _ in self.rewire))))
 
 
 class Draft(Struct):
-    """Builder of a patch; new nodes are named after the node that they replace.
+    """Builder of a patch.  New nodes are named after the node that they replace.
 
     Attributes:
         model: the model.
@@ -151,7 +151,7 @@ class Draft(Struct):
         return outputs[0]
 
     def again(self, node: Node, inputs: Iterable[str], outputs: Iterable[str]) -> onnx.NodeProto:
-        """Insert and return a copy of a node of the model with its name but other values."""
+        """Insert and return a copy of a node with the same name, but other inputs and outputs."""
         proto = onnx.NodeProto()
         proto.CopyFrom(node.proto)
         del proto.input[:], proto.output[:]
@@ -169,7 +169,7 @@ class Draft(Struct):
         self._tensors.append(tensor)
 
     def constant(self, array: np.ndarray[Any, Any], what: str = "constant", *, out: str = "") -> str:
-        """Add an initializer and return its name, which is ``out`` if given."""
+        """Add an initializer and return its name.  The name is ``out`` if that is given."""
         solid = np.asarray(array, order="C")
         shared = not out and solid.size <= _COMPARED
         key = solid.dtype.str, solid.shape, solid.tobytes() if shared else b""
@@ -260,7 +260,7 @@ def numpy_type(dtype: str | None) -> np.dtype[Any]:
 
 
 def lowest(dtype: str) -> float:
-    """Lowest finite number of a float type; NumPy does not provide that of BF16."""
+    """Return the lowest finite number of a float type, also of BF16."""
     return _LOWEST_BF16 if dtype == "bf16" else float(np.finfo(numpy_type(dtype)).min)
 
 
@@ -270,7 +270,7 @@ def onnx_type(dtype: str) -> int:
 
 
 def shared(values: Iterable[Value], block: Iterable[Node]) -> Value | None:
-    """First value that is an output or that a node outside a block reads; None for none."""
+    """Return the first value that is a model output or read outside a block.  None if there is none."""
     inside = set(block)
     for value in values:
         if value.is_output or any(node not in inside for node, _ in value.uses):

@@ -1,11 +1,11 @@
 """Proof of one patch: the changed nodes, computed before and after on their own.
 
-Comparing whole models is weak: later blocks hide the errors of one block.  Here only the changed nodes run,
-on random tensors at their boundary.  Random parameters replace gains of one and biases of zero.  The inputs
-include zeros, large and small values, values beyond bounds, and masked rows.  Equality is judged in FP64, so
-that rounding hides nothing.  FP16 regions also run in NumPy's half precision, which rounds like FP16 kernels,
-and must not move further away from FP64.  Results that cannot be computed or compared are never reported as
-proven.
+A comparison of whole models is weak, because later blocks hide the errors of one block.  A proof runs only
+the changed nodes, on random tensors at their boundary.  Random parameters replace gains of one and biases of
+zero.  The inputs include zeros, large and small values, values beyond bounds, and masked rows.  The
+comparison uses FP64, where rounding hides nothing.  FP16 regions also run in NumPy's half precision, which
+rounds like FP16 kernels.  There, the patch must not increase the distance from the FP64 results.  Results
+that cannot be computed or compared are never reported as proven.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.process.fork import ComputationError, compute_all
 
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
-"""Tolerance by the narrowest float type of the region, relative to the largest result.
-Constants are rounded to that type, and a softmax amplifies the error."""
+"""Tolerance by narrowest float type of the region, relative to the largest result.
+Constants are rounded to that type, and a softmax amplifies the rounding error."""
 _INTEGER_SUMS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
-"""Operators with integer sums, which are exact in FP32 only up to 2^24."""
+"""Operators that compute integer sums.  FP32 holds such sums exactly only up to 2^24."""
 _WORSE = 4
-"""Factor by which the half-precision error may exceed the previous error or the tolerance."""
+"""Maximum half-precision error after the patch, as a multiple of the error before or of the tolerance."""
 
 _ENOUGH = 5.0
 """CPU seconds after which further sizes are skipped."""
@@ -51,7 +51,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _MOST_KEPT = 4096
 _proven: dict[bytes, Proof] = {}
-"""Finished proofs by the likeness of their sites, because blocks of a model are alike."""
+"""Finished proofs by the key of their sites, because many blocks of a model are equal."""
 
 
 def prove(model: Model, patch: Patch) -> Proof:
@@ -60,7 +60,7 @@ def prove(model: Model, patch: Patch) -> Proof:
 
 
 def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
-    """Prove patches of one model; alike sites are computed once.
+    """Prove patches of one model.  Equal sites are computed once.
 
     The computations run in separate processes with limits of time and memory.
     """
@@ -126,7 +126,7 @@ def _written(model: Model, patch: Patch, region: Region) -> bytes:
 
 
 def _together(proofs: Sequence[Proof]) -> Proof:
-    """Combine the proofs of all parts of a patch: the worst one counts."""
+    """Return the worst proof among the parts of a patch."""
     order = (False, None, True)
     return min(proofs, key=lambda proof: (order.index(proof.equal), -proof.difference))
 
@@ -232,7 +232,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
 
 
 def _of_nothing(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -> str:
-    """Error of an empty batch or length; empty for none."""
+    """Return the error for an empty batch or length.  Empty if there is none."""
     try:
         before = run_reference(protos[0], feeds)
     except MemoryError:
@@ -252,13 +252,16 @@ def _of_nothing(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -
 
 
 def _is_telling(results: Sequence[Array], feeds: Feeds) -> bool:
-    """Return whether results can be compared: some are finite, or all if beyond bounds."""
+    """Return whether results can be compared.
+
+    Some results must be finite.  For inputs beyond bounds, all of them must be finite.
+    """
     finite = [np.isfinite(each) if each.dtype.kind == "f" else np.ones(each.shape, bool) for each in results]
     return all(each.all() if feeds.kind == "beyond" else each.any() for each in finite)
 
 
 def _same_integers(region: Region, feeds: Feeds) -> bool:
-    """Return whether integer results are equal in the model's own types, because FP64 hides rounding."""
+    """Return whether integer results are equal in the model's own types.  FP64 would hide their rounding."""
     try:
         before, after = (run_reference(proto, feeds.arrays) for proto in (region.before, region.after))
     except MemoryError:
@@ -270,7 +273,7 @@ def _same_integers(region: Region, feeds: Feeds) -> bool:
 
 
 def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
-    """Type error of the rewritten nodes, which FP64 does not show; empty for none."""
+    """Return the type error of the rewritten nodes, which FP64 hides.  Empty if there is none."""
     before, after = (_types(proto, feeds) for proto in (region.before, region.after))
     if before is None:
         return ""
@@ -285,7 +288,7 @@ def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
 
 
 def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
-    """Element types of the results, 0 if unknown; None if types contradict each other."""
+    """Return the element type of each result, or 0 if it is unknown.  None if types contradict each other."""
     try:
         found = onnx.shape_inference.infer_shapes(
             typed(proto, feeds.arrays), check_type=True, strict_mode=True
@@ -296,9 +299,9 @@ def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
 
 
 def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
-    """Difference of results that were finite; infinite if a result still is not.
+    """Return the largest difference of results that were finite.  Infinite if a new result is not finite.
 
-    An epsilon for a zero divisor must make nearby results smaller, not larger.
+    An epsilon for a zero divisor must not increase the results near that divisor.
     """
     worst = 0.0
     for one, other in zip(before, after, strict=True):
@@ -313,7 +316,7 @@ def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
 
 
 def _difference(before: list[Array], after: list[Array]) -> float:
-    """Largest difference relative to the largest result; infinite if NaN or shapes differ."""
+    """Return the largest difference relative to the largest result.  Infinite if NaNs or shapes differ."""
     worst = 0.0
     for one, other in zip(before, after, strict=True):
         if one.shape != other.shape:
@@ -332,7 +335,7 @@ def _difference(before: list[Array], after: list[Array]) -> float:
 
 
 def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[Array]) -> float:
-    """Difference of a region in its own types from FP64; 1 for overflow."""
+    """Return the difference between a region in its own types and in FP64.  1 for overflow."""
     try:
         results = run_reference(proto, feeds)
     except Exception:  # noqa: BLE001 - the reference does not mix these types

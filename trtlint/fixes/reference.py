@@ -18,7 +18,7 @@ from trtlint.model.widening import FP64, widen_node, widen_tensor
 _OPSETS = (19, 21, 23)
 """Opsets in which the reference implements more operators."""
 _LACKING = "implementation for operator"
-"""Text of its messages about missing operators."""
+"""Text of the reference's messages about missing operators."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -28,11 +28,13 @@ class NoImplementationError(ExperimentError):
 
 
 def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
-    """Run a model in ONNX's reference, in a newer opset if it lacks an operator in the model's.
+    """Run a model in ONNX's reference evaluator.
+
+    If the reference lacks an operator of the model's opset, the model runs in a newer opset.
 
     Raises:
         NoImplementationError: the reference lacks an operator.
-        Exception: any error of the reference for inputs that do not fit.
+        Exception: any error of the reference about unsuitable inputs.
     """
     from onnx.reference import ReferenceEvaluator
 

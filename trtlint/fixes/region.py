@@ -15,11 +15,11 @@ from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
 
 _MOST_NODES = 2000
-"""Maximum number of nodes of a region; rewriting a block takes tens."""
+"""Maximum number of nodes of a region.  A rewrite of a block changes tens of nodes."""
 
 
 class RegionError(TrtlintError):
-    """A patch without a region that can be computed alone; the text gives the reason."""
+    """A patch whose nodes cannot be computed alone.  The text gives the reason."""
 
 
 class Region(Struct, frozen=True):
@@ -28,7 +28,7 @@ class Region(Struct, frozen=True):
     Attributes:
         before, after: the nodes as models with the same inputs and outputs.
         nodes: the nodes before.
-        inputs: values that they read but do not compute.
+        inputs: values that the nodes read but do not compute.
         outputs: names of values that other nodes read.
     """
 
@@ -95,7 +95,7 @@ def _resolved(names: Iterable[str], scope: str, model: Model) -> list[Value]:
 
 
 def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
-    """Nodes with everything on paths between them, in graph order."""
+    """Return nodes and all nodes on paths between them, in graph order."""
     chosen = set(nodes)
     if not chosen:
         return []
@@ -183,6 +183,6 @@ def _model(
 
 
 def _results(outputs: Iterable[str], stored: set[str]) -> Iterator[str]:
-    """Names of results; a result that is now a stored tensor gets another name."""
+    """Yield the names of results.  A result that is now a stored tensor gets another name."""
     for name in outputs:
         yield f"{name}/result" if name in stored else name

@@ -25,7 +25,7 @@ def judging(case: Case, review: Review) -> Judge:
     """Create a function that lints a case while its model is rewritten.
 
     Args:
-        case: the case; its build evidence applies to the original form only.
+        case: the case.  Its build evidence is used only for the original model.
         review: removes suppressed findings from the reports.
     """
 
@@ -37,9 +37,9 @@ def judging(case: Case, review: Review) -> Judge:
 
 
 def linting(judge: Judge, source: SourceModel) -> Lint:
-    """Create a function that lints structures of a model like the file itself.
+    """Create a function that lints rewritten structures of a model as if they were the file.
 
-    The source still calls its functions; an edited structure has none.
+    The source calls model-local functions.  In a rewritten structure, these functions are inlined.
 
     Args:
         judge: lints a model.
@@ -57,13 +57,17 @@ def linting(judge: Judge, source: SourceModel) -> Lint:
 
 
 def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
-    """Check a structure; return it with the error of the ONNX checker, empty if it is valid.
+    """Check a structure with the ONNX checker.
 
-    Declared types of intermediate values are removed if they are the only error: the source had it, too.
+    Wrong declared types of intermediate values are removed if they are the only error, because the source has
+    the same error.
 
     Args:
         proto: the structure.
         before: the structure before the rewrite.
+
+    Returns:
+        The structure, and the error of the checker; empty if the structure is valid.
     """
     wrong = checker_error(proto)
     if wrong and proto.graph.value_info:

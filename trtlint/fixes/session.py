@@ -22,13 +22,13 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 MOST_ROUNDS = 64
-"""Maximum number of rounds; each applies one rewrite at all independent sites."""
+"""Maximum number of rounds.  A round applies one rewrite at all independent sites."""
 MOST_TRIES = 64
-"""Maximum number of sites to try one by one if all together make something worse."""
+"""Maximum number of sites to try one by one, if the rewrite of all sites makes the model worse."""
 _RESERVE = 0.15
 """Share of the time limit reserved for comparing and writing the model."""
 _UNIFY = "unify-types"
-"""Rewrite without which the checker rejects some models, whatever the findings."""
+"""Rewrite that some models need to pass the ONNX checker, also without a finding."""
 
 
 class _RequestedFix(Struct, frozen=True):
@@ -60,8 +60,8 @@ class FixSession:
     Args:
         lint: lints a structure.
         unsafe: whether to apply unsafe rewrites.
-        prove: proves patches on their own before they are applied; None for no proof.
-        withdrawn: rewrites to skip by key, each with the reason.
+        prove: proves each patch separately before it is applied; None for no proof.
+        withdrawn: reasons of the rewrites to skip, by key.
     """
 
     def __init__(
@@ -105,7 +105,11 @@ class FixSession:
             self._round(outcome, batch)
 
     def _uncovered(self, outcome: FixOutcome, paths: Sequence[str]) -> list[str]:
-        """Apply the rewrites of findings that convert nodes to keep; return the paths of the others."""
+        """Apply rewrites of findings that also convert nodes to keep in FP32.
+
+        Returns:
+            The paths of the nodes that no such rewrite converts.
+        """
         model = outcome.after.model
         kept = kept_groups(model, paths)
         keys: set[Key] = set()
@@ -177,7 +181,7 @@ class FixSession:
     def _name_unfixable(self, outcome: FixOutcome) -> None:
         """Add reasons for remaining findings that have none yet.
 
-        Several rules may name the same rewrite for one site; they share the reason of its refusal.
+        Several rules may name the same rewrite for one site.  All of them get the reason of its refusal.
         """
         reported = {refused.rule for refused in outcome.refused}
         tried = {(refused.fix, refused.place): refused.reason for refused in outcome.refused}
@@ -193,7 +197,7 @@ class FixSession:
         outcome.refused += found
 
     def _next(self, state: Linted) -> list[_RequestedFix]:
-        """All sites of the next rewrite, which is for the most severe open finding."""
+        """Return all sites of the next rewrite: the rewrite for the most severe open finding."""
         wanted = self._open(_wanted(state))
         if not wanted:
             return []
@@ -206,10 +210,10 @@ class FixSession:
         return [each for each in wanted if each.key not in self._done]
 
     def _round(self, outcome: FixOutcome, batch: Sequence[_RequestedFix]) -> None:
-        """Apply one rewrite at all independent sites; one by one if all together are harmful.
+        """Apply one rewrite at all independent sites, or one by one if all together are harmful.
 
-        Refused sites are tried again after a success: ONNX Runtime's own operators hide types and shapes,
-        which may be known then.
+        Refused sites are tried again after a success.  ONNX Runtime's operators hide types and shapes, and a
+        rewrite of such an operator reveals them.
         """
         count = len(outcome.refused)
         proposals = self._proposals(outcome, batch)
@@ -242,7 +246,8 @@ class FixSession:
     def _finished(self, trial: FixOutcome, staying: Sequence[_RequestedFix]) -> bool:
         """Return whether one more rewrite removes the findings that remain.
 
-        A site can need two: heads that are too small may also have axes in an order that is not fused.
+        A site can need two rewrites.  For example, attention heads are too small, and their axes are in an
+        order that TensorRT does not fuse.
         """
         done = set(self._done)
         places = {(wanted.rule, wanted.key[1]) for wanted in staying}
@@ -298,7 +303,7 @@ class FixSession:
         outcome.refused.append(RefusedFix(wanted.rule, wanted.severity, name, wanted.place, reason))
 
     def _try(self, outcome: FixOutcome, proposals: Sequence[_Proposal]) -> str:
-        """Apply patches if they help; return the reason if they do not."""
+        """Apply patches if they improve the model.  Return the reason if they do not, else an empty text."""
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
         try:
@@ -347,7 +352,7 @@ def _wanted(state: Linted) -> list[_RequestedFix]:
 
 
 def _why_unfixable(finding: Finding, site: Site) -> str:
-    """Return why no rewrite was tried at a site; empty for a note without a reason."""
+    """Return why no rewrite was tried at a site.  Empty for a note whose rule gives no reason."""
     if finding.fixes:
         return ""
     unknown = "" if finding.severity == "note" else "trtlint knows no rewrite for it"
@@ -355,7 +360,7 @@ def _why_unfixable(finding: Finding, site: Site) -> str:
 
 
 def _fact(state: Linted, site: Site) -> Fact:
-    """The fact of a site; for a pattern match, its nodes with their roles."""
+    """Return the fact of a site.  For a pattern match, the fact contains its nodes with their roles."""
     if site.route is not None:
         return state.facts.of(site.route.kind)[site.route.position]
     nodes = state.model.graph.nodes
@@ -364,9 +369,10 @@ def _fact(state: Linted, site: Site) -> Fact:
 
 
 def _mixed(state: Linted) -> list[_RequestedFix]:
-    """All sites where operators read two types, regardless of the target.
+    """Return all sites where operators read two types, regardless of the target.
 
-    A weakly typed network accepts them, but the checker rejects them, so the model could not be written.
+    A weakly typed network accepts such operators.  The ONNX checker rejects them, so the model cannot be
+    written.
     """
     return [
         _RequestedFix("", "error", Rewrite(_UNIFY, "safe"), fact, fact.node.path)
@@ -388,7 +394,7 @@ def _mildest(made: Iterable[_RequestedFix]) -> int:
 
 
 def _value_of(node: Node | None) -> str:
-    """Name of the first output of a node, which survives when nodes are renamed."""
+    """Return the name of the first output of a node.  Renaming the node does not change it."""
     if node is None:
         return ""
     return f"{node.scope}:{next((value.name for value in node.outputs if value.name), node.path)}"

@@ -20,13 +20,13 @@ from trtlint.process.spawn import machine_memory
 _MOST_FILES = 1000
 """Maximum number of external data files to inspect."""
 _OPSET = 17
-"""ONNX opset for models without one: the newest that every TensorRT since 8.6 supports."""
+"""ONNX opset for models that declare none: the newest one that every TensorRT since 8.6 supports."""
 
 
 SECONDS = 55.0
 """CPU seconds to fix an ordinary model, proofs included and reading excluded."""
 MEMORY = 1800 << 20
-"""Memory to fix a model, in bytes for each process, besides Python and its libraries."""
+"""Memory limit of each process, in bytes, in addition to the memory of Python and its libraries."""
 
 
 class SourceModel(Struct, frozen=True):

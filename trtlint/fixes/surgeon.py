@@ -60,7 +60,12 @@ class SurgeonError(TrtlintError):
 
 
 def script(outcome: FixOutcome, name: str, own: str) -> str:
-    """Convert the rewrites of an outcome to a Python script; the names are those of the model and the script.
+    """Convert the rewrites of an outcome to a Python script.
+
+    Args:
+        outcome: the result of fixing the model.
+        name: file name of the model.
+        own: file name of the script.
 
     Raises:
         SurgeonError: a rewrite is in a body or adds a tensor that is too large to spell out, or the model has
@@ -73,7 +78,7 @@ def script(outcome: FixOutcome, name: str, own: str) -> str:
 
 
 def _inside(words: str) -> str:
-    """Escape text for quotes and comments, because untrusted names must never become code."""
+    """Escape text for string literals and comments, because names from the model must never become code."""
     return repr(words)[1:-1].replace('"', r"\"")
 
 

@@ -66,7 +66,7 @@ def outputs(
         before: the source.
         after: the fixed model.
         inputs: the inputs of both.
-        wide: whether to run in FP32, because the source may overflow its types.
+        wide: whether to run both models in FP32, because the source may overflow in its own types.
         ignore_nan: whether elements that are NaN in the source may have any value.
         keep_a_key: whether every row of a mask keeps at least one key.
         timed: whether to measure the time of both.
@@ -165,7 +165,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
 
 
 def _no_worse(before: str, after: str) -> bool | None:
-    """Return whether one build got as far as another; None if unknown."""
+    """Return whether the second build got at least as far as the first.  None if unknown."""
     if before in _STAGES and after in _STAGES:
         return _STAGES.index(after) >= _STAGES.index(before)
     if _STAGES[-1] in (before, after):

@@ -21,7 +21,7 @@ MOST_CHECKS = 24
 """Maximum number of checks of a whole model."""
 
 Check = Callable[[onnx.ModelProto, tuple[Patch, ...]], str]
-"""Function that describes what is wrong with a patched model; empty if it is as good as its source."""
+"""Function that describes what is wrong with a patched model.  Empty if it is as good as its source."""
 Run = Callable[[Mapping[Key, str]], FixOutcome]
 """Function that rewrites the model without the rewrites of the given keys."""
 
@@ -36,7 +36,7 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
     Args:
         run: rewrites the model.
         check: checks the result.
-        most: maximum number of checks; afterwards, the rewrites of all later rounds are withdrawn.
+        most: maximum number of checks.  When they are used up, all unchecked later rounds are withdrawn.
 
     Returns:
         The final outcome; its model passed the check, or is the source.
