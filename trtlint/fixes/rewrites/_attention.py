@@ -46,13 +46,13 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def ports(self) -> tuple[int, int]:
-        """Input indices of Q and K in their product; both can be the same tensor."""
+        """Return the input indices of Q and K in their product.  Both can be the same tensor."""
         query = self.port(self.path.product.query)
         return query, 1 - query
 
     @property
     def features(self) -> tuple[int, int] | None:
-        """The axes of Q and K that their product sums over; None if unknown."""
+        """Return the axes of Q and K that their product sums over.  None if they are unknown."""
         query, _ = self.ports
         if self.product.op != "Einsum":
             return (-1, -2)
@@ -66,7 +66,7 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def value_features(self) -> tuple[int, int] | None:
-        """The axis of V that its product keeps, in V and in the result; None if unknown."""
+        """Return the axis of V that its product keeps: in V, and in the result.  None if unknown."""
         node = self.weights.node
         port = node.inputs.index(self.weights.value)
         if node.op != "Einsum":
@@ -112,7 +112,7 @@ def block_of(fact: Fact, model: Model) -> AttentionBlock:
 
 
 def require_way_down(scale: Scaled, end: Node) -> None:
-    """Reject a scaling if another operator reads its result before it reaches a node."""
+    """Raise NotApplicable if other operators read the result of a scaling on its path to a node."""
     value = scale.node.output
     for _ in range(len(end.inputs) * 64):
         readers = {node for node, _ in value.uses}
@@ -136,7 +136,7 @@ def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[N
 
     Args:
         scales: the scalings.
-        gone: other nodes that are removed and need no rewiring.
+        gone: other removed nodes, whose inputs need no rewiring.
     """
     data = {scale.node.output: scale.data for scale in scales}
     removed = {scale.node for scale in scales} | set(gone)

@@ -41,7 +41,7 @@ def copy(
         body: the body.
         given: outer names of the body's inputs and stored tensors.
         wanted: required outer names of some computed values.
-        varies: whether shapes differ between copies, so that declared shapes are dropped.
+        varies: whether shapes differ between copies.  Then declared shapes are removed.
 
     Returns:
         The outer names of all values.
@@ -85,7 +85,7 @@ def _forget_shapes(node: onnx.NodeProto) -> None:
 
 
 def hangs_on_sizes(value: Value) -> bool:
-    """Return whether a value depends on tensor sizes in a body, which may vary by iteration."""
+    """Return whether a value depends on sizes of tensors in a body, which may change in each iteration."""
     for number, (made, _) in enumerate(search(value, _inside, _MOST_VISITED + 1)):
         node = made.producer
         if number > _MOST_VISITED or (node is not None and node.scope and node.op in ("Shape", "Size")):

@@ -68,7 +68,7 @@ def known(value: Value | None, model: Model) -> Array | None:
 
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:
-    """Copy of a node with attribute tensors that the reader left in the file."""
+    """Return a copy of a node with its attribute tensors, which the reader may have left in the file."""
     proto = onnx.NodeProto()
     proto.CopyFrom(node.proto)
     for attribute in proto.attribute:

@@ -13,7 +13,8 @@ from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
 _AXES_ARE_INPUTS = 13
-"""First opset in which ``Unsqueeze`` reads its axes from an input; ``ReduceMean`` and others since 18."""
+"""First opset in which ``Unsqueeze`` reads its axes from an input.  Reductions such as ``ReduceMean`` do so
+since opset 18."""
 _REDUCED_BY_INPUTS = 18
 _BOUNDS_ARE_INPUTS = 11
 LAYER_NORM_SINCE = 17
@@ -27,7 +28,7 @@ Tensor = str | Value
 
 
 class Forms:
-    """Writer of operators into a draft; records the lowest opset that they need.
+    """Writer of operators into a draft.  It records the lowest opset that the operators need.
 
     Args:
         draft: the draft.
@@ -53,13 +54,13 @@ class Forms:
     def reduced(
         self, op: str, value: Tensor, axes: Sequence[int], out: str = "", *, keep: bool = False
     ) -> str:
-        """Reduce axes; with ``keep`` they stay with size one."""
+        """Reduce axes.  With ``keep``, they stay as axes of size one."""
         if self._own < (_AXES_ARE_INPUTS if op == "ReduceSum" else _REDUCED_BY_INPUTS):
             return self.draft.op(op, value, axes=list(axes), keepdims=int(keep), out=out)
         return self.draft.op(op, value, self.draft.ints(*axes), keepdims=int(keep), out=out)
 
     def mean(self, value: Tensor) -> str:
-        """Mean over the last axis, which stays with size one."""
+        """Insert the mean over the last axis, which stays as an axis of size one."""
         if self._own < _REDUCED_BY_INPUTS:
             return self.draft.op("ReduceMean", value, axes=[-1], keepdims=1)
         return self.draft.op("ReduceMean", value, self.draft.ints(-1), keepdims=1)
@@ -79,7 +80,7 @@ class Forms:
     def layer_norm(
         self, value: Tensor, gain: Tensor | None, bias: Tensor | None, epsilon: float, dtype: str, out: str
     ) -> str:
-        """Layer norm over the last axis; one operator if the model's opset can be raised to have it."""
+        """Insert a layer norm over the last axis: a single operator if the model can get an opset with it."""
         draft = self.draft
         if gain is not None and raisable(draft.model, LAYER_NORM_SINCE):
             self.opset = LAYER_NORM_SINCE
@@ -172,7 +173,7 @@ def heads_joined(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, o
 
 
 def rank_of(value: Value | None, depth: int = 0) -> int | None:
-    """Rank of a value, also from the length of a computed shape if inference does not know it."""
+    """Return the rank of a value.  If inference does not know it, use the length of a computed shape."""
     if value is None or value.rank is not None or value.producer is None or depth > _DEEPEST:
         return None if value is None else value.rank
     node = value.producer

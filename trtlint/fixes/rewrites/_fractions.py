@@ -19,7 +19,10 @@ _WHOLE = frozenset({"Add", "Sub", "Mul", "Neg", "Min", "Max", "Abs"})
 
 
 def is_coarse(value: Value, constants: Constants) -> bool:
-    """Return whether each element is zero or at least 2^-24: an integer, or 1 - x in FP32."""
+    """Return whether each element is zero or has a magnitude of at least 2^-24.
+
+    This is true for integers, and for 1 - x in FP32.
+    """
     if _is_whole(value, constants):
         return True
     node = value.producer

@@ -1,7 +1,8 @@
 """Decomposition of ONNX Runtime's fused attention into MatMul, Softmax and MatMul.
 
 ``MultiHeadAttention`` and ``Attention`` of https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.
-The score of a masked key gets ``mask_filter_value`` added; that of a future key becomes the lowest number.
+``mask_filter_value`` is added to the score of a masked key.  The score of a future key becomes the lowest
+number of its type.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from trtlint.model.protos import FLOAT_DTYPES, Dimension
 
 _FILTER = -10000.0
 _SINCE = 11
-"""First opset with bounds of slices as inputs, and with Softmax over the last axis alone."""
+"""First opset in which Slice reads its bounds from inputs."""
 
 
 class _Heads(Struct, frozen=True):
-    """Separate Q, K and V, [batch, heads, positions, features], and the attention's sizes.
+    """Separate Q, K and V with the shape [batch, heads, positions, features], and the sizes of the attention.
 
     Attributes:
         query, key, value: the tensors.
@@ -32,7 +33,7 @@ class _Heads(Struct, frozen=True):
         dtype: element type.
         rows: positions of Q; None if unknown.
         columns: positions of K including the past; None if unknown.
-        past: positions of the past; None if unknown or without a past.
+        past: positions of the past; None if they are unknown or there is no past.
     """
 
     query: str
@@ -102,7 +103,7 @@ def multi_head_attention(forms: Forms, node: Node) -> None:
 
 
 def _given(forms: Forms, node: Node) -> _Operands:
-    """Operands from separate tensors; heads of K and V may already be an axis."""
+    """Return operands from separate tensors.  In K and V, the heads may already be a separate axis."""
     query, key, value, bias = (node.input(port) for port in range(4))
     heads = int(node.number("num_heads", 0))
     if query is None or query.shape is None or len(query.shape) != 3 or query.dtype not in FLOAT_DTYPES:
@@ -135,7 +136,7 @@ def _head_size(value: Value, heads: int) -> Dimension:
 
 
 def _packed(forms: Forms, node: Node) -> _Operands:
-    """Operands from packed tensors, [batch, positions, heads, which of Q, K, V, features]."""
+    """Return operands from a packed tensor with the axes batch, positions, heads, Q/K/V and features."""
     query, key = node.input(0), node.input(1)
     heads = int(node.number("num_heads", 0))
     whole, count = (query, 3) if key is None else (key, 2)
@@ -303,7 +304,7 @@ def _ahead(forms: Forms, block: _Heads) -> str:
 def _biased(
     forms: Forms, sources: list[Tensor], bias: Value, width: int, ranks: tuple[int, int]
 ) -> list[Tensor]:
-    """Add the bias to Q, K and V; tensors with separate heads already include it."""
+    """Add the bias to Q, K and V.  Tensors with separate heads already include it."""
     draft = forms.draft
     bounds = (0, width, 2 * width, np.iinfo(np.int64).max)
     return [

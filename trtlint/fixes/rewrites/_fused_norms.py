@@ -14,7 +14,7 @@ from trtlint.model.protos import FLOAT_DTYPES
 _EPSILON = {"SkipLayerNormalization": 1e-12, "SkipSimplifiedLayerNormalization": 1e-12}
 _SIMPLIFIED_EPSILON = 1e-5
 _SUM = 3
-"""Index of the output with the sum; the outputs between are statistics."""
+"""Index of the output with the sum.  Outputs 1 and 2 are statistics."""
 
 
 def skip_layer_norm(forms: Forms, node: Node) -> None:
@@ -39,7 +39,7 @@ def skip_layer_norm(forms: Forms, node: Node) -> None:
 
 
 def simplified_layer_norm(forms: Forms, node: Node) -> None:
-    """Decompose an RMS norm over the last axis, which ONNX Runtime defines in ONNX's domain."""
+    """Decompose an RMS norm over the last axis.  ONNX Runtime defines the operator in ONNX's domain."""
     value, gain = node.inputs[0], node.inputs[1]
     dtype = _float((*node.inputs, node.output))
     if value is None or gain is None or dtype is None:
@@ -121,7 +121,7 @@ def group_norm(forms: Forms, node: Node) -> None:
 
 
 def _with_skip(forms: Forms, node: Node, channels: int) -> str:
-    """The sum before a group norm; it is also the second output if there is one."""
+    """Insert the sum before a group norm.  The sum is also the optional second output of the operator."""
     draft, skip, shift = forms.draft, node.inputs[3], node.input(4)
     named = node.outputs[1].name if len(node.outputs) > 1 else ""
     if skip is not None and skip.rank == 2:

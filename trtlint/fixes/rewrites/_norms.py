@@ -11,7 +11,7 @@ from trtlint.model.graph import Node, Value
 
 
 class Norm(Struct, frozen=True):
-    """The nodes of a decomposed normalization; None for missing ones.
+    """The nodes of a decomposed normalization.  A missing node is None.
 
     Attributes:
         tensor: the normalized tensor.

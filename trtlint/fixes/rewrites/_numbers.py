@@ -35,7 +35,7 @@ MOVING = frozenset(
 def quantized_type(value: Value | None) -> str | None:
     """The type of a quantized tensor; None for other tensors.
 
-    Shape inference stops at ONNX Runtime's operators, whose inputs and outputs have the same quantized type.
+    Shape inference stops at ONNX Runtime's operators.  Their results have the quantized type of their inputs.
     """
     for _ in range(_DEEPEST):
         if value is None or value.dtype is not None or value.producer is None:

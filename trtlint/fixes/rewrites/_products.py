@@ -28,12 +28,12 @@ def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
 
 
 def matmul_integer(numbers: Numbers, node: Node) -> str | None:
-    """Write a MatMulInteger; sums that exceed FP32's exact range stay INT32."""
+    """Write a MatMulInteger.  Sums beyond FP32's exact range stay INT32."""
     return _integer(numbers, node, _of_matmul(node, (0, 1, 2, 3)), _matmul(numbers))
 
 
 def conv_integer(numbers: Numbers, node: Node) -> str | None:
-    """Write a ConvInteger; sums that exceed FP32's exact range stay INT32."""
+    """Write a ConvInteger.  Sums beyond FP32's exact range stay INT32."""
     return _integer(numbers, node, _of_conv(node, (0, 1, 2, 3)), _conv(numbers, node))
 
 

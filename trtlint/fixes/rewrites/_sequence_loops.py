@@ -1,4 +1,4 @@
-"""Unrolling of loops that carry a sequence, with the tensors in it after each iteration.
+"""Unrolling of loops that carry a sequence.
 
 PyTorch's exporter writes ``unfold`` as a loop that inserts one slice at a time
 (https://github.com/microsoft/onnxscript/blob/main/onnxscript/function_libs/torch_lib/ops/core.py).
@@ -46,7 +46,7 @@ def outermost(node: Node, graph: Graph, giving: Set[str]) -> Node:
 
 
 def near(node: Node, graph: Graph, giving: Set[str]) -> Iterator[Node]:
-    """Operators that produce a Loop's sequences, and that read its resulting sequences."""
+    """Yield the producers of the sequences of a Loop, and the readers of its resulting sequences."""
     for port in carried(node, graph, giving):
         given = node.input(port)
         if given is not None and given.producer is not None:

@@ -1,7 +1,7 @@
 """Products of quantized operands with exact sums, in FP32 or INT32.
 
-FP32 holds integers up to 2^24 exactly.  The bound of a sum is the largest magnitude of one operand, without
-its zero point, times the stored elements of the other.
+FP32 holds integers up to 2^24 exactly.  The bound of a sum is the largest magnitude of the left operand,
+multiplied by the stored elements of the right operand.  Both are taken without their zero points.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Operands(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True):
-    """The sums of a product: their name, and whether they are INT32 instead of FP32."""
+    """The sums of a product: the tensor name, and whether the type is INT32 instead of FP32."""
 
     name: str
     is_integer: bool
@@ -103,7 +103,7 @@ def as_floats(numbers: Numbers, sums: Sums) -> str:
 
 
 def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[tuple[int, int]]:
-    """Split the summed axis into parts with exact sums; one part if possible."""
+    """Split the summed axis into as few parts as possible, each with exact sums."""
     most = float(_largest(numbers, node, operands.left, operands.left_zero))
     terms = _terms(numbers, node, operands)
     if terms is None:
@@ -146,7 +146,8 @@ def _largest(numbers: Numbers, node: Node, port: int, zero: int) -> int:
 def _terms(numbers: Numbers, node: Node, operands: Operands) -> Array | None:
     """Maximum contribution of each position of the summed axis to each sum, [positions, sums].
 
-    It comes from the stored right operand, or from its type; None if the number of positions is unknown.
+    The contribution comes from the stored right operand, or from its type.  None if the number of positions
+    is unknown.
     """
     value, point = node.input(operands.right), node.input(operands.right_zero)
     known = _small(numbers, value)

@@ -16,7 +16,7 @@ _BROADCAST = frozenset(
     | {"And", "Or", "Xor", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}
 )
 _SINCE = 8
-"""First opset in which all of them broadcast in all dimensions."""
+"""First opset in which all operators that broadcast do so in all dimensions."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -63,6 +63,6 @@ def _same_result(reader: Node, result: Value, source: Value) -> bool:
 
 
 def _at(value: Value | None, place: int) -> Dimension:
-    """Size of a dimension, counted from the last; 1 if there is none."""
+    """Return the size of a dimension, counted from the last one.  1 if the dimension does not exist."""
     shape = None if value is None else value.shape
     return None if shape is None else shape[-place] if place <= len(shape) else 1

@@ -1,7 +1,8 @@
 """Clamp the constants of a mask to the range of FP16.
 
-Results change in rows in which every key is masked by addition: equal weights become those of the scores.
-They also change for scores near -60000.  :mod:`trtlint.fixes.rewrites.select_mask` changes neither.
+Results change in rows in which an addition masks every key: their equal weights become the weights of the
+scores.  Results also change for scores near -60000.  :mod:`trtlint.fixes.rewrites.select_mask` changes
+neither of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A ``Clip`` of INT8 computed in INT32: a Cast in front of it and one behind it.
+"""Compute a ``Clip`` of INT8 in INT32, with a Cast before and a Cast after it.
 
-Each number of INT8 is one of INT32, so that the results are the same.
+INT32 holds every INT8 number, so the results are the same.
 https://onnx.ai/onnx/operators/onnx__Clip.html
 """
 
@@ -15,7 +15,7 @@ from trtlint.model.graph import Value
 from trtlint.model.load import Model
 
 _SINCE = 12
-"""The opset from which Clip takes whole numbers."""
+"""First opset in which Clip supports integers."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

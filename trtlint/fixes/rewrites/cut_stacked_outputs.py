@@ -1,7 +1,8 @@
-"""A ``Loop`` that counts its iterations, and its stacked outputs cut to that number.
+"""Count the iterations of a ``Loop``, and slice its stacked outputs to that number.
 
-ONNX stacks as many elements as there were iterations, so that the cut takes nothing away.  A network whose
-stacked outputs are as long as the trip count loses what no iteration wrote.
+ONNX stacks one element for each iteration, so the slice removes nothing in ONNX.  In a TensorRT network, the
+stacked outputs can be as long as the trip count.  There, the slice removes the elements that no iteration
+wrote.
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
 
@@ -16,7 +17,7 @@ from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _SINCE = 10
-"""The opset from which Slice takes its bounds as inputs."""
+"""First opset in which Slice reads its bounds from inputs."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

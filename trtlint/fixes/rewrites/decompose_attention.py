@@ -1,7 +1,7 @@
 """Decompose ``Attention`` into MatMul, Softmax and MatMul.
 
 All variants of the definition are supported: https://onnx.ai/onnx/operators/onnx__Attention.html.
-As defined there, a fully masked row gives zeros.
+By that definition, a fully masked row gives zeros.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 class _HeadCounts(Struct, frozen=True):
-    """Numbers of heads, whether they are a separate axis, and the sizes of a head."""
+    """Numbers of heads, sizes of a head, and whether the heads are a separate axis."""
 
     query: int
     key: int
@@ -73,7 +73,7 @@ def _heads(node: Node) -> _HeadCounts:
 
 
 class _Mask(Struct, frozen=True):
-    """The allowed keys (BOOL) and the bias of the scores; None for none."""
+    """The allowed keys (BOOL) and the bias of the scores.  A missing one is None."""
 
     allowed: str | None
     bias: str | None
@@ -217,7 +217,7 @@ class _Decomposition:
         return draft.op("Range", zero, count, one)
 
     def _scores(self, query: str, key: str, mask: _Mask, out: str) -> str:
-        """The attention weights; the requested stage of the scores gets the name ``out``."""
+        """Return the attention weights.  The stage of the scores that is an output gets the name ``out``."""
         node, draft = self.node, self.draft
         mode = int(node.number("qk_matmul_output_mode", 0)) if out else -1
         scale = float(node.number("scale", self.heads.size**-0.5))
@@ -250,7 +250,11 @@ class _Decomposition:
         return weights
 
     def _masked(self, scores: str, mask: _Mask, out: str) -> tuple[str, tuple[str, bool] | None]:
-        """The masked scores, and a condition for masked places with its value for those to keep."""
+        """Return the masked scores and a condition.
+
+        The condition comes with the truth value that it has where weights stay.  It is None if all weights
+        stay.
+        """
         draft = self.draft
         if mask.bias is None and mask.allowed is None:
             return (draft.op("Identity", scores, out=out) if out else scores), None

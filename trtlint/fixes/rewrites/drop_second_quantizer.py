@@ -1,7 +1,7 @@
 """Remove a DequantizeLinear and a QuantizeLinear with the same parameters, and keep the integers.
 
-This is exact if rounding the product with the scale, and its quotient, stays below half a step.  The rewrite
-checks every number of the type with every scale: BF16 fails for some of them.  Definitions:
+This is exact if the rounding errors of the multiplication and of the division stay below half a step.  The
+rewrite checks every number of the type with every scale.  Some scales fail in BF16.  Definitions:
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html,
 https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 """
@@ -78,7 +78,7 @@ def _numbers(dtype: str) -> Array | None:
 
 
 def _survive(numbers: Array, read: StoredQuantizer, kind: np.dtype[np.generic]) -> bool:
-    """Return whether each number survives dequantizing and quantizing with rounding to a type each time."""
+    """Return whether each number stays the same after dequantizing and quantizing, each rounded to a type."""
     scale = np.atleast_1d(read.scale).astype(np.float64)[:, None]
     steps = numbers - np.atleast_1d(read.zero).astype(np.float64)[:, None]
     gaps = np.diff(numbers)

@@ -1,8 +1,9 @@
 """Replace quantizers to UINT8, or with a zero point, by float arithmetic.
 
-TensorRT quantizes to INT8 without a zero point.  UINT8 around 128 is equivalent to INT8 around 0 and becomes
-that.  Other quantizers are rounded and clipped in floating point, with the same results but without INT8
-kernels.  Definition: https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
+TensorRT quantizes to INT8 without a zero point.  UINT8 with the zero point 128 is equivalent to INT8 with the
+zero point 0, and becomes INT8.  Other quantizers become rounding and clipping in floating point.  Results
+stay the same, but no INT8 kernels are used.  Definition:
+https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
 
 
 def _rewritten(draft: Draft, read: StoredQuantizer, data: str, out: Value | None) -> str:
-    """Copy an operator as INT8 around 0."""
+    """Copy a quantizer as INT8 with the zero point 0."""
     scale = draft.constant(read.scale, "scale")
     zero = draft.constant(np.zeros(read.scale.shape, np.int8), "zero")
     name = "" if out is None else out.name
@@ -112,7 +113,7 @@ def _rewritten(draft: Draft, read: StoredQuantizer, data: str, out: Value | None
 
 
 def _rounded(draft: Draft, read: StoredQuantizer, limits: tuple[int, int]) -> str:
-    """Float integers of a quantizer, relative to its zero point."""
+    """Return the quantized integers relative to the zero point, as floats."""
     dtype = read.scale.dtype
     divided = draft.op("Div", read.data, draft.constant(read.shaped(read.scale), "scale"))
     low, high = (read.shaped(limit - read.zero).astype(dtype) for limit in limits)

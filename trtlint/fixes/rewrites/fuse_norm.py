@@ -124,7 +124,7 @@ def _plain_rms(norm: Norm, constants: Constants) -> bool:
 
 
 def _is_centre(value: Value | None, centre: Node) -> bool:
-    """Return whether a value is x - mean; exporters may compute it twice."""
+    """Return whether a value is x - mean.  A second Sub may compute it again."""
     node = None if value is None else value.producer
     return node is not None and (node is centre or (node.op == "Sub" and node.inputs == centre.inputs))
 
@@ -136,7 +136,7 @@ def _parameters(
 
     Args:
         divide: the division.
-        width: size of the last axis; if unknown, the size of the gain.
+        width: size of the last axis.  If it is unknown, the size of the gain is used.
         constants: the constants of the model.
     """
     gain, scaled = _next(divide, "Mul", width, constants)
@@ -149,10 +149,10 @@ def _parameters(
 
 
 def _next(node: Node, op: str, width: Dimension, constants: Constants) -> tuple[Value | None, Node | None]:
-    """Return the only reader of a result, with its stored vector.
+    """Return the stored vector that the only reader of a result uses, and the reader.
 
-    A vector of several elements matches an axis of unknown size, which then has that size.  An axis of one
-    element would match, too, but a norm over one element is always zero, so no model computes it.
+    A vector of several elements matches an axis of unknown size.  An axis of size one would match, too.  But
+    a norm over one element is always zero, so no model computes it.
     """
     if node.output.is_output or len(node.output.uses) != 1:
         return None, None

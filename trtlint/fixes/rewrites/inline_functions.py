@@ -10,7 +10,7 @@ from trtlint.model.load import Model
 def propose(_fact: Fact, model: Model) -> Patch:
     """Write the model with its functions inlined.
 
-    Edits apply to a structure whose functions are inlined already, so the patch changes no operator.
+    Patches apply to a structure with inlined functions, so this patch changes no operator.
     """
     if not model.calls:
         raise NotApplicable("the model calls no function of its own")

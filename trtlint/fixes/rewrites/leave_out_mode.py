@@ -1,6 +1,6 @@
 """Remove the default mode, linear interpolation, from a GridSample.
 
-Importers that only know the mode names of older opsets treat ``linear`` of opset 20 as ``nearest``.
+Some importers know only the mode names of older opsets.  They treat ``linear`` of opset 20 as ``nearest``.
 https://onnx.ai/onnx/operators/onnx__GridSample.html
 """
 

@@ -1,7 +1,7 @@
-"""Replace boolean indexing with a fixed-size final result by computation at full size.
+"""Replace boolean indexing by computation at full size, if the final result has a fixed size.
 
 ``x[mask] = f(x[mask])`` becomes NonZero, GatherND, the operators of f, and ScatterND.  ``x[mask].sum()``
-becomes NonZero, GatherND and a reduction.  Tensors in between have one row for each true mask element.  The
+becomes NonZero, GatherND and a reduction.  Intermediate tensors have one row for each true mask element.  The
 rewrite computes all elements and selects by the mask, so that no size depends on data.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__NonZero.html,
@@ -51,10 +51,10 @@ class _MaskedValue(Struct, frozen=True):
     """Meaning of a value whose size depends on the mask.
 
     Attributes:
-        kind: the output of NonZero, one row for each dimension (``indices``); its transpose (``positions``);
-            positions along one dimension (``rows``); elements at the positions (``picked``); or a shape that
-            begins with their number (``sizes``).
-        full: for ``picked``, name of the full tensor, or of one that broadcasts to it.
+        kind: ``indices``: the output of NonZero, one row for each dimension.  ``positions``: its transpose.
+            ``rows``: positions along one dimension.  ``picked``: elements at the positions.  ``sizes``: a
+            shape that begins with the number of positions.
+        full: for ``picked``, name of the full tensor, or of a tensor that broadcasts to it.
         rest: for ``picked`` and ``sizes``, the dimensions after the first.
         thin: for ``picked``, whether ``full`` has fewer elements because it broadcasts.
     """

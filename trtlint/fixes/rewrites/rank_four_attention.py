@@ -82,7 +82,7 @@ def _require_fitting(block: AttentionBlock, model: Model) -> None:
 
 
 def _casts(block: AttentionBlock) -> list[Node]:
-    """Casts after the softmax, each with a single reader."""
+    """Return the Casts directly after the softmax, each with a single reader."""
     found: list[Node] = []
     value = block.softmax.output
     while len(value.uses) == 1 and value.uses[0][0].op in CAST:
@@ -98,7 +98,11 @@ def _front(node: Node) -> str:
 
 
 def _raised(draft: Draft, value: Value) -> str:
-    """Add a leading axis to a value before its Transpose, which kernels expect at the product."""
+    """Add a leading axis to a value.
+
+    If a Transpose produces the value, the axis is added before the Transpose, because kernels expect the
+    Transpose directly before the product.
+    """
     source, perm = _transposed(value)
     if source is None:
         return draft.op("Unsqueeze", value, draft.ints(0))

@@ -10,7 +10,7 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _SINCE = 12
-"""First opset in which Max supports integers; Relu supports them since 14."""
+"""First opset in which Max supports integers.  Relu supports them since opset 14."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

@@ -21,9 +21,9 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _LONGEST = 4096
-"""Largest size of an axis; its matrix has the square of this size."""
+"""Largest size of an axis.  The matrix of weights has up to the square of this number of elements."""
 _MOST_TAPS = 64
-"""Maximum number of elements for one result; the gathered tensor is this many times as large."""
+"""Maximum number of input elements for one result.  The gathered tensor grows by this factor."""
 _NOTHING = 1e-6
 """Share of the largest weight below which a weight is a rounding error."""
 _KEPT = frozenset(
@@ -73,8 +73,8 @@ def propose(fact: Fact, model: Model) -> Patch:
 def _taps(matrix: Array) -> tuple[Array, Array]:
     """Positions and weights of the elements of each result, both [after, count].
 
-    A result of fewer elements reads one of them several times with a share of its weight.  A weight of zero
-    would turn infinity into NaN.
+    Some results depend on fewer than ``count`` elements.  Such a result reads one element several times, with
+    a share of its weight each time.  Padding with a weight of zero would turn infinity into NaN.
     """
     magnitudes = np.abs(matrix)
     used = magnitudes > _NOTHING * magnitudes.max(initial=0.0)

@@ -64,7 +64,7 @@ def _require_movable(block: AttentionBlock) -> None:
 
 
 def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str:
-    """The product of all factors in the type of Q, as a constant if all are known."""
+    """Return the product of all factors in the type of Q.  It is a constant if all factors are known."""
     if all(scale.factor is not None for scale in scales):
         product = math.prod(scale.factor or 0.0 for scale in scales)
         stored = np.array(product, numpy_type(query.dtype))

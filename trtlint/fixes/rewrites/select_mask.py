@@ -2,9 +2,9 @@
 
 ``Where(keep, scores, -1e9)`` and ``scores + mask``, with a mask of 0 and -3.4e38, need a number outside the
 FP16 range.  Softmax gives such a key the weight 0, and -inf does the same in FP16.  A fully masked row is the
-exception: all scores become that number, so all weights are equal.  There a fill of 0 gives equal weights,
-while -inf would give NaN.  The fill depends only on the mask, which is small compared with the scores.  Each
-scores tensor still has a single ``Where``.
+exception: all its scores become that number, so all weights are equal.  In such a row, a fill of 0 also gives
+equal weights, but -inf would give NaN.  The fill depends only on the mask, which is small compared with the
+scores.  Each scores tensor still has a single ``Where``.
 
 The results are the same unless scores are as low as the mask.  Scores must be above half of it for ``Where``,
 and within 1e13 for an added mask.  The proof names these bounds.  Scores that another mask may set to -inf
@@ -31,11 +31,11 @@ from trtlint.model.protos import FLOAT_DTYPES
 
 _TITLE = "masks with -inf, and rows without a key with 0"
 _LOWEST_SELECTED = -1e8
-"""Highest number that a Where may select as a mask: models compute no scores below half of it."""
+"""Highest fill of a Where that counts as a mask.  Models compute no scores below half of this number."""
 _LOWEST_ADDED = -1e30
-"""Highest number that an added mask may have: adding a score to it changes no bit, not even in FP64."""
+"""Highest number of an added mask.  Adding a score to such a number changes no bit, even in FP64."""
 _FARTHEST_ADDED = 1e13
-"""Largest magnitude of scores for which this holds, also for 2^-24 of the mask's number."""
+"""Largest magnitude of scores that leave an added mask unchanged, also a mask of 2^-24 of that number."""
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Clip"})
 _FINITE = frozenset({"MatMul", "Gemm", "Einsum", "Conv", "Tanh", "Sigmoid"})
 """Operators that return no -inf for finite inputs."""
@@ -56,7 +56,7 @@ class _Site(Struct, frozen=True):
         scores: the masked scores.
         mask: the condition of the Where, or the added tensor.
         fill: input index of the fill of the Where; 0 for an Add.
-        source: other factor of a mask that is a product with the constant; it is zero for allowed keys.
+        source: if the mask is a product with the constant, the other factor.  It is zero for allowed keys.
         softmax: operators that read the masked scores.
         axis: negative axis of their keys.
         path: operators from the constant to ``node``.
@@ -125,7 +125,11 @@ class _Search:
     def _follow(
         self, value: Value, mask: bool, path: tuple[Node, ...], source: Value | None
     ) -> Iterator[_Site]:
-        """Sites that depend on a value: the constant, or a tensor of it and zeros (``mask``)."""
+        """Yield the sites that depend on a value.
+
+        The value is the constant.  With ``mask``, it is a tensor that contains only zeros and the
+        constant.
+        """
         self.left -= 1
         if self.left < 0:
             raise NotApplicable(f"more than {_MOST_NODES} values depend on the constant")
@@ -212,7 +216,7 @@ class _Search:
         return axis
 
     def _require_unmasked(self, scores: Value) -> None:
-        """Reject scores with another mask: both together could remove all keys of a row."""
+        """Reject scores with another mask, because both masks together could remove all keys of a row."""
         pending, met = [scores], {scores}
         while pending:
             value = pending.pop()
@@ -248,7 +252,7 @@ class _Search:
         return self._numbers(value) == {self.lowest}
 
     def _numbers(self, value: Value | None, depth: int = 0) -> set[float] | None:
-        """Distinct numbers of a float tensor, NaN standing for further ones; None if unknown."""
+        """Return the distinct numbers of a float tensor, with NaN for any further ones.  None if unknown."""
         if value is None or depth > DEEPEST:
             return None
         node = value.producer
@@ -289,7 +293,7 @@ def _patch(
         sites: the sites.
         around: operators from the constant to the first site.
         lowest: the mask value.
-        drawn: whether a proof draws an added mask from 0 and the mask value.
+        drawn: whether a proof draws the elements of an added mask from 0 and the mask value.
     """
     draft = Draft(model, sites[0].node)
     written: dict[tuple[object, ...], tuple[str, str]] = {}

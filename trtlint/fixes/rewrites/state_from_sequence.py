@@ -14,7 +14,7 @@ from trtlint.model.load import Model
 
 _RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _SINCE = 12
-"""First opset with ``value_int`` of Constant; bounds of a Slice also differ before."""
+"""First opset with ``value_int`` of Constant.  The bounds of a Slice also differ in older opsets."""
 _LENGTHS, _STATE, _CELL = 4, 1, 2
 """Input index of the sequence lengths, and output indices of the states."""
 

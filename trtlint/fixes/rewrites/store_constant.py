@@ -32,7 +32,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _constants(node: Node) -> list[Node]:
-    """The Constant itself, or the inputs of an operator that are Constants with ``value_ints``."""
+    """Return the Constant itself, or the inputs of an operator that are Constants with ``value_ints``."""
     if node.op == "Constant":
         return [node]
     made = dict.fromkeys(value.producer for value in node.inputs[1:] if value is not None)

@@ -1,7 +1,7 @@
 """Insert Casts where an operator or its result meets other float types.
 
-The wider type wins, so that nothing overflows.  A product with stored weights of a narrower type keeps the
-narrower type, as exported.
+Inputs get the widest of their types, so that nothing overflows.  A product with stored weights of a narrower
+type keeps the narrower type, as exported.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _Region:
         )
 
     def _condition(self) -> str:
-        """Range in which the results are the same: that of the narrower type."""
+        """Return the range in which the results are the same, the range of the narrower type, as text."""
         kinds = sorted({kind for _, kind in self.bounds}, key=_WIDTH.__getitem__)
         return f"numbers within {-lowest(kinds[0]):.5g} where they become {kinds[0]}" if kinds else ""
 
@@ -173,7 +173,7 @@ class _Region:
 
 
 def _ports(group: tuple[int, ...], count: int) -> list[int]:
-    """Input indices of a group; -1 at its end repeats the last."""
+    """Return the input indices of a group.  A -1 at its end repeats the last index."""
     ports = list(group[:-1]) + list(range(group[-2], count)) if group[-1] == -1 else list(group)
     return [port for port in dict.fromkeys(ports) if port < count]
 

@@ -1,7 +1,7 @@
 """Compute a chain of 16-bit operators in FP32, with Casts at its inputs and outputs.
 
-The chain includes the element-wise arithmetic before the finding's operators, because rounding to 16 bits
-before a sine or sampling is the problem.  For a sum of squares, it extends to the use of its root.  Matrix
+The chain includes the element-wise arithmetic before the finding's operators, because the problem is rounding
+to 16 bits before a sine or sampling.  For a sum of squares, the chain extends to the use of its root.  Matrix
 products stay in 16 bits, except outer products and products with a matrix of coordinates.
 """
 
@@ -27,9 +27,9 @@ _ARITHMETIC = frozenset(
     | {"MatMul", "Einsum", "Floor", "Ceil", "Round", "Abs"}
 )
 _DEEPEST = 4
-"""Largest inner dimension of a product to widen: coordinates and a one after them."""
+"""Largest inner dimension of a product to compute in FP32: three coordinates and a one."""
 _ROUNDED = {"Sin": 0, "Cos": 0, "GridSample": 1}
-"""Operators with an operand that must not be rounded, and its input index."""
+"""Operators with an operand that must not be rounded, and the input index of that operand."""
 _SMALLER = frozenset({"Sqrt", "Reciprocal", "Log", "Div", "Mul", "Pow"})
 """Operators that make a sum of squares smaller."""
 _BEHIND = _SMALLER | {"Add", "Clip", "Max", "Expand", "Unsqueeze", "Squeeze", "Reshape"}
@@ -61,7 +61,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
-    """Return whether an operator after a sum makes it smaller before it is rounded."""
+    """Return whether a chosen operator after a sum makes the sum smaller before rounding to 16 bits."""
     return total is not None and any(node.op in _SMALLER and node.index > total.index for node in chosen)
 
 
@@ -79,7 +79,7 @@ def _leads(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
 
 
 def _before(core: Iterable[Node], model: Model) -> list[Node] | None:
-    """The 16-bit arithmetic before operators; None if it is too long."""
+    """Return the 16-bit arithmetic before operators.  None if there are too many operators."""
     found: dict[Node, None] = {}
     pending = [value for node in core for value in _operands(node)]
     while pending:
@@ -117,7 +117,7 @@ def _operands(node: Node) -> list[Value]:
 
 
 def _given(node: Node, chosen: dict[Node, None]) -> Value | None:
-    """The operand that must not be rounded, if no arithmetic before it is widened."""
+    """Return the operand that must not be rounded.  None if the arithmetic before it is already in FP32."""
     port = _ROUNDED.get(node.op)
     value = None if port is None else node.input(port)
     first = value

@@ -62,8 +62,8 @@ def _written(norm: Norm, nodes: list[Node], model: Model, dtype: Literal["f32", 
         norm: the norm.
         nodes: nodes from its input to its division.
         model: the model.
-        dtype: type to compute in.  TorchScript adds a Python float as float64 to the variance of a half
-            model; TensorRT reads it as float32, and ONNX operators need equal types.
+        dtype: type to compute in.  In FP16 models, TorchScript adds a Python float as float64 to the
+            variance.  TensorRT reads it as float32, but ONNX operators need equal types.
     """
     draft = Draft(model, norm.divide)
     wide: dict[Value, str] = {}

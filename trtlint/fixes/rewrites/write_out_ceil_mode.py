@@ -1,7 +1,7 @@
 """Replace ``ceil_mode`` of pooling by explicit padding at the end, with the same output size.
 
-``AveragePool`` with ``count_include_pad`` counts ``pads`` but not the extra of ``ceil_mode``, so it is not
-rewritten.  https://onnx.ai/onnx/operators/onnx__MaxPool.html
+``AveragePool`` with ``count_include_pad`` is not rewritten.  It counts ``pads``, but not the additional
+elements of ``ceil_mode``.  https://onnx.ai/onnx/operators/onnx__MaxPool.html
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Replace the ellipsis in an Einsum equation by letters.
 
-If ellipses of operands have different ranks, shorter ones get the last letters, as in broadcasting:
+If the ellipses of operands have different ranks, a shorter ellipsis gets the last letters, as in
+broadcasting:
 https://onnx.ai/onnx/operators/onnx__Einsum.html
 """
 
@@ -61,7 +62,10 @@ def _written(equation: str, ranks: Sequence[int]) -> str:
 
 
 def _broadcast(equation: str, ranks: Sequence[int], operands: Sequence[Value]) -> str:
-    """Reason why a letter would need broadcasting, which TensorRT does not support; empty for none."""
+    """Return the reason why a letter would need broadcasting.  Empty if no letter would.
+
+    TensorRT does not support broadcasting in Einsum.
+    """
     terms, _ = terms_of(equation)
     sizes: dict[int, set[object]] = {}
     for term, rank, value in zip(terms, ranks, operands, strict=True):

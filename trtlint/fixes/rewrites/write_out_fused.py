@@ -34,7 +34,7 @@ _CUBE = 0.044715
 """Constant of the tanh approximation of Gelu: https://onnx.ai/onnx/operators/onnx__Gelu.html."""
 
 _PARTS_BY_INPUTS = 10
-"""First opset in which bounds of a slice are inputs."""
+"""First opset in which Slice reads its bounds from inputs."""
 
 Write = Callable[[Forms, Node], None]
 
@@ -172,7 +172,7 @@ def _fused_matmul(forms: Forms, node: Node) -> None:
 
 
 def _turned(draft: Draft, value: Tensor, rank: int, turned: bool, batch: bool) -> Tensor:
-    """A factor with swapped last axes, or with its first axis after the other batch axes."""
+    """Return a factor with its last axes swapped, or with its first axis after the other batch axes."""
     if rank < 2:
         return value
     axes = list(range(rank))

@@ -12,7 +12,7 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _BY_CHANNEL = 21
-"""First opset with gain and bias for each channel; before, they were for each group."""
+"""First opset with a gain and a bias for each channel.  Before, there was one of each for each group."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

@@ -1,8 +1,8 @@
 """Unroll a ``Loop`` with a known number of iterations, or make it acceptable to the parser.
 
-Carried values of an unrolled loop may grow, and no condition remains.  A Loop that cannot be unrolled may
-still get parts that the parser requires: an initial condition, or an iteration counter as a carried value if
-there is no trip count.
+In an unrolled loop, carried values may grow, and no condition remains.  A Loop that cannot be unrolled may
+still get parts that the parser requires: an initial condition, or, without a trip count, an iteration counter
+as a carried value.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -53,7 +53,7 @@ class _LoopBody(Struct, frozen=True):
         node: the operator.
         proto: the body as stored in the file.
         body: the body as graph values.
-        most: the trip count; None if there is none or it is unknown.
+        most: the trip count; None if it is missing or unknown.
         fed: whether the trip count is known only at run time.
     """
 

@@ -1,6 +1,6 @@
 """Replace ``output_shape`` of a ``ConvTranspose`` by explicit ``pads``.
 
-Without ``auto_pad``, the larger half precedes the image:
+Without ``auto_pad``, the larger half of the padding is before the image:
 https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
 """
 

@@ -2,8 +2,8 @@
 
 ONNX Runtime's quantizer writes ``QLinearConv`` and similar operators.  For dynamic quantization it writes
 ``DynamicQuantizeLinear``, ``MatMulInteger`` and ``ConvInteger``.  TensorRT has no importers for them.  The
-rewrite computes all operators that share quantized tensors with the same integers in FP32.  Results stay the
-same, but the speed of INT8 is lost.
+rewrite changes all operators that are connected by quantized tensors.  It computes the same integers in FP32.
+Results stay the same, but the speed of INT8 is lost.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__QLinearConv.html,
 https://onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html and
@@ -40,7 +40,7 @@ _ONE_AXIS = 13
 _TITLE = "computes quantized tensors in FP32"
 
 Write = Callable[[Numbers, Node], "str | None"]
-"""Function that writes an operator; returns its output integers, or None for float outputs."""
+"""Function that writes an operator.  It returns the name of the integers, or None for float outputs."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -84,7 +84,7 @@ def _near(node: Node) -> Iterator[Node]:
 
 
 def _given(numbers: Numbers, node: Node, value: Value) -> list[Node]:
-    """Restore the type of integers that leave the quantized part; return replaced Casts."""
+    """Restore the type of integers that leave the quantized part.  Return the Casts that this replaces."""
     name = numbers.known.get(value, "")
     if not name:
         return []
@@ -131,7 +131,7 @@ def _quantize(numbers: Numbers, node: Node) -> str | None:
 
 
 def _dequantize(numbers: Numbers, node: Node) -> str | None:
-    """Dequantize integers; the scale may be computed."""
+    """Dequantize integers with a stored or computed scale."""
     value, scale = node.input(0), node.input(1)
     axis = int(node.number("axis", 1))
     if value is None or scale is None or scale.dtype != "f32":
@@ -181,7 +181,7 @@ def _quantize_dynamically(numbers: Numbers, node: Node) -> str | None:
 
 
 def _real(numbers: Numbers, node: Node, port: int) -> str:
-    """Dequantize an operand, whose scale and zero point are the next inputs."""
+    """Dequantize an operand.  Its scale and its zero point are the next inputs."""
     shifted = numbers.shifted(node, port, port + 2)
     scale = numbers.scale(node, port + 1)
     if scale.size != 1:
@@ -227,7 +227,7 @@ def _pooled(op: str, *names: str) -> Write:
 
 
 def _softmax(numbers: Numbers, node: Node) -> str | None:
-    """Softmax; before opset 13 of the operator itself, it covers all axes from ``axis`` on."""
+    """Write a Softmax.  Before opset 13 in its attributes, it covers all axes from ``axis`` on."""
     axis, opset = int(node.number("axis", -1)), numbers.opset
     own = node.number("opset", opset)
     if axis != -1 and (own < _ONE_AXIS) != (opset < _ONE_AXIS):

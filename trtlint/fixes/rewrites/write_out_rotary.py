@@ -53,7 +53,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def contrib_rotary(forms: Forms, node: Node) -> None:
-    """Decompose ONNX Runtime's RotaryEmbedding, whose inputs have another order.
+    """Decompose ONNX Runtime's RotaryEmbedding.  Its inputs have another order than in ONNX.
 
     https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.RotaryEmbedding
     """
@@ -93,7 +93,7 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
 
 
 def _size(data: Value, parts: int) -> int | None:
-    """Features of each of several equal parts; None if unknown."""
+    """Return the number of features of each of several equal parts.  None if it is unknown."""
     last = data.shape[-1] if data.shape else None
     return last // parts if isinstance(last, int) and parts else None
 

@@ -26,7 +26,7 @@ _TITLE = "replaces the scatter by a comparison of positions and a reduction"
 
 
 class _Reduction(Struct, frozen=True):
-    """Operators to reduce the updates of one position, and to combine them with the data."""
+    """Operator that reduces the updates of one position, and operator that combines them with the data."""
 
     reduce: str
     combine: str

@@ -30,7 +30,7 @@ _TAKING: Mapping[str, str] = {
     "OptionalHasElement": "whether there is one",
     "OptionalGetElement": "the one there is",
 }
-"""Operators that return a tensor from a sequence or optional tensor, and its meaning."""
+"""Operators that return a tensor from a sequence or an optional tensor, and the meaning of that tensor."""
 _MOST_NODES = 500
 _MOST_ELEMENTS = 256
 _SIZES_BY_INPUT = 13

@@ -1,4 +1,4 @@
-"""A ``SpaceToDepth`` in the order of columns and rows, written out as Reshape, Transpose and Reshape.
+"""Replace a ``SpaceToDepth`` in the order of columns and rows by Reshape, Transpose and Reshape.
 
 https://onnx.ai/onnx/operators/onnx__SpaceToDepth.html
 """
@@ -10,7 +10,7 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _CHANNELS_FIRST = (0, 1, 3, 5, 2, 4)
-"""From [batch, channels, rows, block, columns, block]: the places of a block behind the channel."""
+"""Permutation of [batch, channels, rows, block, columns, block]: block axes follow the channels."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

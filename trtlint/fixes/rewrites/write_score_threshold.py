@@ -1,4 +1,4 @@
-"""Set the score threshold of ``NonMaxSuppression`` to the lowest number, which keeps every score.
+"""Set the score threshold of ``NonMaxSuppression`` to the lowest number, so that every score passes.
 
 https://onnx.ai/onnx/operators/onnx__NonMaxSuppression.html
 """
