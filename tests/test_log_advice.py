@@ -114,7 +114,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/triton-inference-server/server/issues/6165
         ((TOO_MANY,), "--disable-auto-complete-config", "does not contain the reason"),
         # https://github.com/NVIDIA/TensorRT/issues/289
-        ((UNWRITTEN_TENSOR,), "A node reads a tensor that no node before it writes", "LOG124"),
+        ((UNWRITTEN_TENSOR,), "a node reads a tensor that nothing computes", "LOG124"),
         # https://github.com/deepcam-cn/yolov5-face/issues/197
         ((OWN_CHECK,), "The parser rejected the model", "An internal check"),
         # https://github.com/DerryHub/BEVFormer_tensorrt/issues/97
@@ -148,7 +148,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/alxmamaev/jetson_yolov5_tensorrt/issues/3
         ((NO_LOADED,), "got no engine from deserialize_cuda_engine", "The builder returned nothing"),
         # https://github.com/wang-xinyu/tensorrtx/issues/800
-        ((OTHER_WEIGHTS,), "the weights file does not belong to this network", "An internal check"),
+        ((OTHER_WEIGHTS,), "another network than the one that the weights belong to", "An internal check"),
         # https://github.com/pytorch/TensorRT/issues/632
         ((NO_CLASS,), "Import torch_tensorrt before torch.jit.load", "does not contain the reason"),
         # https://github.com/pytorch/TensorRT/issues/836

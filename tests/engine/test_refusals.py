@@ -181,7 +181,7 @@ def test_a_failed_build_is_an_error_whatever_the_rules_say(silent: Rule, log: st
 
 def test_the_last_resort_names_the_line_that_says_best_why(silent: Rule) -> None:
     (found,) = evaluate([silent], facts_of_build(log=CUSTOM_LOG), Target()).findings
-    assert found.message == "parser_error"  # it names the node, and quotes the reason
+    assert found.message == "plugin_not_found"  # it names the operator and the reason
 
 
 def test_a_build_that_went_on_needs_no_last_resort(silent: Rule) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 from onnx import numpy_helper
 
 from trtlint.cli import run
@@ -196,7 +196,7 @@ def foreign_gain_dropped(patch: Patch) -> None:
     """The gain is left out of a norm with a sum."""
     if any(node.op_type == "LayerNormalization" for node in patch.insert):
         ones = numpy_helper.from_array(np.ones(16, np.float32), "ones")
-        object.__setattr__(patch, "initializers", (*patch.initializers, ones))
+        force_setattr(patch, "initializers", (*patch.initializers, ones))
     for node in patch.insert:
         if node.op_type == "LayerNormalization":
             node.input[1] = "ones"
@@ -211,7 +211,7 @@ def scale_off(patch: Patch) -> None:
 def gain_dropped(patch: Patch) -> None:
     """The gain is left out: ones take its place, which is what it is in the file."""
     ones = numpy_helper.from_array(np.ones(16, np.float32), "ones")
-    object.__setattr__(patch, "initializers", (*patch.initializers, ones))
+    force_setattr(patch, "initializers", (*patch.initializers, ones))
     patch.insert[0].input[1] = "ones"
 
 
@@ -260,8 +260,8 @@ def initializer_off(patch: Patch) -> None:
 def another_row(patch: Patch) -> None:
     """Another row is read."""
     other = numpy_helper.from_array(np.full((1, 1024), 0.7, np.float32), "other")
-    object.__setattr__(patch, "initializers", (other,))
-    object.__setattr__(patch, "rewire", tuple((node, port, "other") for node, port, _ in patch.rewire))
+    force_setattr(patch, "initializers", (other,))
+    force_setattr(patch, "rewire", tuple((node, port, "other") for node, port, _ in patch.rewire))
 
 
 def columns_for_rows(patch: Patch) -> None:
@@ -269,7 +269,7 @@ def columns_for_rows(patch: Patch) -> None:
     nodes = {node.op_type: node for node in patch.insert}
     turned = onnx.helper.make_node("Transpose", [nodes["Cast"].output[0]], ["turned"], perm=[1, 0])
     nodes["Gather"].input[0] = "turned"
-    object.__setattr__(patch, "insert", (*patch.insert, turned))
+    force_setattr(patch, "insert", (*patch.insert, turned))
 
 
 def key_for_query(patch: Patch) -> None:
