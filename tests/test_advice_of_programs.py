@@ -75,7 +75,12 @@ REFUSED = "yolov7: /a/main.cpp:38: void serialize_engine(unsigned int): Assertio
         (MAPPING, "LOG129", "With PyCUDA, push the context", "Check the installation"),
         # https://github.com/NVIDIA-AI-IOT/Lidar_AI_Solution/issues/35
         (PTX, "LOG127", "Update the driver", "LOG124"),
-        (WEIGHTS, "LOG165", "another network than the one that the weights belong to", "TensorRT's own and states"),
+        (
+            WEIGHTS,
+            "LOG165",
+            "another network than the one that the weights belong to",
+            "TensorRT's own and states",
+        ),
         # https://github.com/GeekAlexis/FastMOT/issues/27
         (OLD_LAYER, "LOG124", "This release is from 2021 or older", "TensorRT's own and states"),
         # https://github.com/zerollzeng/tiny-tensorrt/issues/41

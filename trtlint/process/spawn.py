@@ -56,7 +56,8 @@ class ProcessResult(Struct, frozen=True):
         code: exit code, None if a signal ended it.
         signal: name of the signal that ended it, such as ``SIGSEGV``; empty if no signal did.
         seconds: wall time.
-        peak: bytes of the largest resident set, None if the system does not report it.
+        peak: bytes of the largest resident set, None if the system does not report it.  Linux counts at
+            least what this process had when it started the child.
         answers: JSON data in order; an answer that was cut off is left out.
         processor: seconds of processor time, 0 if the system does not report it.
     """
