@@ -56,14 +56,14 @@ def convert(
         verify_build: whether TensorRT-RTX builds both models.
         dry_run: whether to write no file.
         seconds: the time limit of each run of the model.
-        memory: the limit of memory in bytes.
-        **keywords: as of :func:`trtlint.lint`; ``command`` may set types of layers.
+        memory: the memory limit in bytes.
+        **keywords: as in :func:`trtlint.lint`. ``command`` may set types of layers.
 
     Returns:
-        The result; its ``verdict`` is ``failed`` if a proof failed; then no file is written.
+        The result. If a proof failed, its ``verdict`` is ``failed`` and no file is written.
 
     Raises:
-        ModelError, OSError: the model cannot be read, or the result not be written.
+        ModelError, OSError: the model cannot be read, or the result cannot be written.
         ExperimentError: the model cannot be converted, or ONNX Runtime is not installed.
         ArgumentError, SettingError: an argument has a wrong type, or a value that cannot be used.
     """

@@ -1,6 +1,6 @@
 """A build command and its options.
 
-trtexec takes options as ``--name`` or ``--name=value``, names with their upper and lower case.
+trtexec takes options as ``--name`` or ``--name=value``. Option names are case-sensitive.
 https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
 """
 
@@ -19,8 +19,8 @@ from trtlint.knowledge.providers import PROVIDERS, Provider
 Tool = Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
 """The program that builds.
 
-For a configuration of Triton, the options are the keys of its accelerator.  For a session of ONNX Runtime,
-they are the options of a provider, and ``provider`` and ``model``.
+The tool determines the options. A Triton configuration has the keys of its accelerator. An ONNX Runtime
+session has the options of its provider, plus ``provider`` and ``model``.
 """
 Role = Literal["input", "output"]
 
@@ -82,7 +82,7 @@ class ServedTensor(Struct, frozen=True):
         role: input or output.
         name: the name in the model.
         data_type: the type in Triton's notation, ``TYPE_FP32``.
-        dims: the shape in the model, -1 for any size; without the batch if the server batches.
+        dims: the shape in the model, with -1 for any size. The batch axis is omitted if the server batches.
         ragged: whether the server joins requests of different shapes in a batch.
         optional: whether requests may omit it.
     """
@@ -143,7 +143,7 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def switches(self) -> Mapping[str, bool]:
-        """Builder settings that it turns on or off: ``fp16``, ``int8``, ``strongly-typed``, ``tf32``..."""
+        """The builder settings that the command turns on or off, such as ``fp16`` and ``tf32``."""
         if self.served is not None:
             option = self.option("precision_mode")
             mode = None if option is None else _MODES.get(option.value or "")
@@ -155,7 +155,7 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def provider(self) -> Provider | None:
-        """The TensorRT provider of ONNX Runtime that it configures, or None."""
+        """The TensorRT provider of ONNX Runtime that the command configures, or None."""
         if self.tool == "triton":
             return None if self.option("tensorrt") is None else "tensorrt"
         named = self.option("provider") if self.tool == "onnxruntime" else None
@@ -177,7 +177,7 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Its place, ``build.sh:12``; empty for a command given as text."""
+        """The position of the command, ``build.sh:12``; empty for a command given as text."""
         if self.served is not None:
             return self.source
         return f"{self.source}:{self.line}" if self.source else ""

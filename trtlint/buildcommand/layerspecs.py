@@ -36,12 +36,12 @@ class LayerSpec(Struct, frozen=True):
     value: str
 
     def means(self, name: str) -> bool:
-        """Return whether it applies to a layer of this name."""
+        """Return whether the setting applies to a layer of this name."""
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
 
 
 def layer_specs(command: BuildCommand) -> Iterator[LayerSpec]:
-    """Yield the settings of single layers, in order; the last one of a repeated option takes effect."""
+    """Yield the settings of single layers, in order. If an option is repeated, only its last value counts."""
     for name in OPTIONS:
         option = command.option(name)
         if option is None or option.value is None:

@@ -247,7 +247,7 @@ class _Python:
         return found
 
     def _constant(self, node: ast.expr) -> str | None:
-        """Return a constant value as text, or None; sizes are often written as products."""
+        """Return a constant, or a product of constants, as text; None for another expression."""
         node = self._value(node)
         if isinstance(node, ast.Constant):
             return _text(node.value)
@@ -262,7 +262,7 @@ def _name(node: ast.expr) -> str:
 
 
 def _number(node: ast.expr, depth: int) -> int | None:
-    """Return the value of ``2 * 1024 ** 3`` and ``1 << 30``; None for others and very large ones."""
+    """Return the value of an expression such as ``2 * 1024 ** 3``; None if unreadable or very large."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, int) and abs(node.value) < 1 << 63 else None
     if not isinstance(node, ast.BinOp) or depth > 10:

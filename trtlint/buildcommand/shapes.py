@@ -1,10 +1,9 @@
 """Shapes in a command line: optimization profiles of each input.
 
-The syntax is ``--minShapes=x:1x3x224x224,y:1``.  ``x:scalar`` and ``x:`` are scalars.  Names may be quoted
-and may contain one ``*``.  ``--profile=N`` begins another profile.  ``--shapes`` alone is a profile for
-exactly that shape.
-https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
-ONNX Runtime uses the same syntax; without shapes, it takes those of requests.
+The syntax is ``--minShapes=x:1x3x224x224,y:1``. ``x:scalar`` and ``x:`` are scalars. Names may be quoted and
+may contain one ``*``. ``--profile=N`` begins another profile. ``--shapes`` alone is a profile for exactly
+that shape. https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp ONNX Runtime uses
+the same syntax. Without shapes, it builds for the shapes of its requests.
 https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
 """
 
@@ -45,9 +44,9 @@ class ShapeSpec(Struct, frozen=True):
     Attributes:
         name: the input as written, possibly with a ``*``.
         profile: index of the optimization profile.
-        min: the smallest shape, or None; likewise the next two.
-        opt: the shape that kernels are chosen for.
-        max: the largest shape.
+        min: the smallest shape; None if unset.
+        opt: the shape that kernels are chosen for; None if unset.
+        max: the largest shape; None if unset.
         options: the options that set them, such as ``--minShapes``.
     """
 
@@ -64,7 +63,7 @@ class ShapeSpec(Struct, frozen=True):
         return self.min is not None and self.max is not None and self.min != self.max
 
     def means(self, name: str) -> bool:
-        """Return whether it applies to an input."""
+        """Return whether the name of the specification matches an input."""
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
 
 
@@ -73,7 +72,8 @@ class Shapes(Struct, frozen=True):
 
     Attributes:
         specs: one for each profile and input, in order.
-        complete: whether all shapes are known; False with variables, unreadable shapes or requests' shapes.
+        complete: whether all shapes are known. False if a shape is a variable, is unreadable or comes from
+            requests.
         unreadable: values that are not shapes, as written.
     """
 
@@ -83,7 +83,7 @@ class Shapes(Struct, frozen=True):
 
 
 def shapes_of(command: BuildCommand) -> Shapes:
-    """Return the shapes that a command builds for; ``--shapes`` counts only without a profile."""
+    """Return the shapes that a command builds for. ``--shapes`` is ignored if a profile is given."""
     found: dict[tuple[int, str], dict[Bound, Shape]] = {}
     options: dict[tuple[int, str], dict[str, None]] = {}
     unreadable: list[str] = []

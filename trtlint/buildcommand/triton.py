@@ -22,10 +22,10 @@ from trtlint.files.regular import read_bytes
 NAME = "config.pbtxt"
 _MOST_BYTES = 1 << 20
 _DEEPEST = 50
-"""Maximum depth of nested messages; the deepest field of a configuration has seven around it."""
+"""Maximum depth of nested messages. The deepest field of a valid configuration has depth 8."""
 _MOST_TENSORS = 10_000
 _LONGEST_REASON = 200
-"""Maximum length of a protobuf error in a message; it quotes the line."""
+"""Maximum length of a protobuf error in a message. Protobuf quotes the whole line."""
 
 _STRING, _INT32, _INT64, _BOOL, _ENUM, _MESSAGE = 9, 5, 3, 8, 14, 11
 """Types of fields in https://github.com/protocolbuffers/protobuf/blob/main/src/google/protobuf/descriptor.proto."""
@@ -177,7 +177,7 @@ def _command(config: Any, source: str) -> BuildCommand:
 
 
 def _on_gpu(config: Any) -> bool:
-    """Return whether an instance may be on a GPU; only then Triton uses accelerators."""
+    """Return whether an instance may run on a GPU. Triton uses accelerators only there."""
     kinds = [group.kind for group in config.instance_group]
     return not kinds or any(_KINDS[kind] in ("KIND_AUTO", "KIND_GPU") for kind in kinds)
 

@@ -37,7 +37,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 def data_type(phrase: str | None) -> DataType | None:
     """Return the type in a word (``Half``) or phrase (``Channel major FP16 format where ...``).
 
-    None for a phrase without a known type.
+    Return None if the phrase names no known type.
     """
     if not phrase:
         return None

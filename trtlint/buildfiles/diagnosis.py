@@ -3,13 +3,13 @@
 Each entry of the pattern table classifies the outcome of its lines:
 
 - ``cause``: the reason of a failure;
-- ``skipped``: something was skipped; the reason only if nothing was left;
-- ``unusable``: no usable GPU; the reason unless an engine was built before it;
-- ``refused``: a request was rejected; the reason unless something is skipped after it;
-- ``failed``: there is no engine, without a reason;
+- ``skipped``: something was skipped; this is the reason only if nothing else was left;
+- ``unusable``: no usable GPU; this is the reason unless an engine was built earlier;
+- ``refused``: a request was rejected; this is the reason unless something is skipped later;
+- ``failed``: there is no engine, and the line gives no reason;
 - ``died``: the process ended;
 - ``passed``: there is an engine;
-- ``anew``: the failed step is tried in another way;
+- ``anew``: a program tries the failed step in another way;
 - ``harmless``: an error that successful builds print, too.
 
 An unknown error of the library counts as a cause: successful builds print warnings, not errors.
@@ -34,7 +34,7 @@ _ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died"
 _GIVEN_UP = "run_failed"
 """The entry for trtexec's message that a run failed."""
 _NEXT = _ORDER[2:]
-"""Entries used as the reason if no line states it, best first."""
+"""Outcomes whose lines serve as the reason if no line states one, best first."""
 
 
 class Diagnosis(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Diagnosis(Struct, frozen=True):
     Attributes:
         failed: whether something failed without a later success.
         cause: the first record whose entry states the reason.
-        line: the record that states the reason best.  None without a failure, and if an entry states the
+        line: the record that states the reason best. None without a failure. Also None if an entry states the
             reason before any unknown line.
     """
 
@@ -53,12 +53,12 @@ class Diagnosis(Struct, frozen=True):
 
 
 class Successes(Struct, frozen=True):
-    """Places in a log where an engine works, or where a program tries again.
+    """Lines of a log that show a working engine or a new attempt.
 
     Attributes:
-        lines: line numbers of these places, in order.
+        lines: numbers of these lines, in order.
         engine: whether one of them shows an engine.
-        ends: line numbers where a tool announces or gives up a run, in order.
+        ends: line numbers where a tool starts or abandons a run, in order.
     """
 
     lines: tuple[int, ...]
@@ -66,7 +66,7 @@ class Successes(Struct, frozen=True):
     ends: tuple[int, ...]
 
     def follow(self, line: int) -> bool:
-        """Return whether the run of a line produces an engine after it."""
+        """Return whether the run that contains a line produces an engine after that line."""
         after = bisect_right(self.lines, line)
         if after == len(self.lines):
             return False
@@ -75,7 +75,7 @@ class Successes(Struct, frozen=True):
 
 
 def successes(log: Log) -> Successes:
-    """Find the lines that show an engine; errors before them in the same run were overcome."""
+    """Find the lines that show an engine. Earlier errors of the same run did not prevent it."""
     banners = log.records.get("banner", ())
     lines = [
         *_lines(log, "passed"),
@@ -155,12 +155,12 @@ def _is_unknown_error(record: Record) -> bool:
 
 
 def _is_asked_in_vain(record: Record) -> bool:
-    """Return whether a program requested something that does not exist, without effect on a build."""
+    """Return whether a program requested a missing object. Such a request does not affect a build."""
     return record.groups.get("code") == "3" and _GETTER.search(record.message) is not None
 
 
 def _is_of_settings(record: Record) -> bool:
-    """Return whether a builder setting was rejected: the build continues without it."""
+    """Return whether a builder setting was rejected. The build continues without that setting."""
     return record.groups.get("code") == "3" and _SETTER.search(record.message) is not None
 
 
@@ -173,7 +173,7 @@ def _is_unexplained(record: Record) -> bool:
 
 
 def _is_anyones(record: Record) -> bool:
-    """Return whether any program may have printed it, about anything."""
+    """Return whether the record may come from any program, not only from TensorRT."""
     return record.pattern == "other" and record.common
 
 
@@ -193,9 +193,9 @@ def _verdict(log: Log) -> Record | None:
 
 
 _BEFORE_THE_END = frozenset({"start", "parse", "any"})
-"""Phases of a build up to the parser's end."""
+"""Phases of a build until the parser finishes."""
 _PARSED = frozenset({"parsed", "unparsed"})
-"""Roles of messages that show the parser's end."""
+"""Roles of messages that show that the parser finished."""
 
 
 def cut_in_parsing(log: Log) -> str:

@@ -49,7 +49,7 @@ def _ask(trt: Any, name: str, path: Path) -> LayerInfo | str:
 
 
 def _has_gpu() -> bool:
-    """Return whether the CUDA driver has a device; importing TensorRT without one can end the process."""
+    """Return whether the CUDA driver has a device. Without a device, importing TensorRT can crash."""
     for name in _DRIVERS:
         with contextlib.suppress(OSError, AttributeError):
             driver = ctypes.CDLL(name)

@@ -89,11 +89,12 @@ class Join(Struct, frozen=True):
     """The mapping between the layers of an engine and the nodes of a graph.
 
     Attributes:
-        nodes: by layer index, the nodes that the layer computes, in graph order.
-        beside: by index of a reformat, the nodes before or after it.
-        layers: by node, the layers that compute it, in engine order, without reformats.
-        absorbed: by layout operator without its own layer, the layers that read its result, else those that
-            compute its input.  These layers access memory in another order instead.
+        nodes: the nodes that each layer computes, by layer index, in graph order.
+        beside: the nodes before or after each reformat, by layer index.
+        layers: the layers that compute each node, by node, in engine order, without reformats.
+        absorbed: layers by absorbed layout operator. Such an operator has no layer of its own: another layer
+            accesses memory in a different order. These are the layers that read the operator's result. If
+            there are none, they are the layers that compute its input.
     """
 
     nodes: Mapping[int, tuple[Node, ...]]
@@ -109,9 +110,9 @@ class Join(Struct, frozen=True):
 def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
     """Map the layers of an engine to the nodes of its graph.
 
-    The metadata of a layer takes precedence over its name.  An island with only its ends named contains the
-    nodes between them, except those that another layer names.  A layer without names is mapped by the ONNX
-    names of its output tensors, if any.  All other layers have no nodes.
+    The metadata of a layer takes precedence over its name. Some layer names give only the two ends of an
+    island. Then the island contains the nodes between them, except nodes that another layer names. A layer
+    without node names is mapped by the ONNX names of its output tensors. All other layers have no nodes.
     """
     members = island_members(log)
     taken = [layer_names(layer.name, layer.metadata) for layer in info.layers]
@@ -161,8 +162,8 @@ def _absorbed(
 def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
     """Return the nodes on a path between the ends of an island, ends included, in graph order.
 
-    If an end is a stored tensor, the nodes that read it are the end.  If only one end is in the graph, the
-    result is that end.
+    If an end is a stored tensor, the nodes that read the tensor replace it. If only one end is in the graph,
+    the result is that end.
     """
     first, last = _end(range_.first, names), _end(range_.last, names)
     if not first or not last:

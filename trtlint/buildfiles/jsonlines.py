@@ -27,7 +27,7 @@ def is_json_line(line: bytes) -> bool:
 def json_message(line: bytes) -> list[bytes] | None:
     """Return the lines of the message in a JSON object; None for another line.
 
-    An object that was cut off has the message up to there.
+    If the object is truncated, return the part of the message that is left.
     """
     if not is_json_line(line) or len(line) > _MOST or not (found := _CUT.search(line)):
         return None
@@ -49,7 +49,7 @@ def _message(value: object) -> str | None:
 
 
 def _unescaped(text: bytes) -> str:
-    """Return the characters of a JSON string that was cut off."""
+    """Return the characters of a truncated JSON string."""
     text = text.removesuffix(b"\\")
     try:
         return str(json.loads(b'"' + text + b'"', strict=False))

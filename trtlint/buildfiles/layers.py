@@ -42,12 +42,12 @@ class LayerTensor(Struct, frozen=True):
 
 
 class EngineLayer(Struct, frozen=True):
-    """One layer of an engine; None means that this form of file has no such field.
+    """One layer of an engine. A field is None if this form of file does not contain it.
 
-    ``index`` is its place in the engine, from 0 and per file; ``profile`` its optimization profile.
-    ``constants`` are tensors fixed in the engine.  ``tactic`` is the kernel's name, ``tactic_id`` its number.
-    ``weights`` is the stored type of the weights.  ``dynamic_filter`` is whether the kernel gets the weights
-    as a tensor at run time.  ``origin`` is the reason of a reformat (``REFORMAT``, ``QDQ``).
+    ``index`` is its position in the file, from 0; ``profile`` its optimization profile. ``constants`` are
+    tensors fixed in the engine. ``tactic`` is the kernel's name, ``tactic_id`` its number. ``weights`` is the
+    stored type of the weights. ``dynamic_filter`` is True if the kernel gets the weights as a tensor at run
+    time. ``origin`` is the reason of a reformat (``REFORMAT``, ``QDQ``).
     """
 
     index: int
@@ -72,10 +72,10 @@ class EngineLayer(Struct, frozen=True):
 
     @property
     def precision(self) -> DataType | None:
-        """The type of the layer's computation; None if the file does not have it.
+        """The type that the layer computes in; None if unknown.
 
-        It is the type of the weights, else of the first input or output with a number format that is not an
-        index.
+        This is the type of the weights. Without weights, it is the type of the first input or output that
+        holds numbers, not indices.
         """
         if self.weights:
             return self.weights
@@ -120,7 +120,7 @@ def load_json(path: Path) -> Any:
 
 
 def parse_json(data: bytes) -> Any:
-    """Parse bytes, see :func:`load_json`."""
+    """Parse the bytes of such a file, as :func:`load_json` does."""
     text = data.decode("utf-8-sig", "replace")
     try:
         # strict=False: metadata of TensorRT 8.6 to 10 contains unescaped U+001E and U+001F.

@@ -1,7 +1,7 @@
-"""Vectorized search for the candidate lines of a block: see :mod:`trtlint.buildfiles.scan`.
+"""Vectorized search for candidate lines in a block of a log, for :mod:`trtlint.buildfiles.scan`.
 
-The first 14 bytes of each quiet message are hashed into a table of known beginnings.  A false hit costs one
-more check of the line; no line is missed.
+The first 14 bytes of each quiet message are hashed into a table of known beginnings. A false hit costs one
+more check of the line. The search misses no line.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _slot(text: bytes) -> int:
 
 
 class BlockFilter:
-    """Finds lines whose message begins with one of ``literals``, and all lines of other formats.
+    """Finds lines whose message begins with one of ``literals``, and all lines in an unusual format.
 
     ``shapes`` are the tools whose prefixes occurred.
     """
@@ -79,7 +79,7 @@ class BlockFilter:
         self._third_mask = np.array([(1 << 8 * count) - 1 for count in used], dtype=np.uint64)
 
     def enough(self, literal: bytes, context: bool) -> None:
-        """Only count lines with this beginning from now on, if their first bytes identify them."""
+        """From now on, only count the lines with this beginning, if their first bytes identify it."""
         if LONG <= len(literal) <= _SURE and literal in self._literals:
             self._only_count[self._literals.index(literal)] = True
             self._context[self._literals.index(literal)] = context

@@ -43,7 +43,7 @@ class Literals:
         return found
 
     def inside(self, message: str) -> list[tuple[int, int]]:
-        """Return place and first character of the texts in a message, in order."""
+        """Return the position and the first character of each text in a message, in order."""
         found: list[tuple[int, int]] = []
         for text in self.candidates(message):
             at = message.find(text)

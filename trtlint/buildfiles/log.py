@@ -50,8 +50,8 @@ _TAIL = 200_000  # bytes of a line that are decoded: an island names all its nod
 def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -> Log:
     """Read a log: a path, ``-`` for standard input, or a binary stream; plain or gzip.
 
-    ``vectorised`` turns the block filter on or off; by default it is on for logs above a megabyte.  The
-    result is the same.
+    ``vectorised`` turns the block filter on or off. By default, the filter is on for logs above a megabyte.
+    It does not change the result.
 
     Raises:
         BuildFileError: the source is unreadable.  A truncated or damaged log is read as far as possible.
@@ -210,7 +210,7 @@ class LogReader:
             self._tool.take(number, _text(line[start:]))
 
     def _foreign(self, number: int, line: bytes) -> None:
-        """Read a line without a usual prefix: from a wrapping program, or a program's own."""
+        """Read a line without a usual prefix, written by a program that uses or wraps TensorRT."""
         head = line[:_LOOKED_AT]
         self._named = self._named or b"tensorrt" in head.lower()
         self._scanner.shapes.update(name for mark, name in self._programs.items() if mark in head)
@@ -244,7 +244,7 @@ class LogReader:
             self._begin(number, rest, prefix)
 
     def _ended(self, ending: Ending) -> None:
-        """Record that a program ended with a traceback without a message."""
+        """Record that a program ended with a traceback that has no message."""
         pattern = self._table.named(_EXCEPTION)
         raised = self._traceback.raised(ending.line)
         self._kept.keep(pattern, ending.line, None, ending.message, {"what": ending.message}, raised=raised)
@@ -271,7 +271,7 @@ class LogReader:
             self._open_last = number
 
     def _speaks_of_itself(self, line: bytes) -> bool:
-        """Return whether a line without prefix has a known message, and does not continue the open one."""
+        """Return whether a line without prefix starts a known message."""
         continued = bool(self._open) and any(quote in self._open[0] for quote in _QUOTES)
         if self._open_prefix is _BARE and self._open and self._open[-1].rstrip().endswith(":"):
             return False
@@ -293,7 +293,7 @@ class LogReader:
         return True
 
     def _quiet(self, number: int, line: bytes, offset: int, letter: str = "V") -> None:
-        """Read a message that its beginning identifies; its continuation is ignored."""
+        """Read a message whose beginning identifies its pattern. Its continuation lines are ignored."""
         counts = self._kept.counts
         for literal, pattern, alone in self._quiet_table.get(line[offset : offset + KEY], ()):
             if not line.startswith(literal, offset):

@@ -35,11 +35,11 @@ class NodeRange(Struct, frozen=True):
 class LayerNames(Struct, frozen=True):
     """The ONNX names in an engine layer's name.
 
-    ``nodes`` are the names in order: nodes, but also initializers and the builder's own
-    ``(Unnamed Layer* 12) [Shuffle]``; the caller knows the graph's nodes.  ``ranges`` are islands with only
-    their ends named.  ``kind`` is ``reformat`` for a copy to another layout or type, before or after
-    ``nodes``, and ``internal`` if neither name nor metadata leads to a node.  ``profile`` is the layer's
-    optimization profile; ``exact`` is whether the names come from metadata.
+    ``nodes`` are the names in order: nodes, but also initializers and the builder's own ``(Unnamed Layer* 12)
+    [Shuffle]``; the caller knows the graph's nodes. ``ranges`` are islands whose name gives only the two
+    ends. ``kind`` is ``reformat`` for a copy to another layout or type, before or after ``nodes``, and
+    ``internal`` if neither name nor metadata leads to a node. ``profile`` is the layer's optimization
+    profile; ``exact`` is whether the names come from metadata.
     """
 
     kind: Kind

@@ -50,7 +50,7 @@ class DumpReader:
             self.tensors.append(_engine_tensor(text.strip()))
 
     def wants(self, text: str) -> bool:
-        """Return whether a line without prefix can belong to the dump, unlike program output after it."""
+        """Return whether a line without prefix can belong to the dump. Other lines are program output."""
         if text.startswith(("Name: ", "Layer(")) or not text.strip():
             return True
         if text.rstrip() in ("Bindings:", "I/O Tensors:", "Engine Metadata:"):

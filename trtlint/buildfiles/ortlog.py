@@ -65,7 +65,7 @@ def ort_log(log: Log, path: Path | None) -> OrtLog | None:
 
     Args:
         log: the parsed log.
-        path: its file; None if it cannot be read again, and then no nodes are known.
+        path: its file. None if the file cannot be read again; then the result has no nodes.
     """
     said, placed = log.records.get("ort_parts", ()), log.records.get("ort_placed", ())
     if not said and not placed:

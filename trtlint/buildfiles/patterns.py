@@ -15,10 +15,11 @@ from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
 SEARCHED = 1500
-"""Number of characters searched by a regular expression, unless the pattern is for whole messages:
-some take quadratic or cubic time."""
+"""Number of characters that a regular expression searches, because some take quadratic or cubic time.
+Patterns for whole messages ignore this limit.
+"""
 _BEFORE = 500
-"""Number of them before the text that made the message a candidate."""
+"""Number of these characters before the text that made the message a candidate."""
 KEY = 6
 """Number of leading bytes that select entries; every ``starts`` literal has at least this length."""
 
@@ -40,9 +41,10 @@ Tells = Literal[
     "unexplained",
     "unparsed",
 ]
-"""Role of a line in the facts about a build: a failure without a better reason; an input of the network; the
-seconds of an island; the node of a layer; allocated bytes; bytes that a tactic requests; a parsed model; an
-unknown error; a model that failed to parse."""
+"""Role of a line in the facts about a build. The roles, in order: none; a possible reason of a failure; an
+input of the network; the seconds of an island; the node of a layer; allocated bytes; bytes that a tactic
+requests; a parsed model; an unknown error; a model that failed to parse.
+"""
 
 _compiled = cache(re.compile)
 
@@ -51,11 +53,11 @@ class LogPattern(Struct, frozen=True, eq=False):
     """One message of a build.
 
     ``name`` is the key of the records; ``phase`` the phase of the build; ``severity`` the printed letters
-    (``V I W E F``).  A message is a candidate if it begins with one of ``starts`` or, at severity W and
-    above, contains one of ``contains``.  Then ``regex`` is searched in it, and its named groups become the
-    record's.  ``meaning`` is for people, ``source`` a public URL that shows or prints the line.  Records
-    beyond ``keep`` are only counted; if ``decisive``, by the beginning of the line.  Lines of a pattern with
-    ``context`` name the node or layer of later warnings.
+    (``V I W E F``). A message is a candidate if it begins with one of ``starts`` or, at severity W and above,
+    contains one of ``contains``. Then ``regex`` is searched in it, and its named groups become the record's.
+    ``meaning`` is for people, ``source`` a public URL that shows or prints the line. At most ``keep`` records
+    are stored; the others are only counted. If ``decisive``, they are counted by the beginning of the line.
+    Lines of a pattern with ``context`` name the node or layer of later warnings.
 
     The table's header and the users of the other fields explain them.
     """
@@ -96,11 +98,11 @@ class LogPattern(Struct, frozen=True, eq=False):
 
     @property
     def compiled(self) -> re.Pattern[str]:
-        """The compiled expression, cached: to compile all takes longer than to read a small log."""
+        """The compiled expression, cached. Compiling all of them takes longer than reading a small log."""
         return _compiled(self.regex)
 
     def search(self, message: str, at: int = 0) -> re.Match[str] | None:
-        """Search in a message; ``at`` is the place of the text that made it a candidate."""
+        """Search in a message; ``at`` is the position of the text that made it a candidate."""
         if self.whole or len(message) <= SEARCHED:
             return self.compiled.search(message)
         begin = max(0, at - _BEFORE)
@@ -108,11 +110,13 @@ class LogPattern(Struct, frozen=True, eq=False):
 
 
 Quiet: TypeAlias = "Mapping[bytes, Sequence[tuple[bytes, LogPattern, bool]]]"
-"""By their first bytes: beginnings of messages with their entry, and whether the beginning is enough."""
+"""Entries by the first bytes of a message. Each has the full beginning, the pattern, and whether the
+beginning alone identifies the pattern.
+"""
 
 
 def _alone(literal: bytes, pattern: LogPattern, starts: Iterable[tuple[bytes, LogPattern]]) -> bool:
-    """Return whether a beginning identifies this entry alone, so that its lines can be counted by it."""
+    """Return whether a beginning identifies only this entry. Then lines are counted by this beginning."""
     return pattern.decisive and not any(
         other is not pattern and (text.startswith(literal) or literal.startswith(text))
         for text, other in starts
@@ -160,7 +164,7 @@ class Table:
 
     @property
     def endings(self) -> Iterator[LogPattern]:
-        """The entries for the last line of a log only."""
+        """The entries that match only the last line of a log."""
         return (pattern for pattern in self.patterns if pattern.last)
 
     def named(self, name: str) -> LogPattern | None:
@@ -179,7 +183,7 @@ class Table:
     def loud(self, message: str, severity: str = "") -> tuple[tuple[LogPattern, dict[str, str]], ...]:
         """Return every entry that a message of severity W or above matches, with its groups, best first.
 
-        An entry with an outcome counts only with its own severities.
+        An entry with an outcome matches only messages of its own severities.
         """
         # Builders repeat warnings word for word, some of them thousands of times.
         found = self._known.get(message)
@@ -201,7 +205,7 @@ class Table:
 
 
 def _is_printed(pattern: LogPattern, severity: str) -> bool:
-    """Return whether an entry has this severity, or works with any."""
+    """Return whether an entry accepts messages of this severity."""
     if not severity or pattern.says == "skipped":
         return True
     return severity in pattern.severity if pattern.says or pattern.bare else True

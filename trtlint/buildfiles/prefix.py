@@ -42,7 +42,7 @@ _OTHER = re.compile(
 _EMBEDDED = re.compile(_DATE + rb" \[(?:[FEWIV]\]|TRT\] \[[FEWIV]\])")
 _CI_STAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
 _TAIL = 300
-"""Number of bytes at the end of a message that are searched for this origin."""
+"""Number of bytes at the end of a message that are searched for its origin."""
 _ORT_TAIL = re.compile(rb" \[[\w./]*tensorrt_execution_provider[^\]]*\]$")
 _GLOG_LIBRARY = (b" logging.cc:", b" tensorrt.cc:", b" tensorrt_backend.cc:")
 """Triton files that forward TensorRT's messages:
@@ -69,8 +69,9 @@ _SHAPES: dict[str | None, tuple[str, str, bool | None, bool]] = {
     "gst": ("gst", "deepstream", None, True),
     "logging": ("logging", "logger", None, True),
 }
-"""By the last group of a match: the group of the severity, the tool, whether the library printed it, and
-whether any program may print this form."""
+"""Properties of each form of prefix, by the last group of a match. They are the group of the severity, the
+tool, whether the library printed the line, and whether any program may print this form.
+"""
 _LETTERS = {letter: chr(letter[0]) for letter in (b"F", b"E", b"W", b"I", b"V")}
 _LETTER = {
     b"X": "V", b"S": "V", b"U": "V", b"D": "V", b"!": "F",
@@ -85,8 +86,8 @@ class Prefix(NamedTuple):
         severity: one of V I W E F; empty for a line with a name but no severity.
         tool: the tool that prints this form.
         start: the start of the message.
-        library: whether the builder itself printed it; None if the form does not show it.
-        common: whether any program may print this form, about anything.
+        library: whether the builder library printed the line; None if unknown.
+        common: whether programs unrelated to TensorRT print this form, too.
     """
 
     severity: str
@@ -103,7 +104,7 @@ def letter(word: bytes) -> str:
 
 
 def parse_prefix(line: bytes) -> Prefix | None:
-    """Return the prefix of a line; None without a usual one."""
+    """Return the prefix of a line; None if the line has no usual prefix."""
     offset = 0
     if line[:2] == b"20" and (stamp := _CI_STAMP.match(line)):
         offset = stamp.end()
@@ -121,7 +122,7 @@ def parse_prefix(line: bytes) -> Prefix | None:
 
 
 def embedded(line: bytes, start: int) -> int:
-    """Return the place of a dated prefix inside a line, from ``start``; -1 for none (two writers)."""
+    """Return the position of a dated prefix inside a line, from ``start``; -1 if there is none."""
     if line.find(b"] [", start) < 0:
         return -1
     found = _EMBEDDED.search(line, start)
@@ -129,7 +130,7 @@ def embedded(line: bytes, start: int) -> int:
 
 
 def without_tail(message: bytes) -> bytes:
-    """Return the message without the origin that some sinks of ONNX Runtime append."""
+    """Return a message without the source location that some sinks of ONNX Runtime append."""
     if not message.endswith(b"]"):
         return message
     return message[:-_TAIL] + _ORT_TAIL.sub(b"", message[-_TAIL:])

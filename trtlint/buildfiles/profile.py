@@ -32,7 +32,7 @@ class LayerTime(Struct, frozen=True):
 
 
 class Profile(Struct, frozen=True):
-    """Layer times over ``iterations`` runs, in engine order; ``line`` is that of the table in a log."""
+    """Layer times over ``iterations`` runs, in engine order; ``line`` is the first line of the table."""
 
     iterations: int | None
     layers: tuple[LayerTime, ...]
@@ -40,7 +40,10 @@ class Profile(Struct, frozen=True):
 
     @property
     def milliseconds(self) -> float:
-        """The average time of one run: the sum over the layers.  With auxiliary streams, layers overlap."""
+        """The sum of the average layer times.
+
+        A run can be shorter, because layers overlap on auxiliary streams.
+        """
         return sum(layer.average for layer in self.layers)
 
 
@@ -125,7 +128,7 @@ def _is_times_json(root: object) -> bool:
 
 
 def profile_from_json(root: object) -> Profile:
-    """Return the profile of a parsed ``--exportProfile`` file; old 8.x has no ``medianMs``.
+    """Return the profile of a parsed ``--exportProfile`` file. Old releases of 8.x have no ``medianMs``.
 
     Raises:
         BuildFileError: the value is not a list of objects.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _ANY: GivenAs = "any"
 _STDIN = "-"
 _APART = frozenset({"found", "shapes", "tool", "library", "build"})
-"""Settings that files of one build may report differently, or that no file contradicts."""
+"""Settings that are not compared between the files of one build."""
 
 
 class InspectedPlan(Struct, frozen=True):
@@ -44,7 +44,7 @@ class BuildRecord(Struct, frozen=True):
     Attributes:
         files: the files, as the user wrote them.
         log: the log.
-        log_name: its file; empty without one, as are the other names.
+        log_name: the file of the log. This name and the other names are empty if there is no such file.
         layers: the engine's layers: from a layer file, else from the last dump of the log.
         layers_name: their file.
         profile: layer times: from a profile file, else from the last table of the log.

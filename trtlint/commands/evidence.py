@@ -1,4 +1,4 @@
-"""Readers of the evidence that the command line and the configuration name.
+"""Readers of the evidence that the command line or the configuration names.
 
 To add a kind of evidence, add its reader here and to :data:`READERS`.
 """
@@ -46,7 +46,7 @@ class Read(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
     def __or__(self, other: Read) -> Read:
-        """Return the findings of both."""
+        """Return the evidence and the problems of both."""
         return Read(self.evidence + other.evidence, self.problems + other.problems)
 
 
@@ -141,7 +141,7 @@ def read_build(gathered: BuildInput) -> Read:
 
 
 class DryBuildReader:
-    """Reader of the dry build that a model gets; the linting process makes it."""
+    """Reader of the request for a dry build. The process that lints the model runs the dry build."""
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
         self._options = options.dry
@@ -149,7 +149,7 @@ class DryBuildReader:
         self._versions: dict[str, str] = {}
 
     def read(self, settings: FileSettings, before: Read) -> Read:
-        """Return the dry build of a model, if requested and if there is no real build."""
+        """Return the request for a dry build, unless there is none or there is a real build."""
         if before.evidence or before.problems:
             return Read()
         named = [choices.dry for choices in settings.choices]
@@ -277,13 +277,13 @@ class RangeReader:
 
 
 class PartitionReader:
-    """Reader of the partition that a model gets from a provider of ONNX Runtime."""
+    """Reader of the request to partition a model as a provider of ONNX Runtime does."""
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
         self._options = options
 
     def read(self, settings: FileSettings, before: Read) -> Read:
-        """Return the partition of a model, if a provider is named."""
+        """Return the request to partition a model, if a provider is named."""
         found = partition_of(self._options, settings, before.evidence)
         return Read() if found is None else Read((found,))
 

@@ -57,12 +57,12 @@ def _runner(options: LintOptions, tasks: Sequence[Task]) -> JobRunner:
 
 
 def _batch(count: int) -> int:
-    """Return the size of a batch: large enough to send cheaply, small enough to lose."""
+    """Return the number of jobs in one batch: few enough that a lost batch costs little."""
     return max(1, min(_MOST_TOGETHER, count // _BATCHES))
 
 
 def _fitting(tasks: Sequence[Task]) -> int:
-    """Return the number of processes whose dry builds fit into memory, counting the largest."""
+    """Return the number of processes that fit into memory, if each runs the largest dry build."""
     wanted = [(task.file, each) for task in tasks for each in task.case.evidence if isinstance(each, DryJob)]
     if not wanted:
         return len(tasks)

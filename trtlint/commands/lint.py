@@ -128,7 +128,7 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protect
 def _collect_seldom() -> None:
     """Turn the garbage collector on again, with a high threshold.
 
-    It ignores the objects so far. Reading a model makes tens of thousands of objects.
+    The collector then ignores all objects that exist already. Reading a model makes tens of thousands.
     """
     if not gc.isenabled():
         gc.freeze()
@@ -137,7 +137,7 @@ def _collect_seldom() -> None:
 
 
 class _Run:
-    """Run over all files, which records whether a finding counts and the highest exit code."""
+    """Lints all files and records the highest exit code, and whether any finding counts."""
 
     def __init__(self, review: Review, baselines: Mapping[Path, Baseline], options: LintOptions) -> None:
         self.review = review

@@ -159,7 +159,7 @@ def _write_text(
 
 
 def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:
-    """Return the findings about the measurement, and those that it confirms or refutes."""
+    """Return findings about the measurement, and findings that the measurement confirms or refutes."""
     book = rulebook(())
     # The measurement is of a build in the narrow type, so the targets get that type.
     narrow = [target if found.typed else target.completed({found.type: True}) for target in wanted]
@@ -184,7 +184,10 @@ def _nodes(finding: Finding) -> set[str]:
 
 
 def _broken(found: Measurement) -> bool:
-    """Check whether the narrow type breaks an output, or without a simulation, whether it may."""
+    """Check whether the narrow type breaks an output.
+
+    Without a simulation, check whether it may break one.
+    """
     if not found.rehearsed or not found.outputs:
         return any(site.origin for site in found.sites)
     return not found.good

@@ -17,7 +17,7 @@ def partition_of(
     Args:
         options: the command line.
         settings: the settings of the model.
-        before: evidence about the model; a dry build in it makes the partition ask the parser.
+        before: evidence about the model. If it has a dry build, NVIDIA's parser decides the partition.
     """
     command, before = settings.command, tuple(before)
     provider = options.ep.provider or (None if command is None else command.provider)

@@ -85,7 +85,7 @@ HTML = click.option("--html", metavar="FILE", hidden=True, help="Old spelling of
 def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> tuple[ReportOutput, ...]:
     """Remove the options of reports from all options and return the outputs.
 
-    A value of ``--output`` without a format is an old spelling of ``-o``, and replaces it.
+    A value of ``--output`` without a format is an old spelling of ``-o``. It sets the file of ``-o``.
 
     Raises:
         click.UsageError: an output cannot be used.

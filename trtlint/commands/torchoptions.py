@@ -38,7 +38,7 @@ torch_options = bundle(
 def take_torch_options(options: dict[str, Any]) -> TorchOptions:
     """Remove the options for Torch-TensorRT from all options and return them.
 
-    A call of Torch-TensorRT in ``--build`` is one of them.
+    This includes a call of Torch-TensorRT in ``--build``.
 
     Raises:
         click.UsageError: a script, program or option needs ``--torch-tensorrt``.

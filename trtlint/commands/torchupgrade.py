@@ -51,7 +51,7 @@ def run_torch_upgrade(
 
     Args:
         options: the command line.
-        factory: makes the maker of tasks.
+        factory: returns a task factory.
     """
     try:
         releases = torch_range(options.first, options.last)

@@ -104,7 +104,7 @@ def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
 
 
 def _partly(upgrade: Upgrade, fail_on: FailOn) -> bool:
-    """Check whether an incomplete search may have missed such a finding."""
+    """Check whether an incomplete search may have missed a finding that makes the command fail."""
     return not upgrade.unsearched.isdisjoint(grave(fail_on))
 
 

@@ -15,8 +15,9 @@ Outputs = Mapping[str, Array]
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 """Tolerance for each output type, relative to the largest element of the output."""
 _CANCELLED = 0.01
-"""Lowest scale of a tolerance, as a share of the output's largest element in any set.
-Where large terms cancel each other, only their rounding errors are left."""
+"""Smallest magnitude that a tolerance is relative to, as a share of the output's largest element in any set.
+If large terms cancel each other, only their rounding errors are left.
+"""
 _LEAST = 1e-3
 """Lowest magnitude that a tolerance is relative to."""
 
@@ -30,7 +31,8 @@ class Judgement(Struct):
         beyond: number of elements that are finite in both and exceed the tolerance.
         lost: number of elements that are finite only before the rewrite.
         gained: number of elements that are finite only after the rewrite.
-        unsure: number of ``gained`` elements that were infinite and are not known to be finite in FP64.
+        unsure: number of ``gained`` elements that the model computed as infinite, unless they are finite in
+            FP64.
         changed: number of different elements that are not finite in both, or not numeric.
         shape: first output that is missing or has a different shape; empty if there is no such output.
         telling: whether the model has an output element to compare.
@@ -77,8 +79,9 @@ def judge(
 ) -> Judgement:
     """Compare the outputs of two models for each set of inputs.
 
-    An element that is finite only after the rewrite counts as better: the model overflowed there.  For an
-    element that was infinite, this needs a finite value in FP64: a model may return infinity on purpose.
+    An element that is finite only after the rewrite counts as better, because the model overflowed there. A
+    model may also return infinity on purpose. So an infinite element must be finite in FP64 to count as
+    better.
 
     Args:
         before: the outputs of the model.

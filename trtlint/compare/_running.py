@@ -26,8 +26,8 @@ class Way(Struct, frozen=True):
     Attributes:
         types: wider types to compute in; None for the model's own.
         reference: whether to use ONNX's reference evaluator, not ONNX Runtime.
-        optimized: whether ONNX Runtime optimizes the graph.  This changes rounding, and quantized values by a
-            whole step.
+        optimized: whether ONNX Runtime optimizes the graph. Optimization changes rounding. It can change a
+            quantized value by a whole step.
     """
 
     types: Types | None = None

@@ -10,7 +10,7 @@ _PAIRS = 15
 _SECONDS = 2.0
 """Time limit for all pairs in seconds."""
 _LONGEST = 0.4
-"""Longest pair in seconds that is repeated."""
+"""Longest time of one pair in seconds. A slower pair is not repeated."""
 
 
 def timed(before: Callable[[], object], after: Callable[[], object]) -> tuple[list[float], list[float]]:

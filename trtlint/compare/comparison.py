@@ -52,7 +52,7 @@ class Comparison(Struct, frozen=True):
         lost: number of elements that are finite only before the rewrite.
         gained: number of elements that are finite only after the rewrite.
         times: run times of both in ONNX Runtime; empty if not measured.
-        zeros: the float outputs of the model that are 0 in all sets, so they prove nothing.
+        zeros: the float outputs of the model that are 0 in all sets. They prove nothing.
     """
 
     equal: bool | None

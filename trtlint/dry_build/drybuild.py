@@ -143,7 +143,7 @@ def read_back(result: DryBuildResult, log: Path) -> DryBuild:
 
 
 def labelled(record: BuildRecord, result: DryBuildResult) -> BuildRecord:
-    """Add the product, release and GPU of a dry build, which the log does not contain."""
+    """Add the product, release and GPU of a dry build, because the log does not contain them."""
     settings = replace(
         record.settings,
         product="tensorrt-rtx",
@@ -212,7 +212,9 @@ def _result(
 
 
 def _crashed_on_own_size(ended: ProcessResult) -> int | None:
-    """Log size before the first build if a size chosen by trtlint crashed the builder.
+    """Return the size of the log before the first build, if a size chosen by trtlint crashed the builder.
+
+    Return None for other results.
 
     The builder had already rejected a likelier size, so the crash proves nothing about the model's sizes.
     """

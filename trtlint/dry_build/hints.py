@@ -15,13 +15,14 @@ from math import isqrt
 from msgspec import Struct
 
 _EXTRA_TOKENS = (0, 1, 2, 5)
-"""Tokens besides the patches: none; class; class and distillation; class and four registers
-(https://arxiv.org/abs/2012.12877, https://arxiv.org/abs/2309.16588)."""
+"""Number of tokens besides the patches. These are no token, a class token, a class and a distillation token,
+or a class token and four registers (https://arxiv.org/abs/2012.12877, https://arxiv.org/abs/2309.16588).
+"""
 _LARGEST_STRIDE = 64
 _SMALLEST, _LARGEST = 8, 32_000
-"""Range of suggested sizes."""
+"""Smallest and largest suggested size."""
 FEW = 8
-"""Largest stored tensor, in elements, that may be a list of sizes."""
+"""Number of elements of the largest stored tensor that may be a list of sizes."""
 _LAST_LAYERS = 4
 """Number of last convolutions that may precede a classifier."""
 _MOST_SQUARES, _MOST_LINES = 12, 8
@@ -34,7 +35,7 @@ _ABOUT_SIZES = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_RANKS = re.compile(r"equal ranks?|rank mismatch|ranks? must|inputs\. Expected")
-"""Errors that mention dimensions but that no other size fixes."""
+"""Errors that mention dimensions, although no other input size avoids them."""
 
 
 class NetworkSizes(Struct, frozen=True):
@@ -43,7 +44,7 @@ class NetworkSizes(Struct, frozen=True):
     Attributes:
         tables: shapes of stored floating-point tensors.
         numbers: stored integers and reshape dimensions.
-        strides: larger stride of each convolution and pooling.
+        strides: stride of each convolution and pooling; the larger one of its two axes.
         channels: output channels of convolutions.
     """
 
@@ -86,7 +87,10 @@ def is_about_sizes(error: str) -> bool:
 
 
 def _strides(strides: Iterable[int]) -> tuple[int, ...]:
-    """Strides before a table: single ones in descending order, running products, and 1."""
+    """Return possible total strides before a table.
+
+    These are the single strides in descending order, the running products, and 1.
+    """
     found: dict[int, None] = {}
     total = 1
     for stride in strides:

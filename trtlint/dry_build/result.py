@@ -84,8 +84,8 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
         seconds: total time.
         peak: peak resident memory in bytes; None if unknown.
         last_lines: last lines of the log, if the process did not end normally.
-        unfit: first size error, if the builder rejected every size that trtlint chose.  The verdict for the
-            model's real sizes is then unknown.
+        unfit: first error about sizes, if the builder rejected every size that trtlint chose. Then it is
+            unknown whether the model's real sizes build.
         tried: number of choices of sizes that were built.
         network: comparison of the parsed network with the model; None if not requested.
     """

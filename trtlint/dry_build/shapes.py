@@ -31,7 +31,7 @@ _MEL_BANDS = (64, 80, 128)
 _HALVED = 4
 """Number of successively halved sizes: 224, 112, 56, 28."""
 _SAME = (4, 2)
-"""Last sizes to try, the same for every chosen dimension: equal sizes may fit together."""
+"""Sizes to try last, each for every chosen dimension at once. Equal sizes may fit together."""
 _CROSSED = 3
 """Number of suggested image sizes to combine with as many suggested lengths."""
 _COMMON_SQUARES = (256, 384, 512, 640, 64, 32, 96, 128, 160, 192, 320, 448, 518)
@@ -225,7 +225,7 @@ def _sizes(input_: Input, sizes: dict[str, int], way: _Way) -> Iterator[int]:
 
 
 def _of_sum(symbol: str, sizes: Mapping[str, int]) -> int | None:
-    """The size of ``past + sequence`` if both are known, or of their total."""
+    """Return the size of a symbol such as ``past + sequence``, if the sizes of both parts are known."""
     parts = [part.strip() for part in symbol.split("+")]
     if len(parts) > 1 and all(part in sizes or part.isdecimal() for part in parts):
         return sum(sizes[part] if part in sizes else int(part) for part in parts)

@@ -9,8 +9,9 @@ from pathlib import Path
 def real_file(folder: Path, name: str, model: Path) -> Path | None:
     """Return the real path of a file, or None if it is outside the folder.
 
-    A link may stay within the folder, as in Kubernetes volumes.  It may also lead to the folder that really
-    holds the model: a download cache keeps the files of a repository in one folder and links to them.
+    A link to a file within the folder is allowed, as in Kubernetes volumes. A link to a file in the folder
+    that really holds the model is also allowed. Download caches keep all files of a repository in one folder
+    and link to them.
 
     Args:
         folder: folder to search.

@@ -1,8 +1,8 @@
 """Limits of processor time and memory for the work on one untrusted file.
 
-Every reader has its own limits in bytes, steps or depth, so that its message can name the cause.  The limits
-here catch files that pass all of those and still cost too much.  A timer checks both costs and ends the work
-on that file only.
+Every reader has its own limits in bytes, steps or depth, so that its message can name the cause. The limits
+of this module catch files that pass those limits and still cost too much. A timer checks both costs and ends
+the work on that file only.
 """
 
 from __future__ import annotations
@@ -26,21 +26,24 @@ SECONDS = 4.5
 A model of 10,000 nodes takes about one second.
 """
 MEMORY = 800 << 20
-"""Bytes of memory for such a file, without mapped files."""
+"""Bytes of memory for a file of up to :data:`ORDINARY` bytes, without mapped files."""
 ORDINARY = 10 << 20
 """Bytes of a file above which both limits grow with its size."""
 _SECONDS_PER_MEBIBYTE = 0.5
 _MEMORY_PER_BYTE = 32
 FOR_THE_WHOLE, FOR_THE_END = 0.4, 0.1
-"""Shares of an allowance kept back from single proofs: for proving the whole model, and for writing it."""
+"""Shares of an allowance that proofs of single rewrites must not use. They are reserved for the proof of the
+whole model, and for writing it.
+"""
 _EXCEEDED = "work on this file exceeded the limit of"
 _REMEDY = "which grows with the size of the file; simplify or split the file, or report it if it is ordinary"
 _LOOK = 0.05
 """Seconds of processor time between two checks."""
 _AGAIN = 3.0
-"""Seconds of processor time before the work is ended again, if a destructor swallowed the first attempt.
+"""Seconds of processor time between two attempts to end the work.
 
-Unwinding takes time: it frees memory and must not be interrupted again.
+A destructor can swallow the first exception. The second attempt waits, because it must not interrupt the
+release of memory.
 """
 
 
@@ -115,8 +118,9 @@ class _StopError(BaseException):
 def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = None) -> Iterator[None]:
     """Limit the processor time and memory of a block that works on files.
 
-    The limits of the readers apply alone in these cases: inside another such block without an allowance,
-    outside the main thread, if the program uses its own profiling timer, and on systems without such timers.
+    This block sets no limits in these cases: inside another such block without an allowance, outside the main
+    thread, in a program with its own profiling timer, and on systems without such timers. Then only the
+    limits of the readers apply.
 
     Args:
         files: files whose total size sets the default limits.

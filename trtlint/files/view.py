@@ -14,7 +14,7 @@ _CHUNK = 1 << 15
 
 
 _HELD = 4 << 20
-"""Bytes up to which a file is read whole: byte access through a view takes half as long again."""
+"""Bytes of the largest file that is read whole. Byte access through a view takes 50 % longer."""
 
 
 def open_view(file: BinaryIO, size: int) -> bytes | View:

@@ -20,9 +20,9 @@ class Architecture(Struct, frozen=True):
         arch: NVIDIA's name of the architecture, such as Ada.
         names: single GPUs.
         families: series such as ``RTX 40``.
-        tf32: whether it computes in TF32; None without a source, as for the next two.
-        bf16: whether it computes in BF16.
-        fp8: whether it computes in FP8.
+        tf32: whether it computes in TF32; None if no source says.
+        bf16: whether it computes in BF16; None if no source says.
+        fp8: whether it computes in FP8; None if no source says.
         first: the first TensorRT that supports it; None if older than 8.6 or not documented.
         last: the last TensorRT that supports it; None if still supported.
         rtx: the first TensorRT-RTX whose support matrix lists it, or None.

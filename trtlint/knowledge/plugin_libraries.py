@@ -11,7 +11,7 @@ from trtlint.knowledge import data
 from trtlint.knowledge.frontends import FrontEnd
 
 _FILE = "libplugin.so"
-"""Stands for the library in the texts of frontends.yaml."""
+"""Placeholder for the library in the texts of frontends.yaml."""
 _NVIDIA = "libnvinfer_plugin"
 _INIT = (
     'trt.init_libnvinfer_plugins(logger, "") in Python or initLibNvInferPlugins(&logger, "") in C++, before'
@@ -49,7 +49,10 @@ def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
 
 
 def loading(libraries: Sequence[PluginLibrary], program: FrontEnd) -> str:
-    """Return how to load these libraries in a program; the general way if there are several or none."""
+    """Return how to load these libraries in a program.
+
+    If there is not exactly one library, describe the general way.
+    """
     if len(libraries) != 1:
         return program.plugin
     (library,) = libraries

@@ -20,7 +20,8 @@ PRODUCTS: dict[Product, str] = {"tensorrt": "TensorRT", "tensorrt-rtx": "TensorR
 class Release(Struct, frozen=True):
     """One release, from versions.yaml.
 
-    All fields except the product and the version may be None or empty: no public source was found.
+    Only the product and the version are always set. Other fields are None or empty if no public source has
+    them.
 
     Attributes:
         product: TensorRT or TensorRT-RTX.

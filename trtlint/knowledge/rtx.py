@@ -27,7 +27,7 @@ class Builder(Struct, frozen=True):
     parser: str | None
 
     def nearest(self, sm: int) -> int:
-        """Return the supported compute capability nearest to one; the older of two."""
+        """Return the nearest supported compute capability; the lower one if two are equally near."""
         return min(self.sms, key=lambda own: (abs(own - sm), own))
 
 
@@ -40,7 +40,8 @@ def builders() -> tuple[Builder, ...]:
 def builder(version: str) -> Builder:
     """Return the builder of a release.
 
-    An unknown release gets the newest older builder, else the oldest one; its parser is unknown.
+    For an unknown release, return a builder with the compute capabilities of the last known release before
+    it. If there is no such release, use those of the first known release. In both cases, ``parser`` is None.
     """
     wanted = Version(version).release[:2]
     known = [each for each in builders() if Version(each.line).release <= wanted]

@@ -10,13 +10,13 @@ from trtlint.knowledge import data
 _SEARCHED = 1500
 """Maximum length of the searched part of a message, in characters."""
 _PLACES = ("[optimizer.cpp::", "/codeGenerator.cpp:")
-"""Text in every message with a source line; others do not need the table."""
+"""Every message with a source line contains one of these texts. Other messages do not need the table."""
 
 
 def release_of(message: str) -> Mapping[str, str]:
     """Return the releases whose source has the line in an error message, by product.
 
-    The text is empty for an unknown release; the mapping is empty for a message without such a line.
+    The text is empty for an unknown release. The mapping is empty for a message without a source line.
     """
     text = message[:_SEARCHED]
     if not any(place in text for place in _PLACES):

@@ -13,7 +13,7 @@ from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
 
 Route = Literal["compile", "options", "windows", "engine"]
-"""Function that takes the arguments: a compiler, ``torch.compile`` (``options``) or a variant."""
+"""Function that takes the arguments. ``options`` are the options of ``torch.compile``."""
 
 _TABLES: Mapping[str, tuple[str, ...]] = {
     "compile": ("compile", "trace"),
@@ -34,7 +34,7 @@ _FILES: Mapping[str, str] = {
     "backend": "dynamo/backend/backends.py",
 }
 _FRONT = frozenset({"module", "ir", "inputs", "arg_inputs", "kwarg_inputs"})
-"""Arguments that ``torch_tensorrt.compile`` reads itself, on every route."""
+"""Arguments that ``torch_tensorrt.compile`` itself reads on every route."""
 
 
 class TorchReleaseError(SettingError):
@@ -179,7 +179,7 @@ def instead_of(name: str) -> str:
 
 
 def needed_by(name: str) -> tuple[str, ...]:
-    """Return the arguments of which one must be set for this argument to have an effect."""
+    """Return alternative arguments: unless one of them is set, this argument has no effect."""
     return tuple(data("torch_tensorrt")["needs"].get(name, ()))
 
 
@@ -199,7 +199,7 @@ class TorchOperator(Struct, frozen=True):
     Attributes:
         asked: the tested releases.
         falls_back: the tested releases that leave it to PyTorch.
-        lowered: the operator without a converter that it is decomposed into.
+        lowered: the operator that it is decomposed into, which has no converter.
     """
 
     asked: tuple[str, ...]
@@ -213,7 +213,8 @@ class TorchOperator(Struct, frozen=True):
     def known(self, release: str) -> bool | None:
         """Return whether a release leaves the operator to PyTorch; None if unknown.
 
-        An untested release counts like the nearest tested releases on both sides, if these agree.
+        For an untested release, compare the nearest tested releases before and after it. If these two agree,
+        the untested release gets the same answer; otherwise the result is None.
         """
         if release in self.asked:
             return release in self.falls_back
@@ -228,7 +229,10 @@ class TorchOperator(Struct, frozen=True):
 
 @cache
 def torch_operators() -> Mapping[str, TorchOperator]:
-    """Return the operators that some release leaves to PyTorch, also by their lowered names."""
+    """Return the operators that some release leaves to PyTorch.
+
+    The keys are the operators' names and the names of the operators that they are decomposed into.
+    """
     found: dict[str, TorchOperator] = {}
     for name, row in data("torch_operators").items():
         known = TorchOperator(tuple(row["asked"]), frozenset(row["falls_back"]), row["lowered"])

@@ -1,8 +1,8 @@
 """The pieces of a changed model file: bytes of its structure, and byte ranges of the source file.
 
-The stored tensors of a graph come first in it, in their order: a protobuf message may have its fields in any
-order (https://protobuf.dev/programming-guides/encoding/#order).  Most rewrites do not change them, so that
-adjacent tensors of the source form one byte range.
+In the changed file, the stored tensors of a graph precede its other fields. A protobuf message may have its
+fields in any order (https://protobuf.dev/programming-guides/encoding/#order). Most rewrites do not change the
+tensors, so adjacent tensors of the source form one byte range.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class ComputedPiece(Protocol):
 
 
 Piece = bytes | tuple[int, int] | ComputedPiece
-"""Bytes, the start and stop of bytes in the source file, or bytes to compute."""
+"""A part of the file: bytes, a byte range of the source file (start and stop), or bytes to compute."""
 Make = Callable[[onnx.TensorProto], "list[Piece] | None"]
-"""Returns the pieces of a stored tensor that is not copied; None for one that is copied."""
+"""Returns the new pieces of a stored tensor; None if the tensor is copied from the source."""
 
 _NAME = 8
 """``name`` of TensorProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
@@ -55,7 +55,7 @@ def pieces_of(structure: bytes, source: TensorStore, make: Make | None = None) -
     Args:
         structure: the model as serialized protobuf, without large tensors.
         source: the tensors of the source file.
-        make: returns the tensors that are not copied from the source.
+        make: returns the pieces of a tensor that is not copied from the source.
 
     Raises:
         ModelError: the source changed, or it does not contain a tensor that the structure omits.

@@ -1,9 +1,9 @@
 """Additions that PyTorch's exporter removed, found by the metadata of nearby operators.
 
-``torch.onnx.export(dynamo=True)`` writes into every operator the FX node that it was made from, with the
-names of its operands.  Values keep these names
-(https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py).  If an FX node reads
-``%add_3`` and the file has no such value, an addition was removed.
+``torch.onnx.export(dynamo=True)`` creates operators from FX nodes. It writes the text of the FX node, with
+the names of its operands, into the metadata of the operator. ONNX values keep these names
+(https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py). If an FX node reads
+``%add_3`` and the file has no value of that name, the exporter removed an addition.
 """
 
 from __future__ import annotations

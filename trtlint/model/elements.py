@@ -32,7 +32,7 @@ class Value:
         is_input: whether it is an input of the main graph that the caller must feed.
         is_output: whether it is an output of the main graph.
         is_sparse: whether the file stores it as a sparse tensor.
-        leaves_body: whether it is an output of the body of an ``If``, ``Loop`` or ``Scan``.
+        leaves_body: whether it is an output of a body (of an ``If``, ``Loop`` or ``Scan``).
     """
 
     __slots__ = (
@@ -82,7 +82,7 @@ class Value:
         self._type = self._declared = None
 
     def _complete(self, declared: onnx.TypeProto) -> None:
-        """Fill what inference left unknown from the declared type; inferred facts take precedence."""
+        """Fill unknown parts of the inferred type from the declared type."""
         tensor = declared.tensor_type
         if self._dtype is None:
             self._dtype = DTYPES.get(tensor.elem_type)

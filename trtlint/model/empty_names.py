@@ -18,7 +18,9 @@ _MOST_VISITED = 10_000
 """Limit of values visited from an output with an empty name."""
 
 Clash = Literal["twice", "cycle"]
-"""An operator whose output has the empty name of an earlier output, or of a value that it depends on."""
+"""Why the sort fails. ``twice``: two outputs have the empty name, both of this operator or one of an earlier
+operator. ``cycle``: an output has the empty name, and the operator depends on an omitted input.
+"""
 
 
 def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node, Clash]:
@@ -45,7 +47,7 @@ def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node,
 
 
 def _depends_on_empty(node: Node, inlined: tuple[str, ...]) -> bool:
-    """Return whether an operator of the same graph, at or before this one, omits an input."""
+    """Return whether an operator omits an input, or depends on an operator of its graph that omits one."""
 
     def before(other: Node) -> Sequence[Value | None]:
         return other.inputs if other.scope == node.scope else ()

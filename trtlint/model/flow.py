@@ -1,4 +1,4 @@
-"""Control flow of a graph: operators after loops and branches, and the values that bodies read.
+"""Control flow of a graph: operators after loops and branches, and values that bodies read.
 
 A recurrent operator counts as a loop, as in TensorRT's parser
 (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/RNNHelpers.cpp).
@@ -31,8 +31,9 @@ class Flow(Struct, frozen=True):
     """The control flow of one graph.
 
     Attributes:
-        repeated: operators that use the result of a construct, or values of a body.  They come after an
-            operator of the same type in the same graph, or before another construct.
+        repeated: operators that use the result of a construct or values of a body, and meet one more
+            condition. They follow an operator of the same type in the same graph, or precede another
+            construct.
         past_loops: constructs in a loop in a branch that read values computed outside that loop.
     """
 
@@ -43,7 +44,8 @@ class Flow(Struct, frozen=True):
 class _Constructs:
     """Finds the control flow of one graph.
 
-    An ``If`` is not a construct if the builder knows its condition, or may know it: its branch replaces it.
+    An ``If`` is not a construct if the builder knows its condition, or may know it. The builder then replaces
+    the ``If`` by one branch.
 
     Args:
         constants: the graph and its constants.
@@ -80,7 +82,8 @@ class _Constructs:
     def _late(self) -> frozenset[Node]:
         """The operators that use the result of a construct, or values of a body.
 
-        Operators with the same result in each iteration are left out: the builder moves them out of the loop.
+        Operators with the same result in each iteration are excluded, because the builder moves them out of
+        the loop.
         """
         late: set[Node] = set()
         bound = {value for node in self._graph.by_op(*_LOOPS) for value in self._bound(node)}
@@ -119,7 +122,7 @@ class _Constructs:
         return frozenset(leading)
 
     def repeated(self) -> frozenset[Node]:
-        """Return late operators that follow one of their type and level, or lead to a construct."""
+        """Return late operators that follow an operator of their type and level, or lead to a construct."""
         found: set[Node] = set()
         met: set[tuple[str, str]] = set()
         for node in self._graph.nodes:
@@ -132,12 +135,12 @@ class _Constructs:
         return frozenset(found)
 
     def past_loops(self) -> frozenset[Node]:
-        """Return the constructs in a loop in a branch that read values computed outside that loop."""
+        """Return constructs that read values from outside the loop around them, if it is in a branch."""
         nested = (node for node in self._graph.nodes if node.scope and self._is_construct(node))
         return frozenset(node for node in islice(nested, _MOST_NESTED) if self._reads_past_loop(node))
 
     def _reads_past_loop(self, node: Node) -> bool:
-        """Return whether an operator reads past the loop in a branch around it.
+        """Return whether an operator in a loop reads a value from outside, if the loop is in a branch.
 
         Nested loops count as one.  Values that the bodies of the operator read count as well.
         """

@@ -29,7 +29,7 @@ _OF_SIZES = frozenset(
         *("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten"),
     }
 )
-"""Operators that TensorRT-RTX 1.7.1 can use to compute sizes, each verified with a model of its own.
+"""Operators that TensorRT-RTX 1.7.1 can use to compute sizes. Each was verified with a separate model.
 
 It cannot use Conv, LSTM, ArgMax, TopK, OneHot, Resize, MaxPool, Einsum, CumSum, GridSample and
 LayerNormalization.
@@ -64,7 +64,8 @@ def _alive(nodes: tuple[Node, ...], dead: tuple[str, ...]) -> tuple[Node, ...]:
 def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[Node, bool] | None:
     """Return the innermost ``If`` with a fixed branch, and whether it is the first branch.
 
-    The ``If`` is the operator itself or contains it; the result is None if there is none.
+    The search begins with the operator itself and continues with the operators that contain it. The result is
+    None if none of them is such an ``If``.
     """
     for _ in range(_DEEPEST):
         if node is None:
@@ -80,7 +81,7 @@ def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[N
 def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:
     """Return the imported operators that an output of the model depends on.
 
-    Branches that are not taken are left out.  So are operators of which only a static shape is used.
+    Branches that are not taken are excluded. Operators are also excluded if only their static shape is used.
     """
     left = [value.producer for value in graph.outputs if value.producer is not None]
     allowed = frozenset(_alive(imported, _untaken(graph, constants, known_at_build)))
@@ -97,14 +98,14 @@ def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...])
 
 
 def is_static(value: Value) -> bool:
-    """Return whether the file has the size of every dimension of a value."""
+    """Return whether the file fixes the size of every dimension of a value."""
     return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
 
 
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
     """Return the operator types around a node at build time, innermost first.
 
-    An ``If`` whose condition the builder knows does not count: its branch replaces it.
+    An ``If`` with a condition that the builder knows does not count, because its branch replaces it.
     """
     found: list[str] = []
     owner = graph.owner(node) if node.scope else None
@@ -119,7 +120,7 @@ def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
 def known_at_build(value: Value) -> bool | None:
     """Return whether the builder knows an integer or boolean value.
 
-    The result is None if that depends on shapes that are not in the file, or the search is too long.
+    The result is None if the answer depends on shapes that are not in the file, or the search is too long.
     """
     open_ = False
     for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
@@ -138,15 +139,15 @@ def known_at_build(value: Value) -> bool | None:
 
 
 def beyond_shapes(node: Node) -> Sequence[Value | None]:
-    """Return the inputs whose numbers matter: none for Shape and Size."""
+    """Return the inputs whose elements affect the result. Shape and Size have no such inputs."""
     return () if node.op in _OF_SHAPES else node.inputs
 
 
 def sized_by(value: Value) -> frozenset[str | None]:
     """Return the element types of the model inputs whose numbers determine a size.
 
-    The result is empty if an operator takes part that cannot compute sizes, such as a convolution: the
-    builder then treats the value as data, and shapes may depend on its numbers.
+    Some operators, such as a convolution, cannot compute sizes. If one of them takes part, the result is
+    empty: the builder then treats the value as data, and shapes may depend on its numbers.
     """
     sources = _of_size(value)
     handed = any(not source.is_input for source in sources)

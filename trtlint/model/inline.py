@@ -1,8 +1,8 @@
 """Replace calls of model-local functions by the bodies of the functions.
 
-``onnx.inliner`` has four gaps: it forgets the call of a node, ignores default attributes of functions, skips
-a function whose opset differs from the model's, and has no size limit.  Here the path of the call becomes
-part of the node's name, and a node without metadata inherits the call's.  The size is checked before
+``onnx.inliner`` has four gaps. It forgets the call of a node, ignores default attributes of functions, skips
+a function whose opset differs from the model's, and has no size limit. This module adds the path of the call
+to the node's name. A node without metadata inherits the metadata of the call. The size is checked before
 anything is copied.
 """
 
@@ -279,7 +279,7 @@ def _callee(node: onnx.NodeProto) -> _Key:
 
 
 def _zip(formals: Iterable[str], actuals: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield each parameter with its argument, empty if there is none."""
+    """Yield each parameter with its argument; the argument is empty if the call omits it."""
     given = iter(actuals)
     for formal in formals:
         yield text(formal), text(next(given, ""))

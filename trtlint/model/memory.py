@@ -99,7 +99,7 @@ class _MemoryTensors(TensorStore):
         self._held = held
 
     def place(self, tensor: onnx.TensorProto) -> None:
-        """Return None: no tensor is in a known file."""
+        """Return None, because no tensor is in a known file."""
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:  # noqa: ARG002
         return np.asarray(self._held[offset]())
@@ -153,7 +153,7 @@ def _copy_field(field: Any, value: Any, target: Any) -> None:
 
 
 def _copy_part(message: Any, target: Any, kind: int, held: list[_Values]) -> None:
-    """Copy a submessage; one that cannot contain a large tensor, such as most operators, in one step."""
+    """Copy a submessage. If it cannot contain a large tensor, copy it in one step."""
     if kind == reader.NODE and not any(attribute.type in _HOLDING for attribute in message.attribute):
         target.CopyFrom(message)
     else:

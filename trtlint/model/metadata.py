@@ -66,7 +66,7 @@ def _entries(data: Buffer) -> Iterator[tuple[int, int, str, str]]:
 
 
 def _verify(copy: Path, key: str, value: str) -> None:
-    """Check that the copy has the new value; a truncated model has not."""
+    """Check that the copy has the new value. A copy of a truncated model does not have it."""
     entries = decode(read(copy).data).metadata_props
     if [text(entry.value) for entry in entries if text(entry.key) == key] != [value]:
         raise ModelError("the copy does not contain the new metadata value")

@@ -52,7 +52,9 @@ _BY_ATTRIBUTE: Mapping[str, _TypeSource] = {
     "QuantizeLinear": _TypeSource(attribute="output_dtype", ports=(2,), default="u8"),
     "DequantizeLinear": _TypeSource(attribute="output_dtype", ports=(1,)),
 }
-"""Operators whose result type is named by an attribute, else taken from an input or a default."""
+"""Operators whose result type is in an attribute. Without the attribute, the type comes from an input or is a
+default.
+"""
 _TENSORS: Mapping[str, str] = {"Constant": "value", "ConstantOfShape": "value"}
 """Operators whose result has the type of a tensor attribute."""
 
@@ -105,7 +107,7 @@ def _retype_fused(node: Node) -> None:
 def contradictions(graph: Graph) -> list[tuple[Value, str]]:
     """Return the values whose declared type differs from the type that the operators imply.
 
-    Each has the declared type beside it.
+    Each value comes with its declared type.
     """
     found: list[tuple[Value, str]] = []
     for name, type_ in graph.declared.items():

@@ -48,15 +48,15 @@ _SAME_SHAPE = frozenset(
 class SymbolicShapes:
     """The shapes of a graph's values, computed as far as they were requested.
 
-    The results do not depend on the order of requests.  Each request passes in a function that returns
-    elements, and the object does not keep it.  So its owner can pass its own method without a reference
-    cycle, which only the garbage collector would free; the collector is off during a lint.
+    The results do not depend on the order of requests. Each request passes in a function that returns
+    elements. The object does not store this function, so the owner can pass its own method without creating a
+    reference cycle. Only the garbage collector frees a cycle, and it is off during a lint.
     """
 
     _array: Callable[[Value], Array | None]
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        """Start before the first of a graph's nodes, which are in topological order."""
+        """Take the nodes of a graph in topological order; none is visited yet."""
         self._nodes = nodes
         self._at = 0
         self._shapes: dict[Value, Dimensions | None] = {}
@@ -112,7 +112,7 @@ class SymbolicShapes:
         return [(*data[:axis], size, *data[axis + 1 :]) for size in sizes]
 
     def _shape(self, value: Value) -> Dimensions | None:
-        """Return the shape of a value that was visited, or was known before."""
+        """Return the shape of a value, if the shape was inferred by ONNX or computed here."""
         return self._shapes.get(value, value.shape)
 
     def _elements(self, value: Value | None, depth: int = 0) -> Dimensions | None:

@@ -1,8 +1,8 @@
 """Values that are known before any input is fed.
 
-Exporters write a constant as an initializer, as a ``Constant`` node, or either behind ``Identity``
-(TorchScript merges equal initializers so).  They also write arithmetic on constants and shapes: ``Shape ->
-Slice -> Cast -> Sqrt -> Div`` for an attention scale
+Exporters write a constant as an initializer or as a ``Constant`` node. An ``Identity`` may follow, because
+TorchScript merges equal initializers in this way. Exporters also write arithmetic on constants and shapes:
+``Shape -> Slice -> Cast -> Sqrt -> Div`` for an attention scale
 (https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/torchscript_exporter/symbolic_opset14.py).
 """
 

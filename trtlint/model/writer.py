@@ -1,8 +1,8 @@
 """Write a changed model; copy its large tensors from the source file.
 
-The change applies to the structure that :func:`trtlint.model.reader.read` returns.  Each tensor that is not
-in it is copied from the source file byte for byte.  So writing costs as much as copying the file, and files
-beyond protobuf's limit of 2 GB can be written.
+The change applies to the structure that :func:`trtlint.model.reader.read` returns. Each tensor that the
+structure omits is copied from the source file byte for byte. So writing costs as much as copying the file,
+and files beyond protobuf's limit of 2 GB can be written.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write_to(file: BinaryIO, proto: onnx.ModelProto, source: TensorStore, make: 
         file: the file, open for writing in binary.
         proto: the structure.
         source: the tensors of the source file.
-        make: returns the tensors that are not copied from the source file.
+        make: returns the pieces of a tensor that is not copied from the source file.
 
     Raises:
         ModelError: the source file changed since it was read.

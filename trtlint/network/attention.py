@@ -15,8 +15,8 @@ from trtlint.network.types import narrowed, saturated, wide
 def _attention(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute ``softmax(Q K^T + mask) V``; several query heads may share one key head.
 
-    The inputs behind query, key and value are those that :mod:`trtlint.network.run` appends: the mask and
-    the scale of the quantized softmax, None where there is none.
+    :mod:`trtlint.network.run` appends two inputs after query, key and value: the mask and the scale of the
+    quantized softmax. Each is None if the layer does not have it.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_attention.html
     """
     query, key, value = (wide(array) for array in inputs[:3])
@@ -57,7 +57,7 @@ def _causal(layer: Layer, scores: Array) -> Array:
 
 
 def _rotary(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Turn pairs of elements by the angles whose cosines and sines are given.
+    """Rotate pairs of elements by angles; the inputs hold the cosines and sines of the angles.
 
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/RotaryEmbedding.html
     """

@@ -27,10 +27,10 @@ def work(request: dict[str, Any], say: Say) -> None:
 
     Args:
         request: ``model``, a path; ``files``, ``lists`` and ``script`` with inputs; ``probe``, whether to
-            make inputs that hurt; ``shapes``, sizes for inputs by name.
-        say: takes ``{"done": share}`` now and then, ``{"inputs": ...}`` for inputs that cannot be used,
-            ``{"reason": ...}`` where nothing can be compared, ``{"memory": True}`` where memory is short,
-            and at the end ``{"agreement": ...}``.
+            generate edge cases; ``shapes``, shapes of inputs by name.
+        say: receives the answers: ``{"done": share}`` as progress, ``{"inputs": ...}`` for inputs that cannot
+            be used, ``{"reason": ...}`` if nothing can be compared, ``{"memory": True}`` if memory is short,
+            and finally ``{"agreement": ...}``.
     """
     began = time.monotonic()
     path = Path(request["model"])

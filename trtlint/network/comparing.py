@@ -1,7 +1,7 @@
 """Compare a network with its ONNX model, tensor by tensor by name.
 
-A tensor that agrees is replaced by ONNX's value before later layers read it.  So each tensor is compared on
-that are the same on both sides: rounding does not add up, and one difference does not cause others.
+If a tensor agrees, later layers read ONNX's value instead of the network's. So each tensor is computed from
+inputs that are the same on both sides. Rounding does not add up, and one difference does not cause others.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Found(Struct, eq=False):
 
 
 class Comparing:
-    """Compares one network on one set of inputs after the other.
+    """Compares a network with its model on sets of inputs, one after the other.
 
     Args:
         path: the model.
@@ -157,7 +157,7 @@ class Comparing:
         return ""
 
     def agreement(self) -> dict[str, Any]:
-        """Return the results as JSON data: those fields of ``Agreement`` that this process knows."""
+        """Return the results as JSON data: the fields of ``Agreement`` that this process knows."""
         graph = self._proto.graph
         nodes = [node for node in graph.node if node.op_type != "Constant"]
         outputs = (name for node in nodes for name in node.output if name and not name.startswith(OWN))
@@ -264,7 +264,7 @@ class Comparing:
         return self._forced(tensor, expected)
 
     def _foresee(self, layer: Layer, inputs: Sequence[Any]) -> Array | None:
-        """Return ONNX's value of a tensor that both sides compute by the same operator on the same arrays."""
+        """Return ONNX's value of a tensor that both sides compute alike; None for other tensors."""
         tensor = layer.outputs[0]
         if self.by_reference or not self._twins.is_twin(layer, inputs, self._shared):
             return None
@@ -327,7 +327,7 @@ class Comparing:
         return opinion is not None and compare(got, opinion, kind, tolerance_of(kind, self._kinds)) is None
 
     def _overflows(self, got: Array, expected: Array, opinion: Array, kind: str) -> bool:
-        """Return whether 16-bit overflow explains a difference: ONNX Runtime computed in FP32."""
+        """Return whether 16-bit overflow explains a difference from ONNX Runtime, which computed in FP32."""
         if self._kinds.isdisjoint({"HALF", "BF16"}) or not got.shape == opinion.shape == expected.shape:
             return False
         if not (is_float(got.dtype) and is_float(opinion.dtype)):
@@ -336,7 +336,7 @@ class Comparing:
         return bool(both.any()) and not self._disagree(got, np.where(both, got, expected), kind)
 
     def _rounded(self, found: Difference, known: Mapping[str, Array]) -> bool:
-        """Return whether rounding explains a difference from ONNX Runtime that ONNX's reference shows, too.
+        """Return whether rounding explains a difference from both ONNX Runtime and ONNX's reference.
 
         ONNX Runtime keeps FP32 where the model rounds to 16 bits.  The remainder after numbers cancel
         each other is small compared with the subtracted numbers.

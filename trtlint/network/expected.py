@@ -51,7 +51,7 @@ def linked(model: Path, types: Types | None = None) -> ModelProto:
 
     Raises:
         WeightsMissingError: weights cannot be read.
-        ModelError: the file is no model.
+        ModelError: the file is not a model.
     """
     raw = read(model, whole=True)
     proto = decode(raw.data)
@@ -120,8 +120,8 @@ def by_reference(model: Path, names: Sequence[str]) -> TensorSource:
     """Return a source that computes a model in ONNX's reference.
 
     Raises:
-        ValueError: the reference is too slow for the model, or computes it otherwise than ONNX says.
-        Exception: whatever the reference raises for what it does not know.
+        ValueError: the reference is too slow for the model, or computes it incorrectly.
+        Exception: any error of the reference; it does not support the model.
     """
     from onnx.reference import ReferenceEvaluator
 
@@ -140,7 +140,7 @@ class TensorSource(Protocol):
     """Computes tensors of a model."""
 
     def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
-        """Compute the inputs' tensors; yield all wanted ones, a few at a time."""
+        """Compute the model for a set of inputs; yield all wanted tensors, a few at a time."""
 
     def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
         """Compute some tensors again, for inputs of an earlier run."""
@@ -191,8 +191,8 @@ class Expected:
     """ONNX's tensors for one set of inputs after the other.
 
     Args:
-        source: computes them.
-        names: the tensors that will be asked for.
+        source: computes the tensors.
+        names: the tensors that callers will request.
     """
 
     def __init__(self, source: TensorSource, names: Sequence[str]) -> None:

@@ -72,7 +72,7 @@ def _typed(feeds: Mapping[str, Array], types: Mapping[str, np.dtype[Any]]) -> di
 
 
 def _sized(value: Value, shapes: Mapping[str, Sequence[int]]) -> Value:
-    """Return an input with the user's shape for this input."""
+    """Return an input with the shape that the user gave for it."""
     shape = shapes.get(value.name)
     if shape is None or value.shape is None or len(shape) != len(value.shape) or value.dtype is None:
         return value

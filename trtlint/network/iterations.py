@@ -21,8 +21,8 @@ _LEAST_OPSET = 9
 def bound_loops(proto: ModelProto) -> None:
     """Give each ``Loop`` of a model, in place, a trip count of at most :data:`MOST`.
 
-    A loop that would run longer then has different results.  Its network is not computed past the bound, so
-    that these tensors are not compared.
+    A loop that would run longer then has different results. Its network is not computed past the bound, so
+    these results are not compared.
     """
     numbers = count()
     opset = max((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), default=1)

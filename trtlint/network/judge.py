@@ -53,7 +53,9 @@ class Difference(Struct, frozen=True, eq=False):
 
 
 def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
-    """Return the tolerance of a type; FP32 in a network with a narrower type gets the narrower type's.
+    """Return the tolerance of a type.
+
+    In a network with a 16-bit type, FP32 gets the tolerance of the 16-bit type.
 
     Args:
         kind: TensorRT's name of the type.
@@ -97,7 +99,7 @@ def _whole(got: Array, expected: Array) -> tuple[Array, Array]:
 
 
 def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[Array, Array]:
-    """Return the differing elements and their differences; where ONNX has NaN, any value is allowed."""
+    """Return the differing elements and their differences. If ONNX has NaN, any value is allowed."""
     one, other = (array.astype(np.float64) for array in (got, expected))
     with np.errstate(all="ignore"):
         off = np.abs(one - other)

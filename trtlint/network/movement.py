@@ -153,7 +153,7 @@ def _gather_nd(data: Array, index: Array, batch: int) -> Array:
 
 
 def _along(index: Array, axis: int) -> tuple[Array, ...]:
-    """Return coordinates: along one axis the index's values, along the others the element's own position."""
+    """Return coordinates: the values of the index on one axis, the element's own position on the others."""
     places: list[Array] = list(np.indices(index.shape, sparse=True))
     places[axis] = index
     return tuple(places)

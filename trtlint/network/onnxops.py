@@ -27,7 +27,7 @@ def compute(op: str, inputs: Sequence[Array], attributes: Mapping[str, Any]) -> 
     """Compute the first output of one operator of opset 20.
 
     Raises:
-        Exception: whatever ONNX Runtime raises for inputs that do not fit.
+        Exception: any error of ONNX Runtime; the inputs do not fit.
         MemoryError: memory is short.
     """
     types = [helper.np_dtype_to_tensor_dtype(array.dtype) for array in inputs]

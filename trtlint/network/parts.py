@@ -46,7 +46,7 @@ class _Part(Struct, frozen=True, eq=False):
         model: the nodes as a model.
         outputs: the tensors that its session returns.
         inputs: the tensors that it reads.
-        gives: the wanted tensors among its outputs.
+        gives: the outputs that the caller wants.
         keeps: the outputs that later nodes read.
         end: the position of the first node after the part.
     """
@@ -60,7 +60,7 @@ class _Part(Struct, frozen=True, eq=False):
 
 
 class Parts:
-    """Runs a model on one set of inputs after the other.
+    """Runs a model on sets of inputs, one after the other.
 
     Args:
         proto: the model.
@@ -106,7 +106,7 @@ class Parts:
         """Yield the wanted tensors of one part after the other.
 
         Raises:
-            Exception: whatever ONNX Runtime raises for inputs that do not fit.
+            Exception: any error of ONNX Runtime; the inputs do not fit.
         """
         return self._run(feeds, self._wanted)
 
@@ -160,7 +160,7 @@ class Parts:
             yield arrays
 
     def _suit(self, size: int) -> None:
-        """Cut the model again if the inputs are much larger than those that determined the parts."""
+        """Cut the model again if these inputs are much larger than the inputs used for the last cut."""
         if size > 2 * self._fed:
             self._parts.clear()
             self._sessions.clear()

@@ -172,7 +172,7 @@ def _framed(
 
 
 def _visited(x: Array, window: Sequence[int], stride: Sequence[int], sizes: Sequence[int]) -> Iterator[Array]:
-    """Yield, for each position inside the window, the elements at that position in all windows."""
+    """For each position inside a window, yield the elements at that position in all windows."""
     for place in product(*map(range, window)):
         cut: list[Any] = [...]
         cut += [

@@ -20,7 +20,7 @@ _WEIGHTS: Mapping[str, tuple[str, ...]] = {
 
 
 class NetworkReader:
-    """Reads one network; keeps the library's objects alive, since their ids are unique only that long.
+    """Reads one network. It keeps the library's objects alive, because ids of dead objects are reused.
 
     Args:
         trt: the module of the bindings.

@@ -76,7 +76,7 @@ class Regions:
         Args:
             region: the nodes that compute it.
             tensor: its name.
-            values: what the nodes read.
+            values: the tensors that the nodes read, by name.
             types: other types that the nodes compute in.
         """
         from onnx.reference import ReferenceEvaluator

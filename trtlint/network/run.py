@@ -22,7 +22,7 @@ class Missing(Struct, frozen=True):
     """Placeholder for a tensor that was not computed.
 
     Attributes:
-        reason: why.
+        reason: the reason.
         source: whether the tensor's own layer is the reason, and not an earlier layer.
     """
 
@@ -197,7 +197,7 @@ class _Loop:
         return self._count is not None and turn >= self._count
 
     def stops(self, inner: _BlockTensors) -> bool:
-        """Return whether the condition ends the loop; the value counts from the iteration's start."""
+        """Return whether the condition, as it was at the start of the iteration, ends the loop."""
         for layer in self._while:
             value = _of(inner, layer.inputs[0])
             if isinstance(value, Missing):

@@ -18,7 +18,7 @@ _ENDS = _LOOP - _STARTS
 """Layers that :class:`trtlint.network.run.Runner` evaluates after an iteration."""
 
 Guard = frozenset[tuple[int, bool]]
-"""The only branches in which a layer is needed, by number of the conditional."""
+"""The branches that need a layer: the number of the conditional, and whether it is the true branch."""
 
 
 class ScheduledStep(Struct, frozen=True, eq=False):
@@ -42,7 +42,7 @@ class Block(Struct, eq=False):
 
     Attributes:
         steps: the steps.
-        guards: the only branches in which a step is needed, by position of the step.
+        guards: the branches that need a step, by position of the step.
         last: the tensors that no later step of this block reads, by position of the step.
         bounds: the layers of the loop whose iteration this is.
     """
@@ -169,7 +169,7 @@ class _Scheduler:
         return (*tensors_of(layer), *self._needs(layer))
 
     def _guards(self, steps: Sequence[ScheduledStep], ends: set[int]) -> list[Guard]:
-        """Return the only branches in which a step's tensors are read, for each step.
+        """Return the branches that read the tensors of a step, for each step.
 
         Args:
             steps: the steps of a block.
@@ -199,7 +199,7 @@ class _Scheduler:
 
 
 def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]]) -> list[ScheduledStep]:
-    """Sort steps so that each comes after the steps it depends on; otherwise keep the network's order."""
+    """Sort steps topologically. Keep the network's order among steps that do not depend on each other."""
     giver = {tensor: place for place, step in enumerate(steps) for tensor in step.gives}
     waits = [0] * len(steps)
     followers: dict[int, list[int]] = defaultdict(list)

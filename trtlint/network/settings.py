@@ -1,4 +1,7 @@
-"""Attributes of TensorRT's layers by kind, without imports: a foreign Python can use this module."""
+"""Attributes of TensorRT's layers by kind.
+
+This module has no imports, so another Python interpreter can use it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers that need the same ONNX Runtime computation, on the same arrays, as one ONNX node.
+"""Layers that compute the same as an ONNX node, on the same arrays, in ONNX Runtime.
 
 Convolutions and matrix products are computed in ONNX Runtime on both sides.  If the layer has the node's
 inputs, weights and settings, both computations are equal, and trtlint does only one.
@@ -34,7 +34,7 @@ class Initializers:
         self._files = files
 
     def array(self, name: str) -> Array | None:
-        """Return the values of an initializer; None for other tensors, or if they cannot be read."""
+        """Return the values of an initializer; None for other tensors and unreadable values."""
         tensor = self._tensors.get(name)
         if tensor is None:
             return None

@@ -50,9 +50,10 @@ class LayerWeights(Struct, frozen=True, eq=False):
 
 
 def _raw(weights: Any) -> Array | None:
-    """Return weights of a type that NumPy lacks, by reading memory: the bindings give no access to the bytes.
+    """Return weights of a type that NumPy lacks, read from memory.
 
-    The memory is read only if the type and count in it agree with the bindings.
+    The bindings give no access to the bytes of such weights. The values are read only if the type and count
+    in memory agree with the bindings.
     """
     kind, count, size = str(weights.dtype.name), int(weights.size), int(weights.nbytes)
     if not count:

@@ -1,4 +1,4 @@
-"""Ask NVIDIA's parser which nodes it accepts, in the same way as the providers; runs in a separate process.
+"""Worker process: ask NVIDIA's parser which nodes it accepts, in the same way as the providers.
 
 A provider passes a region of nodes to the parser.  The parser returns smaller regions, which the provider
 passes again, until the parser accepts a region as a whole.  Subgraphs of If, Loop and Scan come first, as in
@@ -37,18 +37,20 @@ _UNTAKEN = frozenset({
     onnx.TensorProto.FLOAT8E4M3FNUZ, onnx.TensorProto.FLOAT8E5M2, onnx.TensorProto.FLOAT8E5M2FNUZ,
     onnx.TensorProto.UINT4,
 })  # fmt: skip
-"""Types of nodes that the RTX provider does not pass to the parser, ``IsSupportedDataType``.
+"""The RTX provider does not pass nodes with these types to the parser (``IsSupportedDataType``).
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 """
 _NO_INTERFACE = _UNTAKEN | {onnx.TensorProto.DOUBLE}
-"""Input and output types of graphs that the RTX provider rejects, ``IsSupportedInputOutputDataType``."""
+"""The RTX provider rejects graphs with inputs or outputs of these types
+(``IsSupportedInputOutputDataType``).
+"""
 
 Say = Callable[[Any], None]
 Types = Mapping[str, onnx.TypeProto]
 
 
 class _EndedError(ExperimentError):
-    """The provider gives up: a region was returned too often, or there were too many calls."""
+    """The provider gives up, because a region was returned too often or there were too many calls."""
 
 
 def work(request: dict[str, Any], say: Say) -> None:
@@ -351,7 +353,7 @@ def _has_shape(known: onnx.TypeProto | None) -> bool:
 
 
 def _lacking(graph: onnx.GraphProto, types: Types) -> list[str]:
-    """Return the values that nodes compute, but whose type or shape is unknown."""
+    """Return the values of unknown type or shape that nodes compute."""
     computed = (name for node in graph.node for name in node.output if name)
     return [each for each in computed if each not in types or not types[each].tensor_type.HasField("shape")]
 
@@ -359,7 +361,7 @@ def _lacking(graph: onnx.GraphProto, types: Types) -> list[str]:
 def _complete(graph: onnx.GraphProto, types: dict[str, onnx.TypeProto]) -> None:
     """Give each value without a type the element type of an input of its operator.
 
-    ONNX Runtime knows the types of its own operators, which ONNX's inference does not know.
+    ONNX Runtime infers the types of its own operators. ONNX's inference cannot.
     """
     stored = {each.name: each.data_type for each in graph.initializer}
     for node in graph.node:

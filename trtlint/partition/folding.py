@@ -1,8 +1,8 @@
 """Nodes that ONNX Runtime removes before a provider divides a model.
 
-Constant nodes become stored tensors when a model is loaded.  The rewrites of level 1 compute values that
-depend on constants alone, remove Identity, and replace an If of a constant condition by the nodes of one
-branch. https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
+Constant nodes become stored tensors when a model is loaded. The rewrites of level 1 compute values that
+depend on constants alone and remove Identity. They replace an If with a constant condition by the nodes of
+one branch. https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Removed(Struct, frozen=True):
 
     Attributes:
         nodes: the removed nodes.
-        moved: graphs whose nodes move to a different graph (branches of a decided If), by the new graph.
-        renamed: outputs of a decided If, with the names of the values that replace them.
+        moved: the graph that nodes move to, by the branch of a decided If that they come from.
+        renamed: the names of the values that replace the outputs of a decided If, by output.
     """
 
     nodes: frozenset[Node]
@@ -82,7 +82,7 @@ def _scopes(graph: Graph, scope: str) -> Iterator[str]:
 
 
 def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
-    """Follow moves into graphs that are moved, too."""
+    """Resolve moves into graphs that are moved themselves."""
     found = {}
     for scope, target in moved.items():
         seen = {scope}
@@ -106,7 +106,7 @@ def _is_stored(node: Node) -> bool:
 def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
     """Return whether ONNX Runtime computes a node when it loads the model.
 
-    ONNX Runtime keeps DequantizeLinear, so that providers see the quantizers, and keeps its readers.
+    ONNX Runtime keeps DequantizeLinear and its readers, so that providers see the quantizers.
     https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/constant_folding.cc
     """
     if _is_stored(node):

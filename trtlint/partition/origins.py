@@ -1,4 +1,4 @@
-"""Nodes of the file behind the nodes that ONNX Runtime writes after its rewrites.
+"""Mapping from the nodes after ONNX Runtime's rewrites to the nodes of the file.
 
 Rewrites remove nodes, merge several into one, copy some, and move the nodes of a decided ``If`` out of its
 branch.  Reports name the nodes of the file.  So each node stores its path in its ``doc_string``, which ONNX

@@ -26,20 +26,23 @@ from trtlint.partition.regions import (
 from trtlint.partition.result import Border, Left, Partition, ProviderSettings, Split
 
 _MOST_SPLITS = 8
-"""Largest number of operator types for a what-if count of parts; each needs a walk through the graph."""
+"""Largest number of operator types for which the parts are counted as if TensorRT accepted the type. Each
+count needs a walk through the graph.
+"""
 _UNTAKEN = frozenset(
     {"str", "u16", "u32", "u64", "i16", "c64", "c128", "u4", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"}
 )
-"""Types that TensorRT networks lack.  The RTX provider does not even pass such nodes to the parser,
-``IsSupportedDataType``; the parser refuses them as inputs of a region.
+"""Types that TensorRT networks lack. The parser refuses them as inputs of a region. The RTX provider does not
+even pass such nodes to the parser (``IsSupportedDataType``).
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 """
 _NO_INTERFACE = _UNTAKEN | {"f64"}
-"""Types of graph inputs and outputs for which the RTX provider rejects the whole graph,
-``IsSupportedInputOutputDataType`` in the same file; scalars are not checked.
+"""The RTX provider rejects a whole graph with inputs or outputs of these types
+(``IsSupportedInputOutputDataType`` in the same file). It does not check scalars.
 """
 NAMELESS = frozenset({"ScatterElements"})
-"""Operators whose refusal names no node: the parser returns the same region until the provider gives up.
+"""Operators that the parser refuses without naming a node. It returns the same region until the provider
+gives up.
 
 TensorRT-RTX 1.7 gives "Unsupported reduction type" without a node for ScatterElements with a reduction.
 """
@@ -74,7 +77,7 @@ def predict(
 
     Args:
         graph: the model's graph.
-        constants: what is known of its values.
+        constants: the known values of the graph.
         refused: the nodes that the parser refuses.
         provider: the provider.
         settings: its options.

@@ -24,10 +24,10 @@ _DEEPEST = 20
 
 
 def shape_input_words(name: str) -> str:
-    """Return why the RTX provider ends a session because of an input; an empty string for no input.
+    """Return why the RTX provider ends a session because of an input; empty if ``name`` is empty.
 
-    The provider makes profiles for dynamic dimensions, but not for the values of a shape.  Without a dynamic
-    dimension, it ends with "No explicit or implicit shapes were provided for dynamic shape inputs".
+    The provider makes profiles for dynamic dimensions, but not for the values of a shape. If no dimension is
+    dynamic, it ends with "No explicit or implicit shapes were provided for dynamic shape inputs".
     https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
     (``CreateNodeComputeInfoFromGraph``)
     """

@@ -1,4 +1,4 @@
-"""The steps in which both providers turn the regions accepted by the parser into parts.
+"""The steps by which both providers turn regions that the parser accepts into parts.
 
 The code of these steps is the same in both providers:
 https://github.com/microsoft/onnxruntime/blob/54a6bbf56070/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
@@ -72,7 +72,7 @@ def runs(positions: Iterable[int]) -> tuple[Region, ...]:
 def join(operators: Sequence[Operator], regions: Iterable[Region], settings: ProviderSettings) -> Joined:
     """Turn the regions accepted by the parser into parts.
 
-    In this order: drop small regions, remove regions in a cycle, and join the rest if that makes no cycle.
+    First drop small regions, then remove regions in a cycle, then join the others if that creates no cycle.
     """
     listed = [region for region in regions if region]
     small = tuple(region for region in listed if len(region) < settings.min_nodes)
@@ -94,7 +94,7 @@ def join(operators: Sequence[Operator], regions: Iterable[Region], settings: Pro
 def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> bool:
     """Return whether regions can be part of a cycle.
 
-    Operators are in topological order, so that regions without gaps have none, unless nodes share a name.
+    Operators are in topological order, so regions without gaps have no cycle, unless nodes share a name.
     """
     if any(region[-1] - region[0] + 1 != len(region) for region in regions):
         return True
@@ -161,7 +161,7 @@ def interface_words(name: str, dtype: str) -> str:
 
 
 def shapeless_words(names: Sequence[str]) -> str:
-    """Return why the TensorRT provider ends a session because of inputs without shapes; empty for no names.
+    """Return why the TensorRT provider ends a session because of inputs without shapes.
 
     From the second call of the parser on, every input of a region needs a shape whose dimensions all have a
     size or a name (``GetSupportedList``).  The plug-in provider of TensorRT-RTX has no such check.

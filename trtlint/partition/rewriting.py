@@ -16,7 +16,7 @@ from trtlint.files.telemetry import onnx_runtime
 from trtlint.partition.naming import MOST_BODIES
 
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
-"""Names of the Casts with which ONNX Runtime runs FP16 on a CPU; a GPU provider never sees them.
+"""Names of the Casts that ONNX Runtime adds to run FP16 on a CPU. A GPU provider never sees them.
 https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/insert_cast_transformer.cc
 """
 
@@ -106,10 +106,10 @@ def _is_external(model: onnx.ModelProto) -> bool:
 
 
 def _without_casts(model: onnx.ModelProto, given: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Return a model without the Casts of a CPU; None if Casts of the file went with them.
+    """Remove the Casts that ONNX Runtime added for a CPU; return None if Casts of the file are missing.
 
-    ONNX Runtime also removes a Cast of the file if one of its added Casts undoes it.  Types would be wrong
-    then.
+    ONNX Runtime also removes a Cast of the file if an added Cast undoes it. Without both Casts, types would
+    be wrong.
     """
     before = _casts(given.graph, 0)
     if not _remove_casts(model.graph, 0):
@@ -128,7 +128,7 @@ def _casts(graph: onnx.GraphProto, depth: int) -> set[str]:
 
 
 def _remove_casts(graph: onnx.GraphProto, depth: int) -> bool:
-    """Remove the Casts of a CPU from a graph and its bodies; return whether there were any."""
+    """Remove the Casts for a CPU from a graph and its bodies; return whether there were any."""
     found = False
     for body in _bodies(graph) if depth < MOST_BODIES else ():
         found |= _remove_casts(body, depth + 1)

@@ -50,7 +50,7 @@ def simulate(
 
     Raises:
         DryBuildError: the parser cannot read this model.
-        ModelError: the file is no model.
+        ModelError: the file is not a model.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         try:
@@ -103,7 +103,7 @@ def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
 def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
     """Return the parts of all graphs; a subgraph accepted as a whole belongs to its owner's part.
 
-    If TensorRT rejects the owner, a subgraph is divided only if TensorRT does not accept it as a whole.
+    If TensorRT rejects the owner, a subgraph that TensorRT accepts as a whole has no part.
     """
     found: list[list[str]] = []
     part_of: dict[str, list[str]] = {}

@@ -1,8 +1,8 @@
 """Baselines: known findings of a team, so that only new ones count.
 
-An entry is one site of one rule in one model.  Its fingerprint survives a re-export.  The module path and the
-node help readers.  They also identify a block after a rewrite: a site without an entry matches an entry
-without a site if both have the same rule and module.  If the module is unknown, the node must match.
+An entry is one site of one rule in one model. Its fingerprint survives a re-export. The module path and the
+node help readers. They also identify a block after a rewrite. Then a fingerprint matches no entry, so trtlint
+compares the rule and the module. If the module is unknown, it compares the node.
 
 The file is JSON with one sorted entry per line, so that diffs show the added and removed sites.  Model
 paths are relative to the file's folder.
@@ -134,12 +134,12 @@ class Baseline:
     def apply(
         self, model: Path, reports: Sequence[ModelReport], ran: frozenset[str], known: frozenset[str]
     ) -> tuple[ModelReport, ...]:
-        """Remove known findings from the reports of a model, and add entries that are gone.
+        """Remove known findings from the reports of a model, and add the stale entries to the reports.
 
         Args:
             model: the model's file.
             reports: its reports, one for each target; an entry applies to all of them.
-            ran: ids of the rules that ran; only their entries, or those of removed rules, can be gone.
+            ran: ids of the rules that ran. Only entries of these rules or of removed rules can be stale.
             known: ids of all rules.
         """
         if any(report.errors or report.skipped for report in reports):
@@ -169,7 +169,7 @@ class Baseline:
     def _former(
         self, key: str, reports: Sequence[ModelReport], sites: _Sites, ran: frozenset[str]
     ) -> str | None:
-        """Give a model without entries those of its former path; return this path, None without one."""
+        """Move entries from the former path of a model without entries; return that path, or None."""
         if self._entries.get(key) or not sites:
             return None
         if self._renames is None:
@@ -181,7 +181,7 @@ class Baseline:
         return former
 
     def record(self, model: Path, reports: Sequence[ModelReport]) -> tuple[ModelReport, ...]:
-        """Add all findings of a model to the baseline, except those suppressed otherwise."""
+        """Add all findings of a model to the baseline, except findings that a suppression covers."""
         key = self.key(model)
         sites = _sites(reports, conditional=False)
         self._entries[key] = [
@@ -215,7 +215,7 @@ class Baseline:
         replace_text(self.file, text, protected)
 
     def shrink(self, protected: Iterable[Path] = ()) -> int:
-        """Remove entries that are gone, also of deleted models, and write a changed file.
+        """Remove stale entries, including those of deleted models; write the file if it changed.
 
         This adds no entry and changes no fingerprint, but it updates modules and nodes.
 
@@ -277,7 +277,7 @@ def _entry(file: Path, number: int, table: Any) -> KnownSite:
 
 
 def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
-    """Sites of all targets; with ``conditional``, also conditional and suppressed ones."""
+    """Return the sites of all targets; with ``conditional``, also conditional and suppressed sites."""
 
     def findings() -> Iterator[Finding]:
         for report in reports:
@@ -322,16 +322,16 @@ def _seat(
 ) -> None:
     """Match an entry without a fingerprint match to a site at its place.
 
-    Equal blocks are numbered.  If one is added, later blocks get the next number, and a fingerprint moves to
-    the neighbouring block.  So an owner gives up its site if it finds another site at its own place.  The
-    search ends at a free site.
+    Fingerprints number equal blocks. If a block is added, later blocks get the next number, and each
+    fingerprint moves to the neighbouring block. So an entry that owns a site hands it over if another site at
+    its own place is free. The search ends at a free site.
 
     Args:
         lost: the entry.
         at: sites of its rule by place.
         sites: all sites.
-        owners: entry of each site; changed.
-        barren: places from which no free site is reachable; extended.
+        owners: the entry of each site. The function changes this mapping.
+        barren: places from which no free site is reachable. The function adds to this set.
     """
     given_up: dict[str, tuple[str, str]] = {}
     queue, seen = deque([lost.place]), {lost.place}
@@ -364,10 +364,10 @@ def _relabelled(entry: KnownSite, site: Site | None) -> KnownSite:
 def _gone(
     lost: Sequence[KnownSite], entries: Sequence[KnownSite], sites: _Sites
 ) -> tuple[StaleBaselineEntry, ...]:
-    """Describe entries that are gone.
+    """Describe stale entries.
 
-    Fingerprints of equal blocks are numbered, so the last one is lost whichever block was fixed.  Places
-    without a site identify the fixed block.
+    Fingerprints number equal blocks. If any of these blocks is fixed, the fingerprint with the last number
+    disappears. The place that has no site any more identifies the fixed block.
     """
     still = {(rule, _place(site)) for (rule, _), site in sites.items()}
     listed = _by_rule(entries)

@@ -12,7 +12,9 @@ _HEAD = 512
 
 
 def require_like_baseline(file: Path) -> None:
-    """Reject an existing file that does not look like a baseline: an option lacks its value.
+    """Reject an existing file that does not look like a baseline.
+
+    Such a file is a sign that an option lacks its value.
 
     A damaged or half-merged baseline may be overwritten.
 

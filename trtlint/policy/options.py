@@ -56,8 +56,8 @@ class DryOptions(Struct, frozen=True):
         seconds: time limit of one dry build; None for the default.
         memory: memory limit of one dry build in bytes; None for the default.
         logs: folder for logs.
-        compare: inputs for the comparison with ONNX: files, ``probe``, or an empty string for random ones;
-            empty for no comparison, None if unset.
+        compare: inputs for the comparison with ONNX: files, ``probe``, or an empty string for random inputs.
+            An empty tuple means no comparison; None means unset.
     """
 
     level: Literal["off", "parse", "build"] | None = None
@@ -110,7 +110,7 @@ class LintOptions(Struct, frozen=True):
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     preview: bool | None = None
-    """Return whether to run preview rules; None if the configuration decides."""
+    """Whether to run preview rules; None if the configuration decides."""
     format: str | None = None
     """Format of standard output; None if unset."""
     outputs: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class LintOptions(Struct, frozen=True):
     statistics: bool = False
     quiet: bool = False
     fail_on: FailOn | None = None
-    """None if the configuration decides, also for the next options."""
+    """Lowest severity that makes the command fail; None if the configuration decides."""
     min_confidence: MinConfidence | None = None
     config: str | None = None
     isolated: bool = False
@@ -137,7 +137,7 @@ class LintOptions(Struct, frozen=True):
     ranges: tuple[str, ...] = ()
     """Files from ``trtlint measure``."""
     weights: bool = False
-    """Return whether to read all weights."""
+    """Whether to read all weights."""
     show_conditional: bool = False
     exit_zero: bool = False
     jobs: int = 1

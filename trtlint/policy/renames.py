@@ -1,8 +1,8 @@
 """Entries of a baseline for a model that was renamed or moved.
 
-An entry names its model by path.  If the path is gone, and a model without entries has the same findings,
-that model takes the entries.  For each rule in the entries, both must have the same fingerprints: a rename
-does not change them, and another model would hide its own findings otherwise.
+An entry names its model by path. If this path no longer exists, a model without entries takes the entries if
+it has the same findings. For each rule in the entries, the fingerprints must be the same, because a rename
+does not change them. This check prevents that entries hide the findings of another model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _AnEntry = TypeVar("_AnEntry", bound=_Entry)
 
 
 class Renames(Generic[_AnEntry]):
-    """The models of a baseline whose files are gone, each of which one other model can take.
+    """The models of a baseline whose files no longer exist. One other model can take the entries of each.
 
     Args:
         entries: the entries of each model.
@@ -43,12 +43,12 @@ class Renames(Generic[_AnEntry]):
                 self._of.setdefault((entry.rule, entry.fingerprint), []).append(model)
 
     def take(self, found: Set[Key], possible: Set[Key], ran: Collection[str]) -> str | None:
-        """Return the former path of a model, which no other model gets then; None without one.
+        """Return the former path of a model, and reserve it for this model; None if there is none.
 
         Args:
             found: the sites of its findings.
-            possible: these, and the sites of conditional and suppressed findings.
-            ran: ids of the rules that ran; entries of others are not compared.
+            possible: the sites of its findings, including conditional and suppressed findings.
+            ran: ids of the rules that ran. Entries of other rules are not compared.
         """
         listed = (model for key in sorted(possible) for model in self._of.get(key, ())[:_CANDIDATES])
         for model in dict.fromkeys(listed):

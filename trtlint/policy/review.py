@@ -36,7 +36,7 @@ from trtlint.target.target import Target
 class Ran:
     """Rules that ran and that may apply to the version of a target.
 
-    Finding them means loading rules, so this waits until a suppression or baseline needs them.
+    The rules are loaded only when a suppression or a baseline needs them, because loading takes time.
 
     Args:
         entries: the rules that ran.

@@ -1,10 +1,9 @@
 """Rule selection: ``--select`` and ``--ignore``, in ruff's grammar.
 
-A selector is a rule's id or name, a prefix of ids (``ACC``, ``ACC1``), a group (``memory``), or ``ALL``.
-The most specific selector of a rule decides; between equals, ``--ignore`` does.  A preview rule runs only
-with ``--preview``, or if its own id or name is selected.  The old id or name of a renamed rule selects the
-rule that replaced it.
-See https://docs.astral.sh/ruff/linter/#rule-selection.
+A selector is a rule's id or name, a prefix of ids (``ACC``, ``ACC1``), a group (``memory``), or ``ALL``. The
+most specific selector of a rule decides. If two are equally specific, ``--ignore`` decides. A preview rule
+runs only with ``--preview``, or if its own id or name is selected. The old id or name of a renamed rule
+selects the rule that replaced it. See https://docs.astral.sh/ruff/linter/#rule-selection.
 """
 
 from __future__ import annotations
@@ -85,7 +84,8 @@ class RuleLayer(Struct, frozen=True):
     """Rule selection of one place: a configuration, one of its sections, or the command line.
 
     Attributes:
-        select: selectors of the only rules to run, which reset outer layers; empty for no change.
+        select: selectors of the only rules to run; they replace the selection of outer layers. Empty for no
+            change.
         extend: selectors of additional rules.
         ignore: selectors of rules to leave out.
         where: prefix of errors, such as the file and table.
@@ -148,7 +148,7 @@ def covers(selector: str, rule: Selectable) -> bool:
 
 
 def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
-    """Return the most specific selector that matches a rule (the last of equals); None if none matches."""
+    """Return the last of the most specific selectors that match a rule; None if none matches."""
     found, best = None, 0
     for selector in selectors:
         precision = _precision(selector, rule) or 0

@@ -69,7 +69,7 @@ class Acceptance(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The entry in messages: ``ACC102 at module blocks.* in vit.onnx``."""
+        """The text of the entry for messages: ``ACC102 at module blocks.* in vit.onnx``."""
         words = [", ".join(self.rules)]
         words += [
             f"at {what} {glob}" for what, glob in (("node", self.node), ("module", self.module)) if glob
@@ -77,24 +77,27 @@ class Acceptance(Struct, frozen=True):
         return " ".join([*words, *([f"in {', '.join(self.paths)}"] if self.paths else [])])
 
     def expired(self, today: date) -> bool:
-        """Return whether its last day has passed."""
+        """Return whether the last day of the suppression has passed."""
         expires = self.suppression.expires
         return expires is not None and date.fromisoformat(expires) < today
 
     def covers_model(self, path: str) -> bool:
-        """Return whether it applies to a model, given relative to the configuration's folder."""
+        """Return whether the suppression applies to a model.
+
+        The path is relative to the configuration's folder.
+        """
         return not self.paths or any(matches_path(glob, path) for glob in self.paths)
 
     def covers_rule(self, rule: RuleName) -> bool:
-        """Return whether it applies to a rule."""
+        """Return whether the suppression applies to a rule."""
         return any(covers(selector, rule) for selector in self.rules)
 
     def covers_any(self, rules: Iterable[RuleName]) -> bool:
-        """Return whether it applies to one of several rules."""
+        """Return whether the suppression applies to one of several rules."""
         return any(self.covers_rule(rule) for rule in rules)
 
     def covers_site(self, site: Site) -> bool:
-        """Return whether it applies to a site."""
+        """Return whether the suppression applies to a site."""
         if self.node is not None and not matches_name(self.node, site.node):
             return False
         return self.module is None or (site.module is not None and matches_name(self.module, site.module))
@@ -105,7 +108,7 @@ class SuppressedReport(Struct, frozen=True):
 
     Attributes:
         report: the report.
-        used: number of sites that each entry covers, also if the entry has expired.
+        used: number of sites that each entry covers, including expired entries.
     """
 
     report: ModelReport
@@ -251,8 +254,8 @@ def notes(
     Args:
         entries: the entries that were applied.
         used: number of sites that each covers.
-        ran: the rules that ran; an entry for another known rule is not unused.
-        known: all rules; an entry for none of them is unused.  Removed rules are reported elsewhere.
+        ran: the rules that ran. Only an entry for one of these rules can be reported as unused.
+        known: all rules. An entry for an unknown rule is unused. Removed rules are reported elsewhere.
         today: date for expiry.
     """
     ran, known = list(ran), list(known)

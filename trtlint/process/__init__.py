@@ -1,6 +1,6 @@
 """Run work in other processes with limits of time and memory.
 
-Two ways: a fresh Python (:mod:`.spawn`) and a forked child (:mod:`.fork`).
+:mod:`.spawn` starts a new Python. :mod:`.fork` forks this process.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Forked children with limits of processor time and memory, and computations in them.
 
-Native code ignores signals of Python.  It allocates and computes as much as the model demands, and some
-models crash it.  In a child, the system ends it.  The child inherits all data and costs a few milliseconds.
-Without ``os.fork``, computations run in this process.
+Native code ignores Python's signals. It allocates and computes as much as the model demands, and some models
+crash it. In a child, the operating system can end such code. The child inherits all data and starts in a few
+milliseconds. Without ``os.fork``, computations run in this process.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _live(work: Callable[[int], object], memory: int, writer: int) -> NoReturn:
 
 
 def limit_time(seconds: float) -> None:
-    """Limit this process to so many seconds of processor time, counted from its start."""
+    """Limit the processor time of this process, in seconds from its start."""
     import resource
 
     with suppress(OSError, ValueError):
@@ -198,10 +198,11 @@ def compute(work: Work) -> bytes:
 
 
 def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
-    """Run computations in one child, or more if one ends it.
+    """Run computations in one child; start another child if a computation ends it.
 
     Args:
-        works: the computations, each with its own limits.  If one raises, its answer is a ComputationError.
+        works: the computations, each with its own limits. If a computation raises, its answer is a
+            ComputationError.
 
     Yields:
         One answer for each computation, in order.

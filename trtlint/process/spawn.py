@@ -58,7 +58,7 @@ class ProcessResult(Struct, frozen=True):
         seconds: wall time.
         peak: bytes of the largest resident set, None if the system does not report it.  Linux counts at
             least what this process had when it started the child.
-        answers: JSON data in order; an answer that was cut off is left out.
+        answers: JSON data in order, without truncated answers.
         processor: seconds of processor time, 0 if the system does not report it.
     """
 
@@ -72,7 +72,7 @@ class ProcessResult(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The end in words, to follow "the process": ``crashed (SIGSEGV)``."""
+        """How the process ended, as words after "the process": ``crashed (SIGSEGV)``."""
         if self.cause == "crashed":
             return f"crashed ({self.signal})"
         if self.cause == "time":

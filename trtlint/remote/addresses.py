@@ -1,7 +1,7 @@
 """Addresses of remote models: ``https://``, ``hf://``, ``s3://``.
 
-Only the command line and the API can name an address.  A URL in a model, a configuration or a baseline is
-never used as one.
+Only the command line and the API can name an address. A URL in a model, a configuration or a baseline is
+never opened.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def is_loopback(host: str) -> bool:
 
 
 def literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the IP address that a host is written as, None for a name."""
+    """Return the IP address in a host; None if the host is a name."""
     try:
         address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
     except ValueError:

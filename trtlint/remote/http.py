@@ -43,8 +43,8 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
     def _require_same(self, response: aiohttp.ClientResponse) -> None:
         """Check that an answer describes the same version of the file as the first answer.
 
-        A server may ignore ``If-Match``.  ETag, modification time and size are compared where both answers
-        have them.  An answer without any of them passes.
+        A server may ignore ``If-Match``. ETag, modification time and size are compared if both answers have
+        them. An answer without any of them passes.
 
         Raises:
             OSError: the version differs.
@@ -149,7 +149,7 @@ def _first(response: aiohttp.ClientResponse) -> int | None:
 
 
 def _client_for(named: URL) -> Any:
-    """Return a session factory: connections to the named host and to public addresses only."""
+    """Return a factory of sessions that connect only to the named host and to public addresses."""
 
     async def client(**_: Any) -> aiohttp.ClientSession:
         trace = aiohttp.TraceConfig()

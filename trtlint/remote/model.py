@@ -69,7 +69,7 @@ class RemoteTensors(TensorStore):
         self._left_over = max(_LEAST_VALUES, file.size // _VALUES)
 
     def place(self, tensor: onnx.TensorProto) -> None:
-        """Return None: no tensor is in a local file."""
+        """Return None, because no tensor is in a local file."""
 
     def file_of(self, location: str) -> None:
         """Return None and note that the external data are not read."""

@@ -59,13 +59,13 @@ class Accepted(Struct):
 
 
 def places_in_baseline(models: Sequence[ModelReport]) -> int:
-    """Count the places of one file that its baseline accepts, the unit of the baseline file."""
+    """Count the places of one file that its baseline accepts. A baseline entry is one place."""
     known = (finding for model in models for finding in model.suppressed if _is_known(finding))
     return len({(finding.rule, site.fingerprint) for finding in known for site in finding.sites})
 
 
 def no_findings(accepted: int) -> str:
-    """Return the words for a clean result: the baseline may accept places.
+    """Return the words for a clean result, with the number of places that the baseline accepts.
 
     >>> no_findings(0), no_findings(2)
     ('no findings', 'no new findings (2 places in the baseline)')

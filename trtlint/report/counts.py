@@ -20,7 +20,7 @@ def plural(number: int, word: str) -> str:
 
 
 def files_in_words(forms: Counter[str], affected: int = 0) -> str:
-    """Return the number of files by kind: ``2 models``, ``1 of 2 models``, ``3 files (2 models, 1 log)``.
+    """Format the number of files by kind: ``2 models``, ``1 of 2 models``, ``3 files (2 models, 1 log)``.
 
     Args:
         forms: the number of files of each kind.
@@ -41,7 +41,7 @@ def by_severity(severities: Counter[str]) -> str:
 
 
 def either(option: str) -> str:
-    """Return an option as the user sets it, and a switch in both forms."""
+    """Return an option as the user writes it. A switch is returned in both forms."""
     if option in _WITH_VALUE or option.startswith("--no-"):
         return option
     return f"{option} or --no-{option.removeprefix('--')}"

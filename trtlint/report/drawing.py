@@ -35,7 +35,7 @@ class Marks(Struct, frozen=True):
 
 
 def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
-    """Draw a block, with an empty line above and below; no lines without rows.
+    """Draw a block, with an empty line above and below; return no lines if there are no rows.
 
     Args:
         marks: the findings at the block, at least one; all have the same nodes, in data-flow order.

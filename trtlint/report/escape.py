@@ -14,8 +14,10 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _HIDDEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Invisible letters and marks, which make two names look alike: Default_Ignorable_Code_Point in
-https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt, the categories above apart."""
+"""Invisible letters and marks, which make two names look alike. They are the code points with the property
+Default_Ignorable_Code_Point outside the categories above:
+https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt
+"""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -32,7 +34,7 @@ def clean(text: str) -> str:
 
 
 def clean_block(text: str) -> str:
-    """Like :func:`clean`, for text of several lines whose line ends are meant."""
+    """Escape text as :func:`clean` does, but keep its line ends."""
     return "\n".join(clean(line) for line in text.splitlines())
 
 

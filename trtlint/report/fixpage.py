@@ -184,7 +184,7 @@ def _gone(before: Linted, removed: Sequence[Node], known: Collection[str]) -> li
 
 
 def _constant(row: Row, behind: Behind) -> bool:
-    """Check whether a node computes the same for all inputs of the model."""
+    """Check whether a node has the same result for all inputs of the model."""
     node = behind.node(row)
     return node is not None and all(map(behind.computes_sizes, node.outputs))
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trtlint.report.locations import Overview
 
     Fails = Callable[[Finding], bool]
-    """Check whether a finding gives exit code 1."""
+    """Returns whether a finding gives exit code 1."""
 
 STREAMED: Mapping[str, str] = {
     "full": "text",
@@ -55,14 +55,14 @@ OVERLAYS = frozenset({"netron", "model-explorer"})
 BINARY: Mapping[str, str] = {"parquet": "parquet"}
 """Binary formats with their modules, which have ``content(run)`` and ``require()``."""
 ROWS = frozenset({"jsonl", "parquet"})
-"""Formats with the revisions of models."""
+"""Formats that contain the revisions of models."""
 TEXTS = (*STREAMED, *DOCUMENTS)
 FORMATS = (*TEXTS, *BINARY)
 """Formats of ``lint``."""
 REPORTS = ("text", "json", "markdown", "html")
 """Formats of the other commands that report."""
 SYNONYMS: Mapping[str, str] = {"text": "full", "full": "text"}
-"""``lint`` has several texts, so that its usual one has another name than that of other commands."""
+"""``lint`` has several text formats and calls the default one ``full``. Other commands call it ``text``."""
 
 
 class FormatError(SettingError):
@@ -114,7 +114,7 @@ class Run(Struct, frozen=True):
     Attributes:
         report: the reports of all models.
         style: settings of all outputs.
-        fails: by model path, the check whether a finding gives exit code 1.
+        fails: checks, by model path, whether a finding gives exit code 1.
     """
 
     report: Report
@@ -161,7 +161,7 @@ def writer_of(name: str, file: TextIO, style: Style) -> ReportWriter:
 
 
 COMMANDS = frozenset({"github"})
-"""Formats whose lines are commands to a CI system; they escape commands in names themselves."""
+"""Formats whose lines are commands to a CI system. Their modules escape commands in names."""
 
 
 class _AtTheEnd:

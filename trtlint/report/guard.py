@@ -42,7 +42,10 @@ def without_marks(text: str) -> str:
 
 @cache
 def _anywhere() -> re.Pattern[str]:
-    """Return the pattern of the commands; few texts need it, and to compile it takes 3 ms."""
+    """Return the pattern of the commands.
+
+    It is compiled on demand, because few texts need it and compiling takes 3 ms.
+    """
     return re.compile(f"#(?={_NOTHING}(?:{_MARKS}))", re.IGNORECASE)
 
 

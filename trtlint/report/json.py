@@ -90,7 +90,7 @@ def _model(model: ModelReport, listed: int | None) -> dict[str, Any]:
 
 
 def _further(model: ModelReport) -> dict[str, Any]:
-    """Return further evidence that the user can give; empty without any."""
+    """Return the files or options that would give further evidence; empty if there are none."""
     found = [{"give": more.what, "command": more.command, "settles": more.settles} for more in model.further]
     return {"further": found} if found else {}
 
@@ -101,7 +101,7 @@ def _findings(findings: Iterable[Finding], listed: int | None) -> list[dict[str,
 
 
 def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
-    """Convert a finding to JSON data, with ``listed`` of its sites or all for None."""
+    """Convert a finding to JSON data, with the first ``listed`` sites; None lists all sites."""
     more = 0 if listed is None else max(0, len(finding.sites) - listed)
     refusal: dict[str, Any] = {}
     if finding.refusal is not None:

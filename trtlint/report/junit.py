@@ -20,7 +20,7 @@ from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import full, heading, within
 
 Fails = Callable[[str, Finding], bool]
-"""Check whether a finding of a model, named as in :class:`Overview`, gives exit code 1."""
+"""Returns whether a finding gives exit code 1, for a model path as in :class:`Overview`."""
 
 
 def document(run: Run) -> Iterable[str]:

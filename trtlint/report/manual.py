@@ -1,9 +1,10 @@
 """Addresses of the pages of rules.
 
 The address of the manual is the setting ``TRTLINT_MANUAL``, or else the ``Documentation`` URL in
-``pyproject.toml``. Without one, the pages are the rule files in the repository, the ``Source`` URL there.
-Without an owner of the repository there is no address, and ``trtlint rule ID`` explains each rule. Both URLs
-are in the metadata of the installed package. Reading them is slow, so they are read only when needed.
+``pyproject.toml``. Without either, the pages are the rule files in the repository, at the ``Source`` URL of
+``pyproject.toml``. If that URL names no owner, there is no address, and ``trtlint rule ID`` explains each
+rule. Both URLs are in the metadata of the installed package. Reading them is slow, so they are read only when
+needed.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from functools import cache
 from trtlint.engine.rulebook import builtin_rules, rule_files
 
 SETTING = "TRTLINT_MANUAL"
-"""The environment variable with the address of the manual, for pages of your own."""
+"""The environment variable with the address of the manual, for a copy of the manual on another site."""
 _NO_OWNER = "/OWNER/"
 """The placeholder for the owner of the repository in ``pyproject.toml``."""
 _NO_HOST = (".example", ".invalid")
 """Hosts that never exist: https://www.rfc-editor.org/rfc/rfc2606#section-2
 
-An editable install keeps the metadata of the day of its installation, placeholders included.
+An editable install keeps old metadata, which may contain such placeholders.
 """
 
 

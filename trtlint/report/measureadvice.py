@@ -113,7 +113,7 @@ def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
 
 
 def _may_use_brain(found: Measurement) -> bool:
-    """Check whether BF16 can replace FP16: it is fine, or was not measured."""
+    """Check whether BF16 can replace FP16. This is so if BF16 is within tolerance or was not measured."""
     if found.type != "fp16" or found.typed:
         return False
     return all(each.error.verdict(found.bound) == "fine" for each in found.types if each.type == "bf16")

@@ -111,7 +111,7 @@ def verdict_words(found: Measurement) -> str:
 
 
 def output_words(output: MeasuredOutput, found: Measurement) -> str:
-    """Return the errors of an output, or why they prove nothing."""
+    """Return the errors of an output, or the reason why its errors prove nothing."""
     if not output.finite:
         return "infinite or not a number in FP32 already"
     if found.is_trivial(output):
@@ -120,7 +120,7 @@ def output_words(output: MeasuredOutput, found: Measurement) -> str:
 
 
 def _reason(band: Band, bound: float) -> str:
-    """Return the property of the build that decides."""
+    """Return the property of the build that decides whether the errors are within tolerance."""
     good = {way for way in _WAYS if verdict_of([band.of(way)], bound) == "fine"}
     if "rounded" in good and "accumulated" not in good:
         return "kernels that accumulate in FP16 exceed the bound, others do not"

@@ -46,7 +46,7 @@ _SUFFIXES = {
 
 
 class ReportOutput(Struct, frozen=True):
-    """Format and its file; None is standard output."""
+    """A format and its file. A file of None is standard output."""
 
     format: str
     file: Path | None = None
@@ -157,7 +157,7 @@ def _identity(file: Path | None) -> str | None:
 
 
 def _require_overlay(output: ReportOutput, files: int) -> None:
-    """Refuse an overlay for several models, or with a file name that no viewer opens.
+    """Refuse an overlay if there are several models, or if no viewer opens a file of that name.
 
     Raises:
         OutputError: the overlay is refused.

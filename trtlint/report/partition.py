@@ -16,7 +16,7 @@ _UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 
 
 def partition_in(model: ModelReport) -> Mapping[str, Any] | None:
-    """Return the partition of a report; None without one."""
+    """Return the partition in a report; None if the report has no partition."""
     found = next((each for each in model.evidence if each.kind == "partition"), None)
     return None if found is None else found.data
 

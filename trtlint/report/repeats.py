@@ -37,10 +37,10 @@ class Explained:
         self._messages: dict[Explanation, set[str]] = {}
 
     def again(self, finding: Finding) -> str | None:
-        """Return the text of a short line after the rule name: the message, if it is new.
+        """Return the text after the rule name in a short line: the message if it is new, else empty.
 
-        None for a finding that needs its full explanation: the first of its rule, or one with its own
-        evidence.
+        The result is None if the finding needs a full explanation. This is so for the first finding of a rule
+        and for a finding with evidence of its own.
         """
         if _is_own(finding):
             return None

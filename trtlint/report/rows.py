@@ -26,7 +26,7 @@ class ReportRow(Struct, frozen=True):
         target: the target.
         status: ``found``, ``conditional`` on unset options, ``suppressed`` or ``caveat``. Models without a
             finding are ``clean``, ``skipped`` or ``unreadable``.
-        rule: id of the rule; empty without a finding, like the next three.
+        rule: id of the rule; empty without a finding, as are name, severity and confidence.
         name: name of the rule.
         severity: ``error``, ``warning`` or ``note``.
         confidence: confidence of the finding.

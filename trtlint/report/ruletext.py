@@ -13,7 +13,7 @@ _EXAMPLES = ("Fires", "Stays silent", "Fixed")
 """Sections with models."""
 _FIX = "How to fix"
 _SHORTEST = 20
-"""Smallest number of fixed characters of an advice that is shown without a finding."""
+"""Advice with fewer fixed characters than this is not shown without a finding."""
 _SENTENCE = re.compile(r"(.+?[.:;])(\s|$)", re.DOTALL)
 
 

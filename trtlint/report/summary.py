@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SCREEN = 24
 """Lines of the smallest usual terminal: https://vt100.net/docs/vt100-ug/chapter1.html."""
 _FIXED = 8
-"""Other lines of a summary than rules and files, and the prompt."""
+"""Lines of a summary that list no rule and no file, plus the line of the prompt."""
 _FILES = 4
 """Largest number of named unreadable files on one screen."""
 

@@ -13,7 +13,7 @@ from trtlint.report.layout import hang
 
 
 class _Console(Console):
-    """Console that raises an error for a closed pipe; the caller sets the exit code."""
+    """Console that raises an error for a closed pipe, so that the caller can set the exit code."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError

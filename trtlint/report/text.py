@@ -248,7 +248,8 @@ class TextReport:
 
         Args:
             item: the finding.
-            drawn: the findings at its block, this one first; empty if the block is drawn already.
+            drawn: the findings at the block, beginning with this finding; empty if the block is drawn
+                already.
             models: the reports of the file.
             names: short names of the targets.
             printed: the lines that the report of this file already has for the rule.
@@ -342,7 +343,7 @@ class TextReport:
 
 
 def _lacks_lines(model: ModelReport) -> bool:
-    """Check whether another exporter would record source lines."""
+    """Check whether a model lacks source lines that another exporter would record."""
     found = (*model.findings, *model.conditional)
     return model.exporter == "torchscript" and not any(s.source for finding in found for s in finding.sites)
 
@@ -350,7 +351,7 @@ def _lacks_lines(model: ModelReport) -> bool:
 def _console(file: TextIO, width: int | None) -> Console | None:
     """Return the console to write to; None for plain text, which needs no console.
 
-    Variables that make rich take a file for a terminal:
+    Environment variables that make rich treat a file as a terminal:
     https://rich.readthedocs.io/en/stable/console.html#environment-variables
     """
     if width is None and not file.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():

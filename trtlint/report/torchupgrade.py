@@ -32,7 +32,7 @@ class TorchUpgradeReport:
 
     Args:
         file: the output.
-        width: cells of a line; the terminal's if not given.
+        width: cells of a line; by default the width of the terminal.
         quiet: write one line for each file.
     """
 

@@ -41,7 +41,7 @@ _Key = tuple[str, str, str, str]
 
 
 class RowsError(UnreadableError):
-    """File without valid rows of a scan."""
+    """A file that does not contain the rows of a scan."""
 
 
 class Trend(Struct, frozen=True):
@@ -52,7 +52,8 @@ class Trend(Struct, frozen=True):
         gone: findings only in the earlier scan, of models readable in both.
         still: findings in both scans.
         added: findings of models that are new or were unreadable in the earlier scan.
-        models: counts of models: in both scans, added, removed, changed, and unreadable only in the later.
+        models: counts of models: in both scans, added, removed, changed, and unreadable only in the later
+    scan.
     """
 
     new: tuple[ReportRow, ...]

@@ -19,7 +19,9 @@ from trtlint.report.wording import fixable
 MANY = 30
 """Largest number of models before equal lines are merged."""
 _CONVERT = re.compile(r"trtlint convert (?!--)\S.*? --to (\w+)")
-"""The command in the advice of findings about the build that a conversion of the model resolves."""
+"""The conversion command in advice. Findings about the build have it if a conversion of the model resolves
+them.
+"""
 _NAMED = 3
 """Largest number of models that a command names; for more, it names their folder."""
 _MODELS = 60
@@ -64,7 +66,7 @@ class Decision(Struct, frozen=True):
 
     Attributes:
         line: index of the release line; None if no line supports the GPU.
-        safe: models without an error or a warning in it.
+        safe: models without an error or a warning on this line.
         fixable: models whose errors and warnings all have rewrites.
         open: the other models, each with its findings.
     """
@@ -114,7 +116,7 @@ def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
 
 
 def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
-    """Return the models that need a conversion at a release line to keep their precision, with its type."""
+    """Return the type to convert each model to, so that it keeps its precision at a release line."""
     found: dict[str, str] = {}
     for upgrade in upgrades:
         for item in (upgrade.findings[number] for number in upgrade.lines[line].found):
@@ -125,7 +127,7 @@ def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
 
 
 def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the errors in the build command that a release line adds to the first."""
+    """Return the errors in the build command at a release line that the first line does not have."""
     found = {
         item.finding.rule: f"{item.finding.rule}: {item.finding.message}"
         for upgrade in upgrades

@@ -14,7 +14,7 @@ from trtlint.report.counts import plural
 
 
 class Shared(Struct):
-    """Finding about command or code, with all models that have an equal one."""
+    """A finding about command or code, with all models that have it."""
 
     upgrade: Upgrade
     item: Listed

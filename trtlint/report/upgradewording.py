@@ -20,7 +20,7 @@ def some(names: Sequence[str], between: str = ", ") -> str:
 
 
 def newest_words(upgrade: Upgrade) -> str:
-    """Describe the last version of the range: the newest that trtlint knows, or of the range only."""
+    """Describe the last version of the range, and whether trtlint knows a newer version."""
     known = minors(upgrade.product)[-1]
     return "the newest" if upgrade.lines[-1].line == known else "the newest of the range"
 
@@ -130,7 +130,7 @@ def when(lines: Sequence[int], names: Sequence[str]) -> str:
 
 
 def since(item: Listed, names: Sequence[str]) -> str:
-    """Format the versions of a finding, and whether the current version has it already."""
+    """Format the versions of a finding, and say if the current version already has the finding."""
     return f"{when(item.lines, names)}, already on {names[0]}" if item.already else when(item.lines, names)
 
 

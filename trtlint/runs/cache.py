@@ -8,10 +8,10 @@ Files of up to 64 MB are identified by content, so that a fresh clone finds the 
 Hashing a larger file takes longer than linting it, because linting does not read the weights.  A larger
 file is identified by path, size, times and inode, and is linted again after a ``touch``.
 
-An entry is JSON below a checksum, never a pickle.  It is written to a temporary file, which then replaces
-the entry: concurrent runs see whole entries only.  A damaged entry is ignored.  The checksum protects
-against damage, not against malice: whoever can write to the folder can forge results.  Therefore
-the folder belongs to the user, and trtlint never looks for one in a checkout.
+An entry is JSON below a checksum, never a pickle. It is written to a temporary file, which then replaces the
+entry: concurrent runs see whole entries only. A damaged entry is ignored. The checksum protects against
+damage, not against malice: whoever can write to the folder can forge results. Therefore the folder belongs to
+the user, and trtlint never uses a cache in a checkout.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ ENVIRONMENT = "TRTLINT_CACHE_DIR"
 LARGE = 64 << 20
 """Files with more bytes are identified by their status, not by their content."""
 _UNSETTLED = 2_000_000_000
-"""Nanoseconds within which a second change may not change the times of a file."""
+"""Nanoseconds in which two changes of a file may have the same time stamp."""
 
 _ELSEWHERE = "elsewhere"
-"""Key of external data outside of the model's folder, which are not read."""
+"""Key of external data outside of the model's folder. Such data are not read."""
 
 _LARGEST_ENTRY = 64 << 20
 _MOST_BYTES = 256 << 20
@@ -159,7 +159,7 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
 
 
 def stamp(path: Path) -> tuple[int, ...]:
-    """Device, inode, size and times of a file: a change of the file changes one of them.
+    """Return device, inode, size and times of a file. A change of the file changes at least one of them.
 
     Raises:
         OSError: there is no such file.
@@ -169,13 +169,13 @@ def stamp(path: Path) -> tuple[int, ...]:
 
 
 def digest(data: bytes) -> str:
-    """A digest of content, for the names of entries."""
+    """Return a digest of content, for the names of entries."""
     return hashlib.blake2b(data, digest_size=20).hexdigest()
 
 
 @cache
 def program() -> list[str]:
-    """Version of trtlint and ONNX; in a checkout also the status of trtlint's files."""
+    """Return the versions of trtlint and ONNX; in a checkout also the status of trtlint's files."""
     from trtlint import __version__
 
     package = Path(__file__).parents[1]
@@ -189,7 +189,7 @@ def program() -> list[str]:
 
 
 def _described(value: object) -> Any:
-    """A target or build command as JSON data; equal values give equal data."""
+    """Convert a target or build command to JSON data. Equal values give equal data."""
     if isinstance(value, Struct):
         return {name: _described(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, frozenset):
@@ -247,7 +247,7 @@ def revision(case: Case) -> str:
 
 
 def _companion_of(model: Path, name: str) -> _Companion:
-    """A file that a model names relative to its folder, with the file's key."""
+    """Return a file that a model names relative to its folder, with the file's key."""
     return _Companion(name, companion(model, name))
 
 

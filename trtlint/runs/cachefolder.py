@@ -1,8 +1,8 @@
 """The cache folder: trtlint reads, writes and deletes only its own regular files there.
 
-A tag file marks a folder as a cache of trtlint (https://bford.info/cachedir/).  Any other folder
-that is not empty is not touched.  A checkout may contain a folder with links to files outside,
-under names that a cache uses; and a user may name a wrong folder by mistake.
+A tag file marks a folder as a cache of trtlint (https://bford.info/cachedir/). trtlint changes nothing in
+another folder unless it is empty. A checkout may contain a folder of links to outside files, with the names
+that a cache uses. A user may also name a wrong folder by mistake.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _make(root: Path) -> None:
-    """Create a cache. It appears together with its tag, so concurrent runs never see one without."""
+    """Create a cache together with its tag, so that concurrent runs never see a cache without a tag."""
     _require(may_be_cache(root), root)
     import shutil  # here, since most runs find one
 

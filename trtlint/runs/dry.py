@@ -125,7 +125,7 @@ def _entry(folder: Path, request: DryBuildRequest, model: Path) -> Path | None:
 
 
 def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryBuildResult | None:
-    """Return the cached result and write its log to a file; None if there is no usable one."""
+    """Return the cached result and write its log to a file; None if there is no usable result."""
     data = cache.read(entry)
     if data is None:
         return None
@@ -196,7 +196,7 @@ _ROOM = _Room()
 
 @contextmanager
 def _room(needed: int) -> Iterator[None]:
-    """The threads of one process, such as a Dask worker, share the memory of their machine."""
+    """Wait for memory that the threads of one process, such as a Dask worker, share."""
     with _ROOM.of(needed, available_memory()):
         yield
 

@@ -37,7 +37,7 @@ MEMORY = 1 << 30
 MOST_BROKEN = 5
 """Number of rule files with broken examples after which the run stops."""
 _ROOM = 8 << 30
-"""Bytes of address space beyond what is mapped: threads of libraries reserve more than they use."""
+"""Bytes of address space in addition to mapped memory. Threads of libraries reserve more than they use."""
 _POLL_INTERVAL = 0.05
 """Seconds between two checks of the memory of the process."""
 _CHUNK = 1 << 16
@@ -88,8 +88,8 @@ class _Progress(Struct):
 
     Attributes:
         done: number of examples that need not run again.
-        broken: rule files of which no further example is run.
-        others: results that are not examples; a new process finds them again.
+        broken: rule files whose remaining examples are skipped.
+        others: results that are not examples. A new process returns them again.
     """
 
     done: int

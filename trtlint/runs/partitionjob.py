@@ -43,7 +43,7 @@ class PartitionJob(Struct, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """No grounds: a partition follows from findings."""
+        """No grounds, because a partition gives no facts."""
         return frozenset()
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:  # noqa: ARG002
@@ -75,7 +75,7 @@ def evidence_of(
     *,
     rtx_path: str | None = None,
 ) -> Evidence | PendingEvidence:
-    """Return the partition by a provider, with the options of a command."""
+    """Return the partition by a provider, or a request for it, with the options of a command."""
     wanted = partition_settings(command)
     dry = next((each for each in before if isinstance(each, DryJob)), None)
     if dry is None:

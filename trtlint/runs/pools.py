@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 SCHEME = "dask://"
 _MOST_PROCESSES = 60
-"""Windows waits for at most this many. https://docs.python.org/3/library/concurrent.futures.html"""
+"""Windows can wait for at most this number of processes.
+https://docs.python.org/3/library/concurrent.futures.html
+"""
 _SECONDS_TO_CONNECT = 10
 _SAFE_PATH = "PYTHONSAFEPATH"
 
@@ -39,7 +41,7 @@ class Pool(Struct, frozen=True):
     executor: Executor
     width: int
     has_workers: Callable[[], bool] = lambda: True
-    """Return whether it has workers, or can start some."""
+    """Returns whether the executor has workers, or can start some."""
 
 
 Pools = Callable[[int], AbstractContextManager[Pool]]
@@ -57,8 +59,8 @@ def cores() -> int:
 def processes(most: int) -> Iterator[Pool]:
     """Start fresh processes on this machine.
 
-    They are spawned and not forked: numpy has threads of its own, and a fork that happens while one
-    of them holds a lock never gets it back.
+    They are spawned, not forked, because numpy has its own threads. If a thread holds a lock during a fork,
+    the child can never acquire this lock.
     https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods
     """
     import multiprocessing  # here, since most runs take one file and need no pool
@@ -98,9 +100,9 @@ def _safe_path() -> Iterator[None]:
 
 @contextmanager
 def _isolated() -> Iterator[None]:
-    """Start new processes of Python 3.10 in isolated mode; it lacks ``PYTHONSAFEPATH``.
+    """Start new processes of Python 3.10 in isolated mode, because 3.10 lacks ``PYTHONSAFEPATH``.
 
-    Isolated mode takes nothing from the environment: the parent process sends the module paths.
+    Isolated mode ignores environment variables, so the parent process sends the module paths.
     https://github.com/python/cpython/blob/v3.10.13/Lib/multiprocessing/spawn.py
     """
     util: Any = import_module("multiprocessing.util")

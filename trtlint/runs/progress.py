@@ -1,6 +1,6 @@
 """Progress bar on standard error, on a terminal only.
 
-A thread draws the bar, so that it also moves during one long step. Forked children take no lock of it.
+A thread draws the bar, so that the bar moves during a long step. Forked children do not inherit its locks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Activity:
         self._next = 0.0
 
     def __enter__(self) -> Activity:
-        """Show the bar after a moment, if standard error is a terminal and no other bar is there."""
+        """Show the bar after a short delay, if standard error is a terminal and there is no other bar."""
         if Activity.current is not None or not _wanted():
             return self
         Activity.current = self
@@ -120,7 +120,10 @@ class Activity:
 
 
 def _wanted() -> bool:
-    """Check whether a person watches: some CI systems give a command a terminal."""
+    """Check whether a person watches.
+
+    A terminal is not enough, because some CI systems give a command a terminal.
+    """
     return (
         sys.stderr.isatty()
         and parent_process() is None

@@ -21,9 +21,9 @@ from trtlint.runs.pools import Pool, Pools
 from trtlint.runs.worker import failed, finish, lint_job, lint_jobs
 
 _WAITING = 4
-"""Batches queued for each worker, so that no worker waits for one."""
+"""Number of batches queued for each worker, so that no worker waits."""
 _MOST_UNSORTED = 10_000
-"""Outcomes that may wait for an earlier one."""
+"""Maximum number of outcomes that wait for an earlier outcome."""
 _LOOK_EVERY = 2.0
 """Seconds without an outcome after which trtlint checks for workers."""
 _PATIENCE = 20.0
@@ -197,7 +197,7 @@ class _Queue:
                 return set()
 
     def _recover(self) -> Iterator[tuple[int, Job, Outcome]]:
-        """Close the batches in progress after a process died: each file alone, to find the cause."""
+        """After a process died, run each file of the open batches alone, to find the cause."""
         wait(self._waiting)
         self._open.close()
         self._pool = None
@@ -218,7 +218,7 @@ def _error(future: Future[list[Outcome]]) -> BaseException | None:
 
 
 def _outcomes(future: Future[list[Outcome]], batch: _Batch) -> Iterator[tuple[int, Job, Outcome]]:
-    """Return the outcomes of a finished future; an exception there comes from the executor."""
+    """Return the outcomes of a finished future. An exception in the future comes from the executor."""
     try:
         found = future.result()
     except _GoneError:

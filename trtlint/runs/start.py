@@ -9,7 +9,7 @@ import signal
 def _end_with_parent() -> None:
     """End this process when its parent has ended, for any reason.
 
-    It would otherwise wait for work forever: it holds both ends of the pipe for work.
+    Otherwise it would wait for work forever, because it holds both ends of the pipe for work.
     """
     import multiprocessing
     import threading
@@ -30,8 +30,9 @@ def _end_with_parent() -> None:
 def begin() -> None:
     """Set up a worker process.
 
-    Ctrl-C ends it at once, even while it loads modules: its parent prints the message.  Garbage collection
-    is rare: modules live until the process ends, and models create tens of thousands of objects.
+    Ctrl-C ends the worker at once, even while it loads modules. The parent prints the message. Garbage
+    collection is rare, because modules live until the process ends, and models create tens of thousands of
+    objects.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with_parent()

@@ -25,7 +25,7 @@ TorchCase = tuple[Path, tuple[Evidence | PendingEvidence, ...], tuple[Problem, .
 
 @contextmanager
 def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
-    """Yield the paths of files and whether they are a program in memory, saved as a temporary file.
+    """Yield the paths, and whether they are the temporary file of a program in memory.
 
     Raises:
         TypeError: ``path`` is neither a path nor an exported program.

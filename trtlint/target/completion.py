@@ -23,7 +23,7 @@ _PRECISIONS: tuple[Flag, ...] = ("fp16", "bf16", "int8", "fp8")
 
 
 class Completed(Struct, frozen=True):
-    """A target completed with what the build reports.
+    """A target completed with the settings that the build reports.
 
     Attributes:
         target: the given target, with unset properties taken from the build.

@@ -1,7 +1,7 @@
 """Target of a build: product, version, GPU and builder flags.
 
-A property that is not set is unknown, not false.  Each property that a rule may read is True, False or None,
-and :meth:`Target.needs` names the command-line options that would settle a None.
+A property that is not set is unknown, not false. A property is True, False or None. For None,
+:meth:`Target.needs` returns the command-line options that would decide it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Target(Struct, frozen=True):
         "strongly_typed": "--strongly-typed",
         "plugins": "--plugins",
     }
-    """The command-line option that settles an unknown property."""
+    """The command-line option that decides an unknown property."""
 
     def __post_init__(self) -> None:
         self._require_types()
@@ -176,7 +176,7 @@ class Target(Struct, frozen=True):
 
     @property
     def opset_max(self) -> int | None:
-        """The highest documented ONNX opset of the newest of these releases, or None."""
+        """The highest documented ONNX opset of the newest release of this version, or None."""
         return None if self.version is None else self.releases[-1].opset_max
 
     @property
@@ -186,7 +186,7 @@ class Target(Struct, frozen=True):
 
     @property
     def gpu_notice(self) -> str | None:
-        """A sentence why this version does not support this GPU; None if it may."""
+        """A sentence on why this version does not support this GPU; None if it may support it."""
         return self.unsupported()
 
     @property
@@ -249,7 +249,7 @@ class Target(Struct, frozen=True):
         return self._architecture.tf32 if self._architecture else None
 
     def needs(self, name: str) -> frozenset[str]:
-        """Return the command-line options that would settle an unknown property."""
+        """Return the command-line options that would decide an unknown property."""
         if name in ("version", "release"):
             return frozenset({"--rtx" if self.product == "tensorrt-rtx" else "--trt"})
         if name == "strongly_typed" and self._typing is None:
@@ -263,8 +263,9 @@ class Target(Struct, frozen=True):
     def matches(self, specifier: str, product: Product = "tensorrt") -> Truth:
         """Return whether a PEP 440 range such as ``>=10.7,<10.8`` covers this version of a product.
 
-        A version that means several releases matches if all of them match, and fails if none does.  In other
-        cases, and without a version, the result is unknown.  An empty range and ``*`` cover every version.
+        A version can stand for several releases. The result is True if all of them match and False if none
+        does. Otherwise, and without a version, the result is unknown. An empty range and ``*`` cover every
+        version.
 
         Raises:
             TargetError: the text is not a version range.
@@ -281,11 +282,11 @@ class Target(Struct, frozen=True):
 
     @property
     def releases(self) -> tuple[Release, ...]:
-        """The known releases of the version; all of the product without a version."""
+        """The known releases of the version; without a version, all releases of the product."""
         return releases_matching(self.version, self.product)
 
     def unsupported(self) -> str | None:
-        """Return a sentence why this version does not support this GPU; None if it may."""
+        """Return a sentence on why this version does not support this GPU; None if it may."""
         entry = self._architecture
         if entry is None or self.version is None:
             return None
@@ -315,7 +316,7 @@ class Target(Struct, frozen=True):
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The options of a command line for this target, without an upgrade's old version."""
+        """The command-line options for this target, without the old version of an upgrade."""
         found: list[str] = []
         if self.version is not None:
             found += ["--rtx" if self.product == "tensorrt-rtx" else "--trt", self.version]

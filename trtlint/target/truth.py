@@ -1,9 +1,9 @@
 """Three-valued logic: a condition is true, false, or unknown.
 
 This is Kleene's strong logic (https://plato.stanford.edu/entries/logic-manyvalued/#KleSys): an unknown
-operand makes the result unknown only if it matters.  An unknown also carries the command-line options that
-could make it true and those that could make it false.  Reports use them to name options:
-``target.fp16 and known_only_at_run_time`` can never become true, whatever option is added.
+operand makes the result unknown only if it matters. An unknown also has two sets of command-line options:
+options that could make it true, and options that could make it false. Reports name these options. For
+example, no option can make ``target.fp16 and known_only_at_run_time`` true.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Unknown(Struct, frozen=True):
     """A value that is neither true nor false.
 
     Attributes:
-        needs: options that could make it true; empty if none can, because the file itself leaves it open.
+        needs: options that could make it true; empty if no option can.
         refutes: options that could make it false; by default the same as ``needs``.
     """
 
@@ -42,7 +42,7 @@ def negate(truth: Truth) -> Truth:
 
 
 def both(*truths: Truth) -> Truth:
-    """Return True if all are true (also if there are none), False if one is false."""
+    """Return True if all are true or there are none, False if one is false, else unknown."""
     unknown = []
     for truth in truths:
         if truth is False:
@@ -62,5 +62,5 @@ def both(*truths: Truth) -> Truth:
 
 
 def either(*truths: Truth) -> Truth:
-    """Return True if one is true, False if all are false (also if there are none)."""
+    """Return True if one is true, False if all are false or there are none, else unknown."""
     return negate(both(*map(negate, truths)))

@@ -137,7 +137,7 @@ class _Asked:
     def _convert(
         self, module: Any, inputs: Any, *_: Any, settings: Any = None, name: str = "", **__: Any
     ) -> Any:
-        """Make the network of an engine, read it back and build it; no engine is loaded."""
+        """Make the network of an engine, read it back and build it. The engine is not loaded."""
         say = self._say
         say({"stage": "network", "engine": name})
         interpreter = self._interpreter(module, inputs, output_dtypes=None, compilation_settings=settings)
@@ -194,7 +194,7 @@ def _value(torch: Any, value: Any) -> Any:
 
 
 def _inputs(torch: Any, package: Any, program: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return an ``Input`` for each input of a program, a range for each size that is not fixed."""
+    """Return an ``Input`` for each input of a program, with a range for each dynamic size."""
     arguments, keywords = program.example_inputs or ((), {})
     placeholders = {
         node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"
@@ -236,7 +236,7 @@ def _whole(bound: Any, otherwise: int) -> int:
 
 
 def _network(network: Any) -> dict[str, Any]:
-    """Return the layers of a network, and the convolutions with tensors as weights."""
+    """Return the layers of a network, and the convolutions whose weights are a tensor."""
     kinds: Counter[str] = Counter()
     types: Counter[str] = Counter()
     weighted = 0

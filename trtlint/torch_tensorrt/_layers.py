@@ -11,7 +11,7 @@ from trtlint.network.settings import ATTENTION, CLASSES, GROUPS, SETTINGS, read_
 
 MOST_LAYERS = 30_000
 MOST_VALUES = 4 << 20
-"""Bytes of a constant whose values are sent, such as an attention mask."""
+"""Maximum number of bytes of a constant whose values are sent, such as an attention mask."""
 _MOST_SENT = 64 << 10
 _MOST_SENT_IN_ALL = 8 << 20
 """Compressed bytes of one constant, and of all constants of an engine."""
@@ -107,7 +107,7 @@ class LayerReader:
         return {}
 
     def _values(self, weights: Any) -> str | None:
-        """Return the values of a constant, compressed; None for large constants and foreign types."""
+        """Return the compressed values of a constant; None for large constants and unsupported types."""
         size = int(getattr(weights, "nbytes", 0))
         if not 0 < size <= MOST_VALUES or not hasattr(weights, "tobytes"):
             return None

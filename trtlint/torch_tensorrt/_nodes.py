@@ -34,7 +34,10 @@ def operators(torch: Any, module: Any) -> dict[str, Any]:
 
 
 def _of_the_cpu(node: Any) -> dict[str, str] | None:
-    """Return a reason for operators that torch uses on a CPU only; a GPU has others, with converters."""
+    """Return a reason for an operator that torch uses only on a CPU; None for others.
+
+    On a GPU, torch uses other operators, which have converters.
+    """
     return {"kind": "cpu", "by": ""} if "_for_cpu" in _operator(node.target) else None
 
 

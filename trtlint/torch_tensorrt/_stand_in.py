@@ -1,9 +1,10 @@
 """Torch-TensorRT without a GPU: its Python part over the bindings of TensorRT-RTX.
 
-This module runs in a separate process, in a Python with torch, a torch-tensorrt wheel and tensorrt-rtx.  The
-compiled parts of the wheel are its run time and its TorchScript front end; without them the package disables
-both and imports (https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/_features.py).  What is
-left asks torch for a GPU and ``tensorrt`` for a builder: both get a stand-in.
+This module runs in a separate process, in a Python with torch, a torch-tensorrt wheel and tensorrt-rtx. The
+compiled parts of the wheel are its run time and its TorchScript front end. Without these parts, the package
+disables both features and can still be imported
+(https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/_features.py). The remaining code asks
+torch for a GPU and ``tensorrt`` for a builder. This module replaces both by stand-ins.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _ALGORITHMS = (
 
 
 class StandInError(ExperimentError):
-    """Torch-TensorRT cannot be asked here."""
+    """Torch-TensorRT cannot run in this Python."""
 
 
 def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Path) -> Any:

@@ -333,7 +333,7 @@ def is_scripting(node: ast.AST, imports: Mapping[str, str]) -> bool:
 
 
 def known_value(argument: Argument | None, default: object) -> object:
-    """Return the value of an argument: the default if it is omitted, None if it is unknown."""
+    """Return the value of an argument; the default if it is omitted, None if the value is unknown."""
     if argument is None:
         return default
     return None if isinstance(argument.value, UnknownValue) else argument.value

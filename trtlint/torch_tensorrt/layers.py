@@ -13,9 +13,11 @@ from typing import Any
 from msgspec import Struct
 
 Tensor = tuple[str, str, Any]
-"""Name, TensorRT's element type and shape of a tensor: -1 for a dynamic size, None for an unknown rank."""
+"""Name, TensorRT element type and shape of a tensor. A dynamic size is -1; the shape is None if the rank is
+unknown.
+"""
 _FOREIGN = "tensorrt"
-"""Domain of layers that are no ONNX operator."""
+"""Domain of layers that do not correspond to an ONNX operator."""
 TYPES: Mapping[str, int] = {
     "FLOAT": 1, "UINT8": 2, "INT8": 3, "INT32": 6, "INT64": 7, "BOOL": 9, "HALF": 10, "BF16": 16, "FP8": 17,
     "INT4": 22, "FP4": 23,
@@ -55,7 +57,7 @@ class Made(Struct, frozen=True):
     Attributes:
         op: the operator.
         attributes: its attributes.
-        stored: stored inputs behind the others: type, shape and bytes.
+        stored: stored inputs after the other inputs: type, shape and bytes of each.
         rest: whether it reads the other inputs of the layer.
         shape: shape of its result, for all operators of a layer but the last.
         domain: its domain.
@@ -155,7 +157,7 @@ class Operators:
         return [Made("Identity")] if same else [Made("Cast", (("to", TYPES[self._outputs[0][1]]),))]
 
     def _shuffle(self) -> list[Made]:
-        """Return ``Transpose``, ``Reshape`` and ``Transpose``, without those that move nothing."""
+        """Return ``Transpose``, ``Reshape`` and ``Transpose``, without operators that have no effect."""
         before, after = self._shape(), self._outputs[0][2]
         if before is None or after is None:
             return []
@@ -287,7 +289,7 @@ class Operators:
         return [Made("Gather", (("axis", axis),))] if plain and not batched else []
 
     def _attention(self) -> list[Made]:
-        """Return the fused operator; the layer multiplies the scores by nothing."""
+        """Return the fused attention operator, with scale 1, because the layer does not scale the scores."""
         causal = int(bool(self._settings.get("causal")))
         return [Made("Attention", (("scale", 1.0), ("is_causal", causal)))]
 

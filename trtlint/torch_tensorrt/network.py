@@ -1,7 +1,7 @@
-"""The networks that Torch-TensorRT makes, as one graph of ONNX operators that facts can walk.
+"""The networks that Torch-TensorRT makes, as one graph of ONNX operators.
 
-Each layer becomes the ONNX operator that computes the same.  A layer without such an operator becomes an
-operator of the domain ``tensorrt``, which no fact knows.
+Each layer becomes the ONNX operator that computes the same. A layer without such an operator becomes an
+operator of the domain ``tensorrt``. Facts ignore this domain.
 """
 
 from __future__ import annotations
@@ -159,9 +159,10 @@ class _Engine:
         self._store(self._names[position], *self._tensors[position][1:], data)
 
     def _is_view(self, layer: Any, steps: list[Made]) -> bool:
-        """Resolve a layer that only changes the shape of an operand; return whether it was one.
+        """Resolve a layer if it only changes the shape of an operand; return whether it does.
 
-        Torch-TensorRT repeats the operands of element-wise layers, which ONNX does itself.
+        Torch-TensorRT broadcasts the operands of element-wise layers explicitly. ONNX operators broadcast
+        them implicitly.
         """
         if len(steps) != 1 or len(layer["outputs"]) != 1:
             return False

@@ -68,7 +68,10 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
 
 
 def _encoded(value: object) -> Any:
-    """Return a value as JSON data: types and sets as mappings with one key; :data:`UNKNOWN` for others."""
+    """Return a value as JSON data; :data:`UNKNOWN` if impossible.
+
+    Types and sets become mappings with one key.
+    """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (Sequence, Set)) and len(value) <= _MOST_ITEMS:
@@ -80,7 +83,7 @@ def _encoded(value: object) -> Any:
 
 
 def _named(name: str) -> Any:
-    """Return a type or an operator of torch by its name; the name of an object of torch is its text."""
+    """Return the JSON data for the name of a torch type or operator; :data:`UNKNOWN` for other names."""
     package, _, last = name.rpartition(".")
     if package in ("torch", "torch_tensorrt", "torch_tensorrt.dtype", "dtype") and last in DTYPES:
         return {"dtype": DTYPES[last]}

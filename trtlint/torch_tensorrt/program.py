@@ -2,7 +2,7 @@
 
 A .pt2 file is a zip whose ``models/model.json`` holds the graph: operators, types, source lines
 (https://github.com/pytorch/pytorch/blob/v2.9.0/torch/export/pt2_archive/constants.py); older releases wrote
-``serialized_exported_program.json``.  Nothing is extracted to disk, and nothing but that JSON is read.
+``serialized_exported_program.json``. Nothing is extracted to disk, and only that JSON is read.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def read_program(path: Path, release: str) -> Program:
     """Read the graph of a program.
 
     Raises:
-        ProgramError: the file is no program, or too large.
+        ProgramError: the file is not a program, or too large.
         OSError: the file cannot be read.
     """
     with limit_work(path):

@@ -76,9 +76,9 @@ class DryRun(Struct, frozen=True):
         convolutions: convolutions and deconvolutions.
         tensor_weights: number of these convolutions whose weights are a tensor.
         tensor_weight_layers: the names of the layers with a tensor as weights.
-        graphs: the networks of the engines, as :mod:`trtlint.torch_tensorrt.network` reads them; damaged data
-            are possible.
-        dropped: options of the call that the process did not get, because their values are not known here.
+        graphs: the networks of the engines, in the form that :mod:`trtlint.torch_tensorrt.network` reads. The
+            data may be damaged.
+        dropped: options of the call that the process did not get, because their values are unknown.
         error: the error that ended the compilation; empty without an error.
         seconds: run time in seconds.
         peak: peak memory in bytes; None if unknown.

@@ -18,7 +18,7 @@ class PythonScriptError(UnreadableError):
 
 
 def parsed(text: str, source: str) -> ast.Module:
-    """Return the syntax tree of a script; of a text if ``source`` is empty.
+    """Return the syntax tree of a script, or of a text without a file if ``source`` is empty.
 
     Raises:
         PythonScriptError: the text is not Python, or too large.

@@ -19,11 +19,12 @@ Function = Literal[
     "torch_tensorrt.runtime.weight_streaming",
 ]
 Product = Literal["graph", "torchscript", "module", "program", ""]
-"""The saved value: a compiled graph module, TorchScript, a module or a program; empty for unknown."""
+"""Kind of the saved value: a compiled graph module, TorchScript, a module or a program; empty if unknown."""
 Inputs = Literal["none", "tensor", "specs", "items", "list", ""]
-"""Example inputs: none, one tensor, several with ``torch_tensorrt.Input``, others; empty for unknown.
+"""Kind of example inputs; empty if unknown. The kinds are none, one tensor, several with
+``torch_tensorrt.Input``, and others.
 
-``list`` is a list for ``torch.export.export``, which takes a tuple.
+``list`` is a list for ``torch.export.export``, which requires a tuple.
 """
 FrontEnd = Callable[[ast.Call, ScriptScope, tuple[int, ...]], str | None]
 
@@ -53,7 +54,7 @@ _TENSORS = frozenset(
     | {"torch.tensor", "torch.zeros"}
 )
 _SAME = frozenset({"bfloat16", "clone", "contiguous", "cpu", "cuda", "detach", "double", "float", "half"})
-"""Methods that return one tensor for one tensor, with any arguments."""
+"""Methods of a tensor that return one tensor, whatever their arguments are."""
 _SCRIPT = (
     "torch.jit.trace",
     "torch.jit.script",
@@ -112,7 +113,8 @@ def use_of(
         scope: its scope.
         block: its blocks.
         classes: names of classes of modules that the file defines.
-        front_end: returns ``ir`` of a call of ``torch_tensorrt.compile``; None if unknown.
+        front_end: function that returns ``ir`` of a call of ``torch_tensorrt.compile``; it returns None if
+    unknown.
     """
     function = _SAVE.get(scope.dotted(node.func))
     if function is None:

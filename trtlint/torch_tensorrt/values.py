@@ -1,7 +1,7 @@
 """Values of Python expressions, read without running them.
 
-Only these values are known: constants, containers, arithmetic on integers, and names
-that the file assigns once or directly before the use.  All other values are :data:`UNKNOWN`.
+Only these expressions have a known value: constants, containers, arithmetic on integers, and names that the
+file assigns once or directly before the use. All other values are :data:`UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ class ScriptScope:
     def _events_before(self, name: str, block: tuple[int, ...], line: int) -> list[Event] | None:
         """Return the events that determine a name's value; None if uncertain or not set in this scope.
 
-        The first event sets the name in a block around the use, and no event in between may be skipped.
+        The first event sets the name in a block around the use. All later events up to the use always run.
         """
         known = self.events.get(name, ())
         if len(known) > _MOST_EVENTS:
@@ -278,7 +278,7 @@ class ScriptScope:
 
 
 _LAST_LINE = 1 << 30
-"""The line from which a function sees the names of its module."""
+"""Line number after every real line: a function sees all names of its module."""
 
 
 def dotted(node: ast.expr, imports: Mapping[str, str]) -> str:

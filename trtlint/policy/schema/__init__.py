@@ -1,7 +1,7 @@
 """Schema of the configuration, a JSON Schema for editors and for trtlint's own checks.
 
-Only the JSON Schema features that it uses are supported (https://json-schema.org/draft/2020-12).  In
-return, errors name the key and suggest similar ones.
+This package supports only the JSON Schema features that the schema uses
+(https://json-schema.org/draft/2020-12). Its errors name the key and suggest similar keys.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Content of a block picture: the nodes of a finding, and the data flow between them.
 
-The nodes are the rows of the site, which the text report draws too.  Operators between two rows get no
-box, but a label beside the line.  Producers and readers outside the block are boxes at the block's
-edge.  Constants and shape arithmetic are left out.
+The nodes are the rows of the site, as in the text report. Operators between two rows get no box. A label
+beside the line names them. Producers and readers outside the block are boxes at the block's edge. Constants
+and shape arithmetic are left out.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Line(Struct, frozen=True):
 
 
 class SiteDiagram(Struct, frozen=True):
-    """Boxes in data-flow order, the lines between them, and how many rows are left out."""
+    """Boxes in data-flow order, the lines between them, and the number of omitted rows."""
 
     boxes: tuple[Box, ...]
     lines: tuple[Line, ...]
@@ -139,7 +139,7 @@ class _Block:
             self._lines[source, target] = via
 
     def _behind(self, value: Value, inside: dict[Node, int]) -> tuple[dict[int, tuple[str, ...]], set[Node]]:
-        """Return the block nodes that feed a value, the nearest first, with the nodes between."""
+        """Return the block nodes that a value depends on, the nearest first, with the nodes in between."""
         found: dict[int, tuple[str, ...]] = {}
         through: set[Node] = set()
         waiting: deque[tuple[Value, tuple[Node, ...]]] = deque([(value, ())])

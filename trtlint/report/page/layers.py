@@ -35,7 +35,8 @@ class Layout(Struct, frozen=True):
 
     Attributes:
         boxes: the middle and the upper edge of each box.
-        lines: the points that each line passes, without its ends: the middle of a layer and its edges.
+        lines: the points that each line passes between its ends. For each layer in between, these are the
+            middle and the edges of the layer.
         width: width of the whole picture.
         height: height of the whole picture.
         crossings: number of pairs of lines that cross.

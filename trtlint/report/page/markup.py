@@ -45,8 +45,8 @@ def tag(name: str, /, *content: Content, **attributes: str | float | None) -> Ma
     Args:
         name: its name, a trusted text.
         content: its content.
-        attributes: attributes by trusted names; a trailing ``_`` is removed, others become hyphens; an
-            attribute that is None is left out.
+        attributes: attributes by trusted names. A trailing ``_`` is removed, and other underscores become
+            hyphens. An attribute with the value None is omitted.
     """
     given = "".join(
         f' {_attribute(key)}="{text(str(value))}"' for key, value in attributes.items() if value is not None

@@ -1,7 +1,7 @@
 """Overview bar of a whole model in topological order, with findings and times.
 
-The strip has at most a fixed number of cells, for any number of nodes.  Positions are percentages, so the
-strip is as wide as the page, while its texts keep their size.
+The bar has a limited number of cells, for any number of nodes. Positions are percentages, so the bar is as
+wide as the page, while its texts keep their size.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _gravest(marked: Sequence[Marked], nodes: int, cells: int) -> dict[int, Mark
 
 
 def _cells(found: Mapping[int, Marked], cells: int, top: float) -> Iterator[Markup]:
-    """Yield a coloured, linked cell for each run of cells of one finding."""
+    """Yield one coloured, linked cell for each run of neighbouring cells with the same finding."""
     start = 0
     for each, run in groupby(map(found.get, range(cells))):
         length = sum(1 for _ in run)

@@ -19,7 +19,7 @@ _MOST_SEGMENTS = 2000
 
 
 def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | None:
-    """Return the figure of the first target and the lines of all; None without a provider."""
+    """Return the figure of the first target and the lines of all targets; None without a provider."""
     lines = [*lines_of_targets(reports)]
     if not lines:
         return None

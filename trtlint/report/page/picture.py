@@ -1,7 +1,7 @@
 """Picture of a block as SVG, readable with and without the style of the page.
 
-Colours are presentation attributes, which a policy against inline style lets pass; where the page's own style
-counts, it overrides them, for dark themes and paper.  Widths of texts are estimates, on the safe side.
+Colours are presentation attributes, because a policy against inline style allows them. The page's own style
+overrides them for dark themes and paper. Widths of texts are estimates and rather too large.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def _texts(box: _Drawn, label: str) -> Iterator[Content]:
 def _strokes(
     boxes: Sequence[_Drawn], lines: Sequence[tuple[int, int]], laid: Layout
 ) -> Iterator[tuple[str, str]]:
-    """Yield the path of each line and its head; lines at one box are ordered by their other ends."""
+    """Yield the path and the head of each line. Lines at one box are ordered by their other ends."""
     leave = _ports(boxes, lines, laid, 0)
     reach = _ports(boxes, lines, laid, 1)
     for line in lines:
