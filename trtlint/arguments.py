@@ -92,7 +92,7 @@ def read_paths(name: str, value: object) -> tuple[str, ...]:
     """Return several paths; the value may also be a single path.
 
     Raises:
-        ArgumentError: the value is neither a path nor several.
+        ArgumentError: the value is not a path and not a sequence of paths.
     """
     return tuple(_PATHS(name, value))
 

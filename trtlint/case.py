@@ -44,8 +44,8 @@ class Case(Struct, frozen=True, dict=True):
 
     Attributes:
         path: the file, or the name for reports if the model is remote or in memory.
-        targets: the requested targets; :attr:`completed` are the effective ones.
-        rules: the selected rules; :attr:`applicable` are those that run.
+        targets: the requested targets; :attr:`completed` are the effective targets.
+        rules: the selected rules; :attr:`applicable` are the rules that run.
         policy: severities, suppressions and the baseline.
         command: the command that builds the model; None if unknown.
         evidence: a build, dry builds and measured ranges, or experiments that still have to run.
@@ -97,7 +97,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def applicable(self) -> RuleSet:
-        """The rules to run: those whose sources are available."""
+        """The selected rules whose sources are available."""
         return self.rules.looking_at(self.grounds)
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 from trtlint.buildfiles.patterns import KEY
 
 LONG = KEY + 8
-"""Number of hashed bytes for a literal of at least this length; shorter ones use ``KEY`` bytes."""
+"""Number of hashed bytes of a literal. Of a shorter literal, ``KEY`` bytes are hashed."""
 
 _SURE = LONG + 8  # bytes that are compared before a line is counted without a check
 _BATCH = 1 << 14

@@ -45,9 +45,11 @@ class BuildRecord(Struct, frozen=True):
         files: the files, as the user wrote them.
         log: the log.
         log_name: the file of the log. This name and the other names are empty if there is no such file.
-        layers: the engine's layers: from a layer file, else from the last dump of the log.
+        layers: the engine's layers, from a layer file. Without such a file, they come from the last dump of
+            the log.
         layers_name: their file.
-        profile: layer times: from a profile file, else from the last table of the log.
+        profile: layer times, from a profile file. Without such a file, they come from the last table of the
+            log.
         profile_name: their file.
         times: end-to-end times.
         plan: the header of the engine file.

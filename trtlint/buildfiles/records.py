@@ -21,11 +21,11 @@ class Record(Struct, frozen=True):
     """One message of a log.
 
     ``pattern`` is the name of its pattern table entry, ``line`` the number of its first line from 1,
-    ``severity`` the printed letter (None without a prefix).  ``message`` is the text without prefix, with its
-    continuation lines, cut at 4,000 characters; ``groups`` are the groups of the match.  ``context`` is the
-    last node or layer that the build announced before a warning or error, which may name none.  ``common`` is
-    whether any program may print its prefix.  ``raised`` is the place in the program, for the exception after
-    a traceback.  Warnings and errors without an entry have the pattern ``other``.
+    ``severity`` the printed letter (None without a prefix). ``message`` is the text without prefix, with its
+    continuation lines, cut at 4,000 characters; ``groups`` are the groups of the match. ``context`` is the
+    last node or layer that the build announced before a warning or error, which may name none. ``common`` is
+    whether any program may print its prefix. For the exception at the end of a traceback, ``raised`` is the
+    place in the program. Warnings and errors without an entry have the pattern ``other``.
     """
 
     pattern: str

@@ -1,4 +1,4 @@
-"""Python tracebacks in a log: their lines, and their end without an exception message.
+"""Python tracebacks in a log, in particular tracebacks without an exception message.
 
 Front ends end this way when TensorRT returned nothing: Torch-TensorRT with a bare ``AssertionError``
 (https://github.com/pytorch/TensorRT/issues/4610).  Threads quote tracebacks without indentation, and truncate
@@ -48,7 +48,7 @@ class Ending(NamedTuple):
     """The end of a traceback without a message.
 
     Attributes:
-        line: number of its last line; for a truncated traceback, that of its heading.
+        line: number of the last line; for a truncated traceback, number of its heading.
         message: the exception or the truncation, with the last frame.
     """
 
@@ -79,7 +79,7 @@ class Traceback:
         self._code_next = False
 
     def takes(self, line: bytes) -> bool:
-        """Return whether a line belongs to the traceback, not counting its final exception."""
+        """Return whether a line belongs to the traceback. The line of the exception does not."""
         if not self.open or not line.startswith(self._before):
             return False
         rest = line[len(self._before) :]
@@ -99,7 +99,10 @@ class Traceback:
         return code
 
     def end(self, number: int, line: bytes) -> Ending | None:
-        """Close at the first line after it; return an :class:`Ending` for an exception without message."""
+        """Close at the first line after the traceback.
+
+        Return an :class:`Ending` for an exception without a message, else None.
+        """
         self.open = False
         self._ended = number
         found = _BARE.match(line[len(self._before) :]) if line.startswith(self._before) else None

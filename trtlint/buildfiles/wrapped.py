@@ -100,8 +100,9 @@ MARKS = (
     b"what():", b"termina", b"\xe6", b"\xe5", b"traceb", b"alloc", b" must ",
     b"whereas", b"unexpected", b"providers_tensorrt",
 )  # fmt: skip
-"""Lower-case texts of which an informative line contains at least one; a quick check for lines without a
-logger's prefix."""
+"""Lower-case texts for a quick check of lines without a logger's prefix. Every informative line contains at
+least one of them.
+"""
 
 
 def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
@@ -116,7 +117,7 @@ def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
 
 
 class MarkSearch:
-    """Searches lines for marks; in long batches only for those that occur."""
+    """Searches lines for marks. In a long batch, it searches only for the marks that occur in the batch."""
 
     def __init__(self) -> None:
         self.begin(())
@@ -160,7 +161,7 @@ def prefixed(line: bytes) -> tuple[bytes, Prefix | None]:
 
 
 def within(line: bytes, outer: Prefix) -> Prefix:
-    """Return the library's prefix after that of a program's logger, else the latter."""
+    """Return the library's prefix after the prefix of a program's logger; without it, the outer prefix."""
     inner = _own(line[outer.start :])
     if inner is None or not inner.library or not inner.severity:
         return outer

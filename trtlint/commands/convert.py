@@ -113,7 +113,7 @@ def run_convert(options: ConvertOptions) -> int:
 
 
 def _models(options: ConvertOptions) -> list[Path]:
-    """Return the models, without those that an earlier run wrote beside them.
+    """Return the models, without converted models that an earlier run wrote beside them.
 
     Raises:
         click.UsageError: ``-o`` names a file for several models.

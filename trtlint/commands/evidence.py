@@ -149,7 +149,7 @@ class DryBuildReader:
         self._versions: dict[str, str] = {}
 
     def read(self, settings: FileSettings, before: Read) -> Read:
-        """Return the request for a dry build, unless there is none or there is a real build."""
+        """Return the request for a dry build; nothing without a request or if there is a real build."""
         if before.evidence or before.problems:
             return Read()
         named = [choices.dry for choices in settings.choices]
@@ -237,7 +237,7 @@ def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[ShapeRange]:
 
 
 class RangeReader:
-    """Reader of measurements, which assigns each to its model and refuses stale ones."""
+    """Reader of measurements. It assigns each measurement to its model and refuses stale measurements."""
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
         self._read: Mapping[str, Measurement] = {}
@@ -277,13 +277,13 @@ class RangeReader:
 
 
 class PartitionReader:
-    """Reader of the request to partition a model as a provider of ONNX Runtime does."""
+    """Reader of the partition of a model by a provider of ONNX Runtime."""
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
         self._options = options
 
     def read(self, settings: FileSettings, before: Read) -> Read:
-        """Return the request to partition a model, if a provider is named."""
+        """Return the partition of a model, or a request for it; nothing without a provider."""
         found = partition_of(self._options, settings, before.evidence)
         return Read() if found is None else Read((found,))
 

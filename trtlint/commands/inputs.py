@@ -20,7 +20,7 @@ from trtlint.remote.addresses import Address, AddressError, is_address, parse
 def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
     """Return a task for each model, or for the build if files of a build are given alone.
 
-    Files of a build on the command line replace all those in the configuration.
+    Files of a build on the command line replace all files of builds in the configuration.
 
     Raises:
         click.UsageError: files of a build are given with several models, or as

@@ -31,8 +31,8 @@ class Judgement(Struct):
         beyond: number of elements that are finite in both and exceed the tolerance.
         lost: number of elements that are finite only before the rewrite.
         gained: number of elements that are finite only after the rewrite.
-        unsure: number of ``gained`` elements that the model computed as infinite, unless they are finite in
-            FP64.
+        unsure: number of ``gained`` elements that may be infinite on purpose: they were infinite, and FP64
+            does not show that they are finite.
         changed: number of different elements that are not finite in both, or not numeric.
         shape: first output that is missing or has a different shape; empty if there is no such output.
         telling: whether the model has an output element to compare.

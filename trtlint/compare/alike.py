@@ -49,7 +49,7 @@ class RandomError(ExperimentError, ValueError):
 
 
 def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -> Alike:
-    """Return two comparable models: copies if changes are needed, else the files.
+    """Return two comparable models. They are copies if changes are needed, else the files.
 
     Args:
         before: a model.

@@ -76,7 +76,7 @@ def missing() -> str:
 
 
 def usual_limits(*, part: bool = False) -> Limits:
-    """Default limits: the rest of a file's allowance, or fixed ones without an allowance.
+    """Return the default limits: the rest of a file's allowance, or fixed limits without an allowance.
 
     Args:
         part: whether this compares a single rewrite, and the whole model follows later.

@@ -31,7 +31,7 @@ class Sets(Protocol):
         """The first set, to test whether a model accepts it; empty if there is none."""
 
     def all(self, beside: int = 0) -> list[Feeds]:
-        """All sets; random ones as memory allows, with ``beside`` extra bytes for each."""
+        """Return all user sets, or as many random sets as fit; each needs ``beside`` extra bytes."""
 
 
 class UserSets(Struct, frozen=True):
@@ -107,7 +107,7 @@ def random_sets(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[RandomS
 
 
 def _varying(value: Value) -> Iterator[str]:
-    """Key of each dynamic dimension: its name, else its position."""
+    """Yield the key of each dynamic dimension: its name, or its position if it is unnamed."""
     for axis, dim in enumerate(value.shape or ()):
         if not isinstance(dim, int):
             yield dim or f"{value.name}/{axis}"

@@ -214,9 +214,8 @@ def _result(
 def _crashed_on_own_size(ended: ProcessResult) -> int | None:
     """Return the size of the log before the first build, if a size chosen by trtlint crashed the builder.
 
-    Return None for other results.
-
-    The builder had already rejected a likelier size, so the crash proves nothing about the model's sizes.
+    Return None for other results. The builder had already rejected a likelier size, so the crash proves
+    nothing about the model's sizes.
     """
     refused = [answer for answer in ended.answers if "parsed_to" in answer]
     return int(refused[-1]["parsed_to"]) if ended.cause == "crashed" and refused else None

@@ -32,7 +32,7 @@ class Wheels(Struct, frozen=True):
 
 
 def find(version: str | None = None, folder: Path | None = None) -> Wheels:
-    """Find the wheels in a folder made with ``pip install --target``, else in this Python.
+    """Find the wheels in a folder made with ``pip install --target``; without a folder, in this Python.
 
     Args:
         version: required release or its prefix; None for any.

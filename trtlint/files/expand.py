@@ -39,7 +39,7 @@ def _covered(text: str) -> list[Path]:
 
 
 def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
-    """Yield the paths that match a glob, without hidden ones; or only the folders.
+    """Yield the paths that match a glob, except hidden paths; with ``folders``, only folders.
 
     ``**`` does not follow links to folders, unlike ``glob.glob``: two links to their own folder would double
     the number of paths at each level.

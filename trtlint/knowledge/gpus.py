@@ -103,7 +103,7 @@ def _in_instance(text: str) -> tuple[str, Architecture] | None:
 
 
 def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
-    """Return the known names nearest to an unknown one, those of its own series first."""
+    """Return the known names nearest to an unknown name, beginning with names of its series."""
     squeezed = _squeeze(text)
     letters = re.match(r"[a-z]*", squeezed)
     prefix = letters[0] if letters else ""
@@ -128,9 +128,13 @@ def gpu_names() -> tuple[str, ...]:
 
 
 _MEMBER = r"(|xx|series|[1-9]0(ti|super|tisuper|d|maxq|laptop|mobile|laptopgpu)?)"
-"""Regular expression after the squeezed name of a series: nothing, or the rest of a model number."""
+"""Regular expression for the text after the squeezed name of a series: nothing, or the rest of a model
+number.
+"""
 _NUMBER = r"[1-9]0(ti|super|tisuper|d|maxq|laptop|mobile|laptopgpu)?"
-"""Regular expression after the number of a series in a bare number: ``4090``, ``3080 Ti``."""
+"""Regular expression for the text after the number of a series, in a number without the series name:
+``4090``, ``3080 Ti``.
+"""
 _BOARD = re.compile(
     r"pcie|sxm\d?|nvl|\d+gb|hbm\d?e?|workstation|server|edition|generation|developer|kit", re.IGNORECASE
 )

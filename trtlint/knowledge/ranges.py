@@ -70,7 +70,10 @@ def _run(run: Sequence[Version], everything: Sequence[Version]) -> str:
 
 
 def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> str:
-    """Return the first (0) or last (-1) version of a run; shortened to a minor version if complete."""
+    """Return the first (0) or last (-1) version of a run.
+
+    It is shortened to a minor version if the run contains all of its releases.
+    """
     version = run[end]
     minor = [other for other in everything if other.release[:2] == version.release[:2]]
     return f"{version.major}.{version.minor}" if minor[end] == version else str(version)

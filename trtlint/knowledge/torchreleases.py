@@ -179,7 +179,7 @@ def instead_of(name: str) -> str:
 
 
 def needed_by(name: str) -> tuple[str, ...]:
-    """Return alternative arguments: unless one of them is set, this argument has no effect."""
+    """Return the arguments that this argument depends on: it has an effect only if one of them is set."""
     return tuple(data("torch_tensorrt")["needs"].get(name, ()))
 
 

@@ -8,7 +8,7 @@ ELLIPSIS = "..."
 
 
 def terms_of(equation: str) -> tuple[list[str], str | None]:
-    """Return the subscripts of each operand, and those of the result; None if they are implicit."""
+    """Return the subscripts of each operand and of the result; None for an implicit result."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     return left.split(","), right if arrow else None
 

@@ -53,7 +53,7 @@ class Inlined(Struct, frozen=True):
 
     Attributes:
         notes: notes for the user on uncertain results.
-        calls: the functions that the graph calls, without those called only by functions.
+        calls: the functions that the graph calls directly.
         paths: the names of all calls in the graph; the names of the functions' nodes begin with them.
         misread: the calls that TensorRT's parser may read differently.
     """

@@ -20,7 +20,7 @@ from trtlint.model.protos import bodies, defined, domain_of, opsets, text
 Reason = Literal["operator", "domain", "crossed", "shadowed", "attribute"]
 
 _MOST_VISITED = 500_000
-"""Limit of visited operators and names; those of functions count at every call."""
+"""Limit of visited operators and names. Operators and names of a function count at every call."""
 _MOST_FOUND = 1000
 _DEEPEST = 64
 

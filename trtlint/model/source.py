@@ -52,8 +52,8 @@ class Frame(Struct, frozen=True):
     def installed(self) -> str:
         """The path within the folder of installed packages, such as ``timm/layers/norm.py``; empty elsewhere.
 
-        PyTorch names files of its own relative to its package; those of other packages come with the path of
-        the exporting machine.
+        PyTorch records its own files relative to its package. It records files of other packages with the
+        path of the exporting machine.
         """
         parts = self.parts
         folders = [index for index, part in enumerate(parts) if part in _PACKAGES]
@@ -68,12 +68,12 @@ class Source(PartlyCompared, frozen=True):
     """A line of Python code that a node came from, according to the exporter.
 
     Attributes:
-        path: relative to the repository if the file was found there, else the last two components of the
-            exporting machine's path.
+        path: path relative to the repository, if the file was found there. Otherwise, the last two components
+            of the exporting machine's path.
         line: line number from 1.
         function: name of the function, empty if unknown.
         found: whether ``path`` is a file of the repository that contains the line.
-        frames: frames to search for, innermost first, without those of installed libraries.
+        frames: frames to search for, innermost first, without frames of installed libraries.
         package: the installed package of the line; empty for the user's own code.
         via: the line of an installed package that the user's line calls, as text; empty if there is none.
     """

@@ -22,14 +22,14 @@ _Renames = list[Mapping[str, str]]
 def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
     """Rename the values of bodies whose names exist in another graph.
 
-    Names of the main graph do not change.  Every reader still reads the same value: the one of the innermost
-    graph that defines the name.
+    Names of the main graph do not change. Every reader still reads the same value, which is the value of the
+    innermost graph that defines the name.
 
     Args:
         graph: the main graph; its bodies are changed in place.
 
     Returns:
-        The original names by the new ones; empty if no name is repeated.
+        The original names by the new names; empty if no name is repeated.
     """
     originals: dict[str, str] = {}
     taken = set(defined(graph))

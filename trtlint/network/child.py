@@ -1,4 +1,4 @@
-"""Parse a model, compute the network and compare it with ONNX: the part that runs in a process of its own."""
+"""Worker process: parse a model, compute the network and compare it with ONNX."""
 
 from __future__ import annotations
 

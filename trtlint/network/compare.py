@@ -1,4 +1,4 @@
-"""Compare the network of NVIDIA's parser with the ONNX model, in a process of its own."""
+"""Compare the network of NVIDIA's parser with the ONNX model, in a separate process."""
 
 from __future__ import annotations
 

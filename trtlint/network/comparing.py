@@ -187,7 +187,7 @@ class Comparing:
         }
 
     def _oracle(self, path: Path, proto: ModelProto) -> tuple[Expected, ModelProto]:
-        """Return the runtime for the model: ONNX Runtime (in FP32 if necessary), else ONNX's reference.
+        """Return the runtime for the model: ONNX Runtime (in FP32 if necessary) or ONNX's reference.
 
         Raises:
             NotComparableError: both reject the model.
@@ -370,7 +370,7 @@ class Comparing:
         )
 
     def _known(self, names: tuple[str, ...]) -> dict[str, Array]:
-        """Return ONNX's values of those tensors that a runtime can compute."""
+        """Return ONNX's values of the named tensors; tensors that no runtime can compute are missing."""
         found = {name: array for name, array in self._feeds.items() if name in names}
         found.update(constants(self._proto, names, lambda tensor: self._initializers.array(tensor.name)))
         found.update(self._expected.of([name for name in names if name not in found]))

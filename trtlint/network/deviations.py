@@ -130,9 +130,10 @@ def is_unclear(node: NodeProto) -> bool:
 
 
 def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
-    """Return whether a tensor has extra rows after ONNX's rows, and only slices along the rows read it.
+    """Return whether a tensor differs only by extra rows at its end, and only Slice operators read it.
 
-    A stacked output of a Loop that ends early has such rows.  The results of the slices are compared, too.
+    A stacked output of a Loop that ends early has such rows after ONNX's rows. The results of the slices are
+    compared, too.
     """
     if got.shape[1:] != expected.shape[1:] or len(got) < len(expected):
         return False

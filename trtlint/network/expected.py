@@ -94,7 +94,7 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
         weights: bytes of its weights.
 
     Raises:
-        Exception: whatever ONNX Runtime raises for a model that it does not take.
+        Exception: any error of ONNX Runtime; it rejects the model.
     """
     has = {output.name for output in proto.graph.output}
     extra = [onnx.ValueInfoProto(name=name) for name in names if name not in has]
@@ -155,7 +155,7 @@ def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorS
         weights: bytes of the model's weights.
 
     Raises:
-        Exception: whatever ONNX Runtime raises for a model that it does not take.
+        Exception: any error of ONNX Runtime; it rejects the model.
     """
     whole = session(proto, names, weights)
     budget = None if draws(proto) else max(_LEAST, weights // 4)

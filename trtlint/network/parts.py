@@ -184,7 +184,7 @@ class Parts:
         return len(self._nodes) if self._sizes else begin + self._size
 
     def _cost(self, node: NodeProto) -> float:
-        """Return the bytes of a node's wanted outputs plus those of its weights that become FP32."""
+        """Return the bytes of a node's wanted outputs and of its weights that become FP32."""
         given = sum(self._sizes.get(name, 0.0) for name in node.output)
         return given + sum(self._widened.get(name, 0) for name in node.input)
 

@@ -17,7 +17,7 @@ def reason_of(error: Exception) -> str:
     """Return the text of an exception on one line.
 
     Raises:
-        MemoryError: the exception says that memory is short.
+        MemoryError: the exception is about too little memory.
     """
     if isinstance(error, MemoryError):
         raise error

@@ -52,7 +52,7 @@ def dtype_of(name: str) -> np.dtype[Any]:
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """Return whether a type, including those of ``ml_dtypes``, is a floating-point type."""
+    """Return whether a type of NumPy or ``ml_dtypes`` is a floating-point type."""
     return dtype.kind == "f" or dtype in _NARROW
 
 

@@ -20,7 +20,7 @@ def operator(node: onnx.NodeProto) -> Operator:
 
 
 def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
-    """Return a node's path in reports: the path in its ``doc_string`` if present, else its name."""
+    """Return a node's path for reports: the path in its ``doc_string``, or its name if there is none."""
     if node.doc_string.startswith(MARK):
         return node.doc_string[len(MARK) :]
     own = node.name or f"{node.op_type}_{index}"

@@ -163,9 +163,10 @@ def apply(
 def _split(
     finding: Finding, entries: Sequence[Acceptance], today: date, used: Counter[Acceptance]
 ) -> tuple[Finding | None, list[Finding]]:
-    """Split a finding into the rest (or None) and one part for each covering entry.
+    """Split a finding by the entries that cover its sites.
 
-    All entries must match its rule.
+    Return the part that no entry covers (or None), and one part for each entry. All entries must match the
+    rule of the finding.
     """
     if not entries:
         return finding, []
@@ -185,7 +186,7 @@ def _split(
 
 
 def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]:
-    """Read the entries of a model; for unreadable ones, return no entries and a note."""
+    """Read the entries of a model. If they are unreadable, return no entries and a note."""
     if not report.suppress:
         return (), None
     try:

@@ -1,10 +1,10 @@
 """Addresses of the pages of rules.
 
-The address of the manual is the setting ``TRTLINT_MANUAL``, or else the ``Documentation`` URL in
-``pyproject.toml``. Without either, the pages are the rule files in the repository, at the ``Source`` URL of
-``pyproject.toml``. If that URL names no owner, there is no address, and ``trtlint rule ID`` explains each
-rule. Both URLs are in the metadata of the installed package. Reading them is slow, so they are read only when
-needed.
+The address of the manual is the setting ``TRTLINT_MANUAL``. If it is not set, the address is the
+``Documentation`` URL in ``pyproject.toml``. Without either, the pages are the rule files in the repository,
+at the ``Source`` URL of ``pyproject.toml``. If that URL names no owner, there is no address, and ``trtlint
+rule ID`` explains each rule. Both URLs are in the metadata of the installed package. Reading them is slow, so
+they are read only when needed.
 """
 
 from __future__ import annotations

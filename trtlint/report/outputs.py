@@ -74,7 +74,7 @@ def parse(
         default: the format of standard output.
 
     Returns:
-        The outputs, at most one on standard output: the requested one, else the full text.
+        The outputs. At most one is on standard output: the requested format, or else the full text.
 
     Raises:
         OutputError: a value cannot be used.

@@ -77,7 +77,7 @@ def sureness(finding: Finding) -> str:
 def witnesses(finding: Finding, *, drawn: bool = False) -> tuple[str, ...]:
     """Return the evidence for a finding: lines of a build, and nodes of its first site.
 
-    The nodes are the marked ones, or else the whole block.
+    If no node is marked, all nodes of the block are included.
 
     Args:
         finding: the finding.

@@ -121,7 +121,7 @@ class Cache:
         return entry.reports
 
     def sweep(self) -> None:
-        """Delete old entries, and the oldest ones of a cache that is too large; once a day."""
+        """Once a day, delete old entries, and the oldest entries if the cache is too large."""
         tag = self._folder / cachefolder.TAG
         try:
             if time.time() - tag.lstat().st_mtime < _SWEEP_EVERY or not cachefolder.is_cache(self._folder):

@@ -59,5 +59,5 @@ class DryJob(Struct, frozen=True):
         return dry_builds(self, model, targets)
 
     def elsewhere(self) -> DryJob:
-        """Return the job for a machine that reaches neither the cache nor the folder for logs."""
+        """Return the job for a machine that cannot reach the cache and the folder for logs."""
         return replace(self, kept=None, logs=None)

@@ -56,7 +56,7 @@ class BugError(TrtlintError):
 
 
 def run_limited(examples: Examples) -> Iterator[ExampleResult]:
-    """Return the results of examples, including those that end their process.
+    """Return the results of all examples, including examples that end their process.
 
     Args:
         examples: runs the examples, in the same order each time.
@@ -124,7 +124,7 @@ class _Child:
     Attributes:
         finished: whether the process has run the last example.
         pending: the current example; None between examples.
-        begun: number of examples that have begun, including those of earlier processes.
+        begun: number of examples that have begun, in this process and in earlier processes.
         reason: how the process ended, if it did not finish.
     """
 

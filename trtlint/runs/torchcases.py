@@ -28,7 +28,7 @@ def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
     """Yield the paths, and whether they are the temporary file of a program in memory.
 
     Raises:
-        TypeError: ``path`` is neither a path nor an exported program.
+        TypeError: ``path`` is not a path and not an exported program.
     """
     if isinstance(path, str | os.PathLike):
         yield [os.fspath(path)], False

@@ -66,7 +66,7 @@ class Target(Struct, frozen=True):
         gpu: name of the GPU; ``sm89`` and ``8.9`` are accepted too.
         asked: builder settings that the user turned on.
         refused: builder settings that the user turned off.
-        plugins: plugins that the build loads besides those of the product; None if unknown.
+        plugins: plugins that the build loads in addition to the product's own plugins; None if unknown.
         previous: the old version, for an upgrade.
 
     Raises:

@@ -184,9 +184,9 @@ def _straightened(
 
 
 def _apart(wanted: Sequence[float], apart: Sequence[float]) -> list[float]:
-    """Return the ascending numbers nearest to the wanted ones (least squares) that keep minimum distances.
+    """Return ascending numbers with minimum distances that are nearest to the wanted numbers.
 
-    Pools adjacent violators: https://doi.org/10.1214/aoms/1177728423
+    Nearest means least squares. The method pools adjacent violators: https://doi.org/10.1214/aoms/1177728423
     """
     shifts = [0.0]
     for distance in apart:
