@@ -32,6 +32,19 @@ UFF = "[08/18/2019-20:58:10] [E] [TRT] UffParser: Validator error: mrcnn_mask_de
 REFUSED = "yolov7: /a/main.cpp:38: void serialize_engine(unsigned int): Assertion `serialized_engine != nullptr' failed."
 
 
+NO_FORMAT = (
+    "[02/12/2024-12:40:19] [TRT] [E] 9: [pluginV2Builder.cpp::reportPluginError::24] Error Code 9: Internal Error "
+    "(layers/0/attention/qkv/PLUGIN_V2_Gemm_0: could not find any supported formats consistent with input/output "
+    "data types)"
+)
+NO_ENGINE = "TensorRT\nAttributeError: 'NoneType' object has no attribute 'create_execution_context'"
+STRIDE = (
+    "[TensorRT] ERROR: _107: elementwise inputs must have same dimensions or follow broadcast rules (input "
+    "dimensions were [1,24,136,240] and [1,24,135,240])."
+)
+DIVIDED = "TensorRT\n[1]    4584 floating point exception (core dumped)  ./demo  ../demo/yolo_test.mp4"
+
+
 @pytest.mark.parametrize(
     ("log", "rule", "told", "untold"),
     [
@@ -73,6 +86,19 @@ REFUSED = "yolov7: /a/main.cpp:38: void serialize_engine(unsigned int): Assertio
         (NO_KERNEL, "LOG105", "multiples of 64", "LOG124"),
         # https://github.com/NVIDIA/TensorRT/issues/480
         (MAPPING, "LOG129", "With PyCUDA, push the context", "Check the installation"),
+        # https://github.com/NVIDIA/TensorRT-LLM/issues/1077
+        (NO_FORMAT, "LOG124", "--gpt_attention_plugin", "An internal check"),
+        # https://github.com/Media-Smart/volksdep/issues/15
+        (
+            NO_ENGINE,
+            "LOG124",
+            "releases of TensorRT and PyTorch that the program was written",
+            "internal check",
+        ),
+        # https://github.com/SthPhoenix/InsightFace-REST/issues/13
+        (STRIDE, "LOG136", "a multiple of 32", "stored as a constant, mostly the batch in a Reshape"),
+        # https://github.com/ceccocats/tkDNN/issues/197
+        (DIVIDED, "LOG125", "let this version of the program build it again", "no engine was created"),
         # https://github.com/NVIDIA-AI-IOT/Lidar_AI_Solution/issues/35
         (PTX, "LOG127", "Update the driver", "LOG124"),
         (
