@@ -31,9 +31,9 @@ class Step(Struct, frozen=True):
 class Fact(Struct, frozen=True):
     """A true statement about a model, anchored at a node.
 
-    A module ``trtlint/facts/of_<ground>/<kind>.py`` has the facts of one kind: a frozen subclass, whose
-    docstring documents the fields, and ``find(facts)``, which yields the facts in graph order.  None in a
-    field means that the value is unknown, never that it is false.
+    A module ``trtlint/facts/of_<ground>/<kind>.py`` has the facts of one kind.  It defines a frozen subclass
+    and ``find(facts)``.  The docstring of the subclass documents the fields.  ``find`` yields the facts in
+    graph order.  None in a field means that the value is unknown.
     """
 
     kind: ClassVar[str] = ""
@@ -59,18 +59,18 @@ class Fact(Struct, frozen=True):
     def applies(self) -> Mapping[Product, str] | None:
         """The versions for which the fact is true, like ``applies`` of a rule; None for all.
 
-        The contents of a file do not depend on a version; the parser's network does.
+        Facts about the contents of a file hold for all versions.  Facts about the parser's network may not.
         """
         return None
 
     @property
     def scope(self) -> str:
-        """The only releases for which the fact was observed, in words; empty if the rule gives the range."""
+        """The releases for which the fact was observed, in words; empty if the rule's range counts."""
         return ""
 
     @property
     def code_origin(self) -> Origin | None:
-        """The line of code of a fact without a node; None for no line."""
+        """The line of code of a fact without a node; None if there is no such line."""
         return None
 
     @property

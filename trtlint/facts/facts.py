@@ -44,13 +44,13 @@ class Known(Protocol):
 
 
 class Facts:
-    """The facts of one model; each kind is computed once, on demand.
+    """The facts of one model.  Each kind is computed once, on demand.
 
     Args:
         model: the model; None if there are only files of a build.
         command: the build command; None if unknown.
         evidence: files of a build, and results of experiments.
-        weights: whether to read all weights, which takes as long as reading the file.
+        weights: whether to read all weights.  This takes as long as reading the file.
     """
 
     def __init__(
@@ -88,14 +88,14 @@ class Facts:
 
     @cached_property
     def dry(self) -> DryBuild | None:
-        """The dry build; None without one, or if a real build knows more."""
+        """The dry build; None if there is none, or if a real build was given."""
         from trtlint.dry_build.result import DryBuild
 
         return None if not self.evidence or self._real is not None else self.data(DryBuild)
 
     @cached_property
     def record(self) -> BuildRecord | None:
-        """The files of a build; without a real one, those of the dry build."""
+        """The files of the real build; without a real build, the log of the dry build."""
         return self._real if self.dry is None else self.dry.record
 
     @cached_property
@@ -116,7 +116,7 @@ class Facts:
         return self.data(Measurement)
 
     def _absent(self) -> Model:
-        """Return the network of another compiler, or an empty model."""
+        """Return the model to use if there is no file: the network of another compiler, or an empty model."""
         if "network" in self.grounds and (network := self._network()) is not None:
             return network
         files = () if self.record is None else self.record.files
@@ -153,7 +153,7 @@ class Facts:
         return self._found[kind]
 
     def searched(self, kind: str) -> bool:
-        """Return whether the search for a kind was complete: no walk ended at its bound."""
+        """Return whether the search for a kind was complete: no walk reached its limit."""
         if is_available(kind, self.grounds):
             self.of(kind)
         return kind not in self._cut
@@ -197,7 +197,7 @@ class Facts:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Limits of the knowledge about the model and its build."""
+        """Sentences about missing data on the model and its build."""
         if self.record is None:
             return self.model.notes
         notes = (*self.model.notes, *self.record.notes)

@@ -35,7 +35,7 @@ def grounds(
     torch: bool = False,
     network: bool = False,
 ) -> frozenset[Ground]:
-    """Return the available grounds; ``weights`` only if all weights are read."""
+    """Return the available grounds.  ``weights`` is available only if all weights are read."""
     there: dict[Ground, bool] = {
         "model": model,
         "build": build,

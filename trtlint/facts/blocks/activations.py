@@ -48,12 +48,11 @@ class Activation(Struct, frozen=True):
     """An activation and its bounds.
 
     Attributes:
-        op: the operator type; several operators that form one clip are joined, ``Max → Min``.
-        low: lower bound of the results; None without a lower bound, or if the bound is known only at run
-            time.
+        op: the operator type.  Several operators that form one clip are joined: ``Max → Min``.
+        low: lower bound of the results; None if there is no bound, or if it is known only at run time.
         high: upper bound of the results; None as for ``low``.
-        clip_like: whether it cuts off values on both sides, or above: ``Clip``, ``Min`` after
-            ``Max`` or ``Relu``, ...; False for a plain ``Relu`` and for smooth functions.
+        clip_like: whether it limits values above, or on both sides, such as ``Clip``, or ``Min`` after
+            ``Max`` or ``Relu``; False for a plain ``Relu`` and for smooth functions.
         to_output: number of nodes between it and the nearest output of the model; 0 if it
             computes an output itself, None if it reaches none.
         nodes: the operators.
@@ -117,7 +116,7 @@ def _gate(sigmoid: Node, value: Value) -> Node | None:
 
 
 class _Clip(Struct, frozen=True):
-    """Bounds of a clip, None for no or an unknown bound; ``above`` is whether it has an upper bound."""
+    """Bounds of a clip.  A missing or unknown bound is None.  ``above`` is whether it has an upper bound."""
 
     low: float | None
     high: float | None
@@ -149,12 +148,12 @@ def _clip(node: Node, port: int, constants: Constants) -> _Clip | None:
 
 
 def clip_bounds(clip: Node, constants: Constants) -> tuple[float | None, float | None]:
-    """Return the bounds of a Clip; None for a missing bound, or one from an input of the model."""
+    """Return the bounds of a Clip.  A bound is None if it is missing or known only at run time."""
     return _bound(clip, "min", 1, constants), _bound(clip, "max", 2, constants)
 
 
 def _bound(node: Node, attribute: str, port: int, constants: Constants) -> float | None:
-    """Return a bound of Clip: an attribute up to opset 10, an input since."""
+    """Return a bound of Clip, which is an attribute up to opset 10 and an input since opset 11."""
     written = node.attribute(attribute)
     bound = float(written) if written is not None else constants.scalar(node.input(port))
     if bound is None or not math.isfinite(bound) or abs(bound) >= _UNBOUNDED:

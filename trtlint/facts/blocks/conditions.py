@@ -29,7 +29,7 @@ PATH = path_of("conditions")
 _OF_TYPES = re.compile(r"^  types: \[([^]]*)\]$", re.MULTILINE)
 """The types that an entry is about."""
 _EXAMPLES = re.compile(r"^  (?:refused|accepted):", re.MULTILINE)
-"""Start of the examples of an entry, which are its last part; no lint reads them."""
+"""Start of the examples of an entry.  They are its last part, and no lint reads them."""
 
 KEYS = frozenset(
     (
@@ -50,7 +50,7 @@ SCOPE: Mapping[str, Any] = {
     "inside": tuple[str, ...],
     "clash": str,
 }
-"""Names for conditions.  The examples check which of them a condition reads, not every run."""
+"""Names for conditions.  The examples check the names that a condition reads, so a run does not."""
 
 INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
 """Used in place of an operator: an input of the model, a stored tensor, every operator."""
@@ -60,19 +60,19 @@ class Condition(Struct, frozen=True, eq=False):
     """A condition under which a node is refused.
 
     Attributes:
-        applies: the versions that refuse it, by product.
-        stage: whether the parser or the builder refuses it.
+        applies: the versions that refuse the node, by product.
+        stage: whether the parser or the builder refuses the node.
         code: the parser's error code; empty if unknown.
         reason: the class of reasons.
-        where: the condition, true if the node is refused.
+        where: the expression that is true if the node is refused.
         says: the problem, a sentence without its full stop.
         way: the remedy, a sentence; empty if the problem implies it.
-        plugin: the plugin whose absence is the reason; empty for other reasons.
+        plugin: the missing plugin, if that is the reason; otherwise empty.
         typing: ``strong`` if it holds only for strongly typed networks.
-        types: required types, of which a value of the operator must have one; empty for all.
-        once: reported only for the first operator of a model.
-        unused: whether it also holds for operators that the builder drops.
-        min_sm: the lowest compute capability times ten that accepts it; None if it does not matter.
+        types: element types.  A value of the operator must have one of them; empty for all.
+        once: whether it is reported only for the first operator of a model.
+        unused: whether it also holds for operators that no output depends on, which the builder drops.
+        min_sm: the lowest compute capability, times ten, that accepts the node; None if all do.
         source: public URL.
         known: the basis of the range of releases.
     """
@@ -116,7 +116,7 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
 
     Args:
         op: the operator type.
-        types: existing element types; conditions that are only about others are left out.
+        types: the element types in the model.  Conditions about other types only are left out.
 
     Raises:
         ValueError: an entry of the table is wrong.
@@ -126,7 +126,10 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
 
 
 def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
-    """Return whether an entry may hold for these types; a search in its text is cheaper than parsing YAML."""
+    """Return whether an entry may hold for these types.
+
+    A search in the text of the entry is cheaper than parsing YAML.
+    """
     own = None if types is None else _OF_TYPES.search(block)
     return own is None or types is None or not types.isdisjoint(own[1].split(", "))
 
@@ -240,7 +243,11 @@ def _condition(block: str) -> Condition:
 
 
 def _applies(entry: Mapping[str, Any]) -> Mapping[Product, str]:
-    """Return the ranges by product; TensorRT-RTX follows its parser's age unless the entry overrides it."""
+    """Return the ranges of releases by product.
+
+    An entry without a range for TensorRT-RTX gets the releases with the same parser as in TensorRT's
+    range.
+    """
     enterprise = entry.get("tensorrt", "none")
     own = entry.get("rtx")
     lines = lines_with_parser(enterprise) if own is None else lines_of("tensorrt-rtx", own)

@@ -31,12 +31,13 @@ class Decomposed(Struct, frozen=True):
         tensor: the input of the normalization.
         mean, centre: the mean and the subtraction; None for an RMS norm.
         square: the node that squares.
-        variance: the mean of the squares.
+        variance: the node with the mean of the squares.
         epsilon_node, epsilon: the added constant or the lower bound; None and 0 without one.
         root: the square root.
         divide: the division, or the multiplication by the reciprocal root.
         axes: the reduced axes, counted from the end if the rank is known.
-        centred: whether the squared tensor is centred, and not only the divided one.
+        centred: whether the mean is also subtracted from the squared tensor, not only from the divided
+            tensor.
         standard: whether the formula equals LayerNormalization or RMSNormalization: the epsilon is added
             below the root, and the variance has no correction such as Bessel's n / (n - 1).
             https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
@@ -128,7 +129,7 @@ def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
 
 
 def _same_difference(first: Value, second: Value) -> bool:
-    """Return whether both values are the same ``x - mean``; TorchScript may compute it twice."""
+    """Return whether both values are the same ``x - mean``, which TorchScript may compute twice."""
     a, b = first.producer, second.producer
     return a is not None and b is not None and a.op == b.op == "Sub" and a.inputs[0] is b.inputs[0]
 
@@ -148,7 +149,7 @@ def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
 
 
 def _centre_of_numerator(numerator: Value, tensor: Value) -> tuple[Node | None, Node | None, Value]:
-    """Return the same for E[x²] - E[x]² forms, where only the numerator is centred."""
+    """Return the same as :func:`_centre` for E[x²] - E[x]² forms, where only the numerator is centred."""
     mean, centre, x = _centre(numerator)
     return (mean, centre, x) if centre is not None else (None, None, tensor)
 

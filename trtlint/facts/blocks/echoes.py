@@ -1,10 +1,9 @@
 """Lines of a log that repeat an earlier failure.
 
-A framework reports that a part of its model has no engine, after TensorRT has reported the cause.  The
-library reports a missing plugin again as an unreadable engine, and the parser quotes the
-library's error about shapes.  A warning has the size of an allocation that failed.  A general entry of the
-table matches a line whose cause a specific entry names.  One failure is one
-finding: its cause leads, and these lines are evidence.
+After TensorRT has reported a cause, a framework reports that a part of its model has no engine.  The library
+reports a missing plugin again as an unreadable engine.  The parser quotes the library's error about shapes.
+A warning contains the size of an allocation that failed.  A general entry of the table matches the same line
+as an entry for one cause.  One failure is one finding about its cause, and these lines are its evidence.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ _FRAMEWORK = "provider_failed"
 _NAMES = ("model", "served", "kernel", "node", "op", "engine", "segment")
 """The groups of the pattern that name the part."""
 _NEAR = 40
-"""Largest distance in lines between a failure and its repetition: a stack trace may be in between."""
+"""Largest distance in lines between a failure and its repetition.  A stack trace may be in between."""
 _PLUGIN, _LIBRARY, _PLUGIN_LINES = "plugin_not_found", "plugin_library", 5
 _OF_PLUGIN = ("annot deserialize plugin", "IPluginCreator not found")
 _QUOTED, _PARSER = "shape_mismatch", "parser_error"
 """The pattern of errors that the parser quotes, and that of the parser."""
 _FILE = "model_unreadable"
 _OF_FILES = (_FILE, _LIBRARY, "provider_library")
-"""The patterns of errors about a file; programs report one missing or damaged file in several lines."""
+"""The patterns of errors about a file.  Programs report one missing or damaged file in several lines."""
 _FILE_LINES = 12
 _PLACES = ("code", "damaged", "op", "file_line")
 """Groups of these patterns that do not name a file."""
 _REFUSED, _BARE, _REFUSED_LINES = "network_refused", "parser_bare", 3
 """The pattern of a refused type, and that of the node that an old parser names below it."""
 _INVALID = ": Invalid Node - "
-"""What such a refusal says of a node whose error is on a line of its own."""
+"""Text of a refusal whose error is on another line."""
 _FULL, _UNGIVEN, _FULL_LINES = "out_of_memory", "allocation_refused", 3
 """The patterns of a failed allocation, and of the library's warning with its size."""
 _LEAST = 20
@@ -81,7 +80,7 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
 
 
 def part_of(record: Record) -> str:
-    """Return the part of a model, or the model, without an engine according to a framework."""
+    """Return the part of a model, or the model, that has no engine according to a framework."""
     return next((record.groups[key] for key in _NAMES if record.groups.get(key)), "")
 
 
@@ -97,7 +96,7 @@ def _repeats_plugin(record: Record, plugin: Record) -> bool:
 
 
 def _leader_of_node(record: Record, leaders: Mapping[int, Record]) -> Record | None:
-    """Return the specific error beside a refusal that only names its node; None if there is none."""
+    """Return the specific error near a refusal that only names a node.  None if there is no such error."""
     if record.pattern != _REFUSED or _INVALID not in record.message:
         return None
     near = range(record.line - _REFUSED_LINES, record.line + _REFUSED_LINES + 1)
@@ -119,7 +118,7 @@ def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
 
 
 def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
-    """Return the leading record of each error about the same file, for consecutive errors about files."""
+    """Return the leading record of each repeated error about one file, by the identity of the error."""
     found: dict[int, Record] = {}
     for group in _groups([record for record in records if record.pattern in _OF_FILES]):
         named = {record.line: _file_of(record) for record in group if _file_of(record)}
@@ -150,7 +149,7 @@ def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
 
 
 def _is_one(record: Record, other: Record, named: Mapping[int, str]) -> bool:
-    """Return whether two errors are about the same file; only the second may be a non-library error."""
+    """Return whether two errors are about the same file."""
     if record.line == other.line:
         return record.pattern == _FILE and other.pattern != _FILE
     if record.pattern != other.pattern:
@@ -180,7 +179,7 @@ def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
 
 
 def _leaders(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Return the first record of a specific entry of each line that has one."""
+    """Return the first record of each line that comes from a specific entry."""
     entries = table().by_name
     found: dict[int, Record] = {}
     for record in records:

@@ -28,7 +28,7 @@ Evidence = Literal["documented", "maintainer-confirmed", "measured", "user-repor
 _SURE = frozenset({"documented", "maintainer-confirmed", "measured"})
 _TYPES = frozenset({"f16", "bf16"})
 _EXAMPLES = re.compile(r"^  bad:", re.MULTILINE)
-"""Start of the examples of an entry, which are its last part; no lint reads them."""
+"""Start of the examples of an entry.  They are its last part, and no lint reads them."""
 _NEEDED = frozenset({"hurts", "severity", "evidence", "where", "says", "do", "source"})
 _KEYS = _NEEDED | {"op", "kind", "beside", "tensorrt", "rtx", "sms", "types"}
 
@@ -37,9 +37,9 @@ class BadRelease(Struct, frozen=True, eq=False):
     """A defect of some releases.
 
     Attributes:
-        ops: operator types, of which the model must have one.
+        ops: operator types.  The model must have at least one of them.
         kind: the kind of facts that ``where`` is about; empty for nodes.
-        beside: operator types that the model must all have.
+        beside: further operator types.  The model must have all of them.
         applies: the releases by product.
         sms: compute capabilities times ten; empty for all.
         types: element types; empty for all.

@@ -10,7 +10,7 @@ from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log, Record
 
 _LAYERS = ("node", "layer")
-"""Groups with names that the optimiser joins, for patterns that do not specify their own."""
+"""Groups with joined names, for patterns that do not specify such groups."""
 _NO_PLUGIN = "plugin_not_found"
 _ISLAND = re.compile(r"\{ForeignNode\[.*\]\}")
 _CODE = re.compile(
@@ -26,11 +26,11 @@ _LINES = 8
 """Largest number of lines of a message that are searched for its sentence."""
 _ERROR_CODE = re.compile(r"Error Code \d+: ([A-Z][\w /-]*?)(?= \(|: |$)")
 _FAR = 2000
-"""Lines above an error that are searched for its cause: a verbose build prints its search in between."""
+"""Number of lines above an error to search for its cause.  A verbose build prints many lines in between."""
 
 
 def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
-    """Return whether a message names anything, and its names, perhaps from an earlier announcement."""
+    """Return whether a message contains names, and the names.  Names may come from an earlier message."""
     own = _own(record)
     if own:
         return True, own
@@ -47,7 +47,7 @@ def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
 
 
 def island_of(record: Record) -> str | None:
-    """Return the Myelin island of a failure: the named one, or else the one being timed."""
+    """Return the Myelin island of a failure: the named island, or else the island that is being timed."""
     entry = table().named(record.pattern)
     if entry is None or not entry.island:
         return None
@@ -64,12 +64,12 @@ def missing_plugin(record: Record, op: str | None) -> str:
 
 
 def op_of(record: Record, log: Log) -> str | None:
-    """Return the operator type that a message names, or at which the parser stopped."""
+    """Return the operator type that a message names, or the operator type at which the parser stopped."""
     return record.groups.get("op") or _of_failure(record, log, "op")
 
 
 def output_of(record: Record, log: Log) -> str | None:
-    """Return the first output of the node of a parser message; the parser names nodes by it, too."""
+    """Return the first output of the node in a parser message.  The parser may name the node by it."""
     return record.groups.get("output") or _of_failure(record, log, "output")
 
 
@@ -115,7 +115,7 @@ def said(record: Record) -> str:
 def reason(message: str) -> str:
     """Return the sentence in a message without error code, source location and failed call.
 
-    If the first line has no other text, the sentence is on the next lines, as Myelin writes it.
+    If the first line has no other text, the sentence is on the next lines, as in messages of Myelin.
     """
     lines = [line.strip() for line in message.split("\n") if line.strip()]
     text = lines[0] if lines else ""
@@ -150,7 +150,7 @@ def _own(record: Record) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Split names joined with commas; the list may end with a full stop."""
+    """Split a list of names with commas.  The list may end with a full stop."""
     for part in text.strip().removesuffix(".").split(", "):
         if part.strip():
             yield part.strip()

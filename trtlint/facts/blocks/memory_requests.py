@@ -1,6 +1,6 @@
 """Requested and available sizes in messages about memory.
 
-The library reports the size in the error itself, or in a warning beside it
+The library reports the size in the error itself, or in a warning near it
 (https://github.com/NVIDIA/TensorRT/issues/1661).  PyTorch and ONNX Runtime report it in their exceptions.
 """
 
@@ -32,12 +32,12 @@ _FREE = re.compile(
 
 
 class Request(Struct, frozen=True):
-    """A request for memory; sizes are texts such as ``1024 MiB``, empty for unknown.
+    """A request for memory.  Sizes are texts such as ``1024 MiB``; empty if unknown.
 
     Attributes:
         size: the requested size.
         free: the available size.
-        largest: the largest request in the log of those with or without an available size, with that size.
+        largest: the largest request in the log, and the size that was available for it, if known.
     """
 
     size: str = ""
@@ -51,7 +51,7 @@ UNKNOWN = Request()
 def memory_requests(records: Sequence[Record]) -> Mapping[int, Request]:
     """Return the request of each message about memory, by the identity of the message.
 
-    Without a size, the nearest message about memory supplies it.
+    If a message has no size, the size comes from the nearest message about memory.
 
     Args:
         records: the records of a log, in the order of their lines.

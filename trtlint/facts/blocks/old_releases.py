@@ -22,7 +22,7 @@ _FIRST = 8
 
 
 def is_old(message: str, version: str | None) -> bool:
-    """Return whether a message is of a release before 8, by the release in the log or by its form."""
+    """Return whether a release before 8 printed a message, by the release in the log or by its form."""
     major = (version or "").partition(".")[0]
     if major.isdecimal():
         return int(major[:4]) < _FIRST

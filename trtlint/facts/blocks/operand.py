@@ -20,9 +20,9 @@ class Operand(Struct, frozen=True):
         value: the operand of the product.
         root: the end of the path: the first value that is not a view, a cast or a scaling.
         scales: scalings by factors other than exactly 1, nearest to the product first.
-        sequence_last: whether the sequence is the last axis at the root (channels-first);
-            None if the axes cannot be tracked.
-        scaled_sequence_last: the same at the scaling nearest to the product; None without one.
+        sequence_last: whether the sequence is the last axis at the root (channels-first); None if the axes
+            cannot be tracked.
+        scaled_sequence_last: the same at the scaling nearest to the product; None without a scaling.
     """
 
     value: Value
@@ -70,11 +70,11 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
 
 
 class _Axes:
-    """Tracks backwards through views which of sequence and feature axis is last.
+    """Tracker of the last axis, backwards through views: the sequence axis or the feature axis.
 
-    Only transposes move an axis.  A ``Reshape`` splits or merges axes, but exporters never move the
-    last axis with it: ``[B,L,H*D]`` becomes ``[B,L,H,D]``, ``[B,C,H,W]`` becomes
-    ``[B,C,H*W]``, and the last axis stays last.
+    Only transposes move an axis.  A ``Reshape`` splits or merges axes: ``[B,L,H*D]`` becomes ``[B,L,H,D]``,
+    ``[B,C,H,W]`` becomes ``[B,C,H*W]``.  The last axis stays last, because exporters never move it with a
+    ``Reshape``.
     """
 
     def __init__(self, last: Axis | None) -> None:

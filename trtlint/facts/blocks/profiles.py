@@ -10,7 +10,7 @@ from trtlint.model.graph import Value
 
 _INTEGERS = frozenset({"i8", "u8", "i32", "i64", "bool"})
 _MOST = 8
-"""Largest number of inputs in a suggested profile; a longer one is not readable in a message."""
+"""Largest number of inputs in a suggested profile.  A longer profile is not readable in a message."""
 
 
 def dynamic_inputs(inputs: Sequence[Value]) -> tuple[Value, ...]:
@@ -31,7 +31,7 @@ def in_brackets(value: Value) -> str:
 def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
     """Return the options of a program for a profile with likely shapes of the dynamic inputs.
 
-    Empty if there are none, or too many.
+    Empty if there are no dynamic inputs, or too many.
     """
     dynamic = dynamic_inputs(inputs)
     if not dynamic or len(dynamic) > _MOST:
@@ -58,7 +58,7 @@ def _options(shapes: Iterable[tuple[str, Sequence[int]]], program: FrontEnd) -> 
 
 
 def _comma(shape: Sequence[int], program: FrontEnd) -> str:
-    """Return sizes with commas; a Python tuple of one size ends with a comma."""
+    """Join sizes with commas.  A Python tuple of one size ends with a comma."""
     text = ",".join(map(str, shape))
     return f"{text}," if len(shape) == 1 and "({list})" in program.shape else text
 

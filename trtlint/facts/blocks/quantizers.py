@@ -1,4 +1,4 @@
-"""Quantizers around an operator: those of its operands, and the one of its result.
+"""Quantizers of the operands and of the result of an operator.
 
 A quantized operand is ``QuantizeLinear`` followed by ``DequantizeLinear``, or a ``DequantizeLinear`` of
 stored integers.  Casts and views may be between it and the operator.
@@ -23,7 +23,7 @@ Granularity = Literal["tensor", "axis", "block"]
 QUANTIZERS = frozenset({"QuantizeLinear", "TRT_FP8QuantizeLinear", "TRT_INT4QuantizeLinear"})
 DEQUANTIZERS = frozenset({"DequantizeLinear", "TRT_FP8DequantizeLinear", "TRT_INT4DequantizeLinear"})
 _EPILOGUE = frozenset({"Relu", "Clip", "BatchNormalization", "LeakyRelu", "Sigmoid", "HardSwish"})
-"""Operators that a kernel fuses after a product; the data is the first input."""
+"""Operators that a kernel fuses after a product.  Their first input is the data."""
 _MOST_EPILOGUE = 4
 _DEFAULT_AXIS = 1
 """Default axis of QuantizeLinear and DequantizeLinear since opset 13."""
@@ -36,10 +36,10 @@ class Quantizer(Struct, frozen=True):
         dtype: type of the quantized numbers (``i8``, ``f8e4m3fn``); None if unknown.
         granularity: one scale for the ``tensor``, for each index of one ``axis``, or for each ``block`` of
             elements; None if unknown.
-        axis: the axis with a scale for each index, from the view of the operator, counted
-            from 0; None for another granularity, and if it cannot be tracked through a view.
+        axis: the axis with a scale for each index, as the operator sees it, counted from 0; None for another
+            granularity, or if the axis cannot be tracked through a view.
         scales: number of scales; None if unknown.
-        scale: the scale; None if there are several or it is unknown.
+        scale: the scale; None if there are several scales or the scale is unknown.
         symmetric: whether the zero point is 0 or missing; None if unknown.
         stored: whether the file holds the quantized numbers; False if the graph quantizes them.
     """
@@ -63,12 +63,12 @@ class QuantizedOperand(Struct, frozen=True):
     """An input of an operator.
 
     Attributes:
-        quantizer: how it is quantized; None if it is not.
+        quantizer: the quantization; None if the operand is not quantized.
         constant: whether it is computed from stored tensors alone.
         op: the operator that computes it, upstream of quantizers, casts, views, a bias and operators that
             a kernel fuses; empty for a stored tensor and an input of the model.
         fed_quantized: whether that operator reads quantized data itself.
-        nodes: the quantizers between the two, in data-flow order.
+        nodes: the quantizers between that operator and this one, in data-flow order.
     """
 
     quantizer: Quantizer | None
@@ -104,7 +104,7 @@ def operand(value: Value, constants: Constants) -> QuantizedOperand:
 
 
 def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Node] | None:
-    """Return how a result is quantized, directly or after operators that a kernel fuses; else None."""
+    """Return the quantization of a result, directly or after operators that a kernel fuses.  Else None."""
     for _ in range(_MOST_EPILOGUE):
         following = None
         for reader, port in value.uses:
@@ -119,7 +119,7 @@ def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Nod
 
 
 def quantized_type(value: Value) -> ElementType | None:
-    """Return the type to which a value is quantized where it is read; None if it is not."""
+    """Return the quantized type of a value where operators read it.  None if it is not quantized."""
     node = _dequantizer(value)[1]
     stored = None if node is None else node.input(0)
     return None if stored is None else stored.dtype
@@ -172,7 +172,7 @@ def _source(value: Value, constants: Constants) -> Node | None:
 
 
 def _quantizer(node: Node, passed: tuple[Node, ...], constants: Constants) -> Quantizer:
-    """Return how a node quantizes, seen from downstream of the views ``passed``."""
+    """Return the quantization of a node, as seen downstream of the views ``passed``."""
     data, scale, point = node.input(0), node.input(1), node.input(2)
     numbers = data if node.op in DEQUANTIZERS else node.output
     granularity, axis = _granularity(node, data, scale)

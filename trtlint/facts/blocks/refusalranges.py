@@ -11,7 +11,7 @@ from trtlint.knowledge.releases import PRODUCTS, Product
 def joined(
     lines: Mapping[Product, frozenset[str]], versions: Mapping[Product, str]
 ) -> Mapping[Product, frozenset[str]]:
-    """Return the union of releases and ranges."""
+    """Return the union of release lines and version ranges."""
     more = {product: lines_of(product, text) for product, text in versions.items()}
     return {product: lines.get(product, frozenset()) | more.get(product, frozenset()) for product in PRODUCTS}
 
@@ -19,7 +19,7 @@ def joined(
 def without(
     versions: Mapping[Product, str], lines: Mapping[Product, frozenset[str]]
 ) -> Mapping[Product, str]:
-    """Return the ranges without these releases; products without a release are left out."""
+    """Return the version ranges without these release lines, for products with remaining releases."""
     if not lines:
         return versions
     left = {

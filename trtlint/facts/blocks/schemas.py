@@ -16,7 +16,7 @@ TENSORRT_GROUPS: Mapping[str, tuple[int, ...]] = {"GridSample": (0, 1), "Attenti
 """Inputs whose types may differ in ONNX but not in TensorRT.
 
 Measured on TensorRT-RTX 1.7.1: the parser refuses a GridSample whose grid has another type
-(``IGridSampleLayer `input` and `grid` must be of same type``), and the builder an Attention whose
+(``IGridSampleLayer `input` and `grid` must be of same type``).  The builder refuses an Attention whose
 mask or V has another type than Q (``Input 0's element type (half) differs from input 1's``).
 """
 
@@ -27,7 +27,7 @@ _CAST_BY_PARSER: Mapping[str, tuple[int, ...]] = {
 }
 """Constant inputs that the parser converts to the type of the layer.
 
-Measured on TensorRT-RTX 1.7.1; it refused all other operators in the test.
+Measured on TensorRT-RTX 1.7.1.  The parser refused such inputs of all other operators in the test.
 """
 
 

@@ -36,8 +36,8 @@ class Product(Struct, frozen=True):
 
     Attributes:
         query, key: its operands.
-        query_last, key_last: which axis of each is last; None for any other axis.
-        heads, head_size: from the types; None if unknown.
+        query_last, key_last: whether the sequence or the feature axis is last; None for any other axis.
+        heads, head_size: the sizes in the shapes; None if unknown.
     """
 
     node: Node
@@ -57,7 +57,7 @@ class ScorePath(Struct, frozen=True):
         product: the product of Q and K.
         nodes: the operators in between.
         scales: the nodes that scale the scores by other factors than exactly 1.
-        shared: whether other operators also read the scores, or they are an output of the graph.
+        shared: whether other operators also read the scores, or the scores are an output of the graph.
     """
 
     product: Product
@@ -67,7 +67,7 @@ class ScorePath(Struct, frozen=True):
 
     @property
     def casts(self) -> tuple[Node, ...]:
-        """Yield the changes of type among the nodes."""
+        """The Casts among the nodes."""
         return tuple(node for node in self.nodes if node.op in CAST)
 
 
@@ -77,9 +77,10 @@ class Weighting(Struct, frozen=True):
     Attributes:
         node: the product.
         value: the operand V.
-        value_last: which axis of V is last; None for any other axis.
+        value_last: whether the sequence or the feature axis of V is last; None for any other axis.
         guard: the operator that replaces NaN probabilities; None without such an operator.
-        shared: whether other operators also read the probabilities, or they are an output of the graph.
+        shared: whether other operators also read the probabilities, or the probabilities are an output of the
+            graph.
     """
 
     node: Node

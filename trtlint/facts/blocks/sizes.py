@@ -41,7 +41,7 @@ def bytes_of(value: Value) -> int | None:
 class Sizes:
     """Sizes of a model's tensors, with every dynamic dimension at its maximum in the profiles.
 
-    Without a build command, and for inputs without a shape in it, only sizes in the file are known.
+    If the build command does not give the shape of an input, only the sizes in the file are known.
     """
 
     def __init__(self, model: Model, command: BuildCommand | None) -> None:
@@ -75,7 +75,7 @@ class Sizes:
         return names, shapes
 
     def shape(self, value: Value) -> tuple[int | None, ...] | None:
-        """Return the largest shape of a value; None for an unknown rank, with None for unknown sizes."""
+        """Return the largest shape of a value, with None for unknown sizes.  None if the rank is unknown."""
         names, shapes = self._largest
         dims = shapes.get(value) or self._model.constants.dimensions(value)
         return None if dims is None else tuple(_size(dim, names) for dim in dims)
@@ -96,7 +96,7 @@ def _larger(declared: Dimension, before: Dimension, size: int) -> Dimension:
 
 
 def _size(dim: Dimension, names: Mapping[str, int]) -> int | None:
-    """Return the largest size of a dimension; its name may be arithmetic on others, ``N+N`` or ``2*N``."""
+    """Return the largest size of a dimension.  Its name may be arithmetic on names, ``N+N`` or ``2*N``."""
     if isinstance(dim, int) or dim is None:
         return dim
     if dim in names:

@@ -11,7 +11,7 @@ from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import MOVING
 
 _SOFTMAX: Mapping[str, int] = {"Softmax": 0, "LogSoftmax": 0, "Attention": 3}
-"""The operators, and their input for a mask."""
+"""The operators, and the index of their input for a mask."""
 _THROUGH: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(MOVING, (0,)),
     **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Min", "Max"), (0, 1)),
@@ -21,7 +21,7 @@ _THROUGH: Mapping[str, tuple[int, ...]] = {
     "ScatterND": (0, 2),
     "Where": (1, 2),
 }
-"""The operators of masks, and their inputs with the values."""
+"""Operators that build masks, and the indices of their inputs with the values."""
 _MAX_DISTANCE = 8
 
 
@@ -40,7 +40,7 @@ class MaskPath(Struct, frozen=True):
 def mask_paths(graph: Graph) -> Mapping[Value, MaskPath]:
     """Return the path to a Softmax for every value that masks or scales its argument.
 
-    One breadth-first search backwards from all of them visits each value once.
+    One breadth-first search backwards from all Softmax operators visits each value once.
     """
     paths: dict[Value, MaskPath] = {}
     queue: deque[Value] = deque()

@@ -26,8 +26,8 @@ class Scaled(Struct, frozen=True):
 def scaling(node: Node, constants: Constants) -> Scaled | None:
     """Return the scaling by a ``Mul`` or ``Div`` with a scalar; None for any other node.
 
-    A scalar has one element, or equal elements, or one number per head (``[H,1,1]``), and is computed from
-    constants and shapes.
+    The scalar is computed from constants and shapes.  It has one element, equal elements, or one number per
+    head (``[H,1,1]``).
     """
     if node.op not in ("Mul", "Div") or node.domain or len(node.inputs) != 2:
         return None
@@ -47,7 +47,7 @@ def scaling(node: Node, constants: Constants) -> Scaled | None:
 
 
 def is_parameter(value: Value) -> bool:
-    """Return whether a value may be a parameter, such as learned queries: it depends on no input."""
+    """Return whether a value depends on no input, as a parameter does, such as learned queries."""
     return value.rank is not None and value.rank >= 3
 
 
@@ -57,7 +57,7 @@ def _is_scalar_shape(value: Value) -> bool:
 
 
 def product_of(scales: Iterable[Scaled]) -> float | None:
-    """Return the product of all factors: 1 without factors, None if one is unknown."""
+    """Return the product of all factors.  1 without factors, None if a factor is unknown."""
     product = 1.0
     for scale in scales:
         if scale.factor is None:

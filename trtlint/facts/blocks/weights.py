@@ -22,7 +22,7 @@ Source = Literal["initializer", "foldable", "quantized", "runtime"]
 _DEQUANTIZE = frozenset({"DequantizeLinear", "TRT_FP8DequantizeLinear", "TRT_INT4DequantizeLinear"})
 _INTEGERS = frozenset({"i8", "u8", "i4", "u4"})
 _MAX_COMPUTATION = 6
-"""Largest number of named nodes that compute a weight; the first few are enough."""
+"""Largest number of nodes to name that compute a weight."""
 
 
 class Weight(Struct, frozen=True):
@@ -37,7 +37,7 @@ class Weight(Struct, frozen=True):
         shape: dimensions in the operator's layout (``[M, C/group, kH, kW]`` for Conv, ``[C, M/group,
             kH, kW]`` for ConvTranspose, ``[K, N]`` for MatMul); None if unknown.
         port: the input of the operator.
-        operators: the last few operators that compute it, in data-flow order, without ``Identity``;
+        operators: the last few operators that compute the weight, in data-flow order, without ``Identity``;
             empty for an initializer and for an input of the model.
         origin: name of the initializer or input at the start of the computation.
         how: ``operators`` as text, ``ReduceMean → Sub → Mul``; without operators, ``origin``, or

@@ -31,7 +31,7 @@ def windows(node: Node, kernel: tuple[Dimension, ...] | None = None) -> tuple[Wi
 
     Args:
         node: the operator; its first input is ``[N, C, ...]``.
-        kernel: the size of the kernel, if it has no ``kernel_shape``.
+        kernel: the size of the kernel, used if the operator has no ``kernel_shape``.
 
     Returns:
         None if a size is unknown or the attributes contradict each other.

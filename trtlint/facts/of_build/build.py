@@ -55,13 +55,13 @@ class BuildFact(Fact, frozen=True):
         optimization_level: the builder's optimisation level.
         command: the command line.
         status: ``passed`` or ``failed``; also ``failed`` if only error messages in the log show the failure.
-        parsed: whether the parser accepted the whole network, so that the builder started.
+        parsed: whether the parser accepted the whole network.  Then the builder started.
         torch: settings of Torch-TensorRT as printed, by name.
         options: the option lines of trtexec, by name.
         counts: number of lines in the log by message name (see ``log_message``).
         seconds: durations: ``parse``, ``graph``, ``engine``, ``build``.
         memory: bytes by purpose in the log, such as ``Total Weights Memory``.
-        workspace_wanted: bytes that the largest tactic needed, of all tactics skipped for lack of memory.
+        workspace_wanted: bytes that the largest tactic needed, among the tactics skipped for lack of memory.
         errors: number of errors in the log, including internal and fatal errors.
     """
 
@@ -114,7 +114,7 @@ class BuildFact(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[BuildFact]:
-    """Return the fact about the build; none without any data."""
+    """Yield the fact about the build; nothing without data about a build."""
     record = facts.record
     if record is None:
         return

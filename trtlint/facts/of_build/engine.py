@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _TINY = 0.01
-"""Milliseconds below which a kernel's launch costs about as much as its work: launching one takes some
-microseconds, see https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html."""
+"""Milliseconds below which the launch of a kernel costs about as much as its work.  A launch takes some
+microseconds: https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html."""
 
 
 class EngineFact(Fact, frozen=True):
@@ -27,9 +27,9 @@ class EngineFact(Fact, frozen=True):
         layers: number of layers.
         timed_layers: number of layers in the profile with a time above zero.
         detailed: whether the file has more than the names of layers.
-        joined: number of model nodes that some layer computes.
+        joined: number of model nodes that a layer computes.
         reformat_layers: number of layers that only copy a tensor into another layout or type.
-        precisions: the types that layers compute in; reformat layers and unknown types do not count.
+        precisions: the types that layers compute in, without reformat layers and unknown types.
         profiles: number of optimization profiles.
         ms: time of all layers; None without a profile.
         reformat_ms: time of the reformat layers.
@@ -70,7 +70,7 @@ class EngineFact(Fact, frozen=True):
 
 
 class _Timed(Struct, frozen=True):
-    """A layer and its time; the layer comes from the engine's layer file or only from the profile."""
+    """A layer and its time.  The layer comes from the engine's layer file, or from the profile alone."""
 
     name: str
     type: str | None
@@ -79,7 +79,7 @@ class _Timed(Struct, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[EngineFact]:
-    """Return the fact about the engine; none if neither layers nor times are known."""
+    """Yield the fact about the engine; nothing if neither layers nor times are known."""
     record = facts.record
     if record is None or (record.layers is None and record.profile is None):
         return

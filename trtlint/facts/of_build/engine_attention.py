@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _CORE = frozenset({"scores", "softmax", "product", "operator"})
-"""Parts that a fused kernel always computes; scales and masks may stay outside the kernel."""
+"""Parts that a fused kernel always computes.  Scales and masks may stay outside the kernel."""
 
 
 class EngineAttention(Fact, frozen=True):
@@ -23,8 +23,8 @@ class EngineAttention(Fact, frozen=True):
     Attributes:
         attention: the block, with the fields of the fact ``attention``.
         fused: whether one fused attention kernel computes the block; False if its products and its softmax
-            are in different layers.  Blocks inside an island whose kernels the file does not list are
-            left out, because their kernels are unknown.
+            are in different layers.  The file does not list the kernels of an island, so blocks inside an
+            island have no fact.
         layers: the names of the layers that compute its products and its softmax.
         ms: average milliseconds of these layers in one run.
         share: share of these layers in the time of all layers, 0 to 1.

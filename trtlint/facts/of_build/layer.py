@@ -48,7 +48,7 @@ _FAMILIES: tuple[tuple[str, Family], ...] = (
 EngineType = Literal[
     "f32", "tf32", "f16", "bf16", "f8", "f4", "i8", "u8", "i32", "i64", "i4", "bool", "float8e8m0",
 ]  # fmt: skip
-"""Types of layers and their tensors, with the names that the graph uses."""
+"""Element types of layers and tensors, named as in the graph."""
 
 _SHORT: Mapping[DataType, EngineType] = {
     "float32": "f32", "tf32": "tf32", "float16": "f16", "bfloat16": "bf16", "float8": "f8", "float4": "f4",
@@ -68,12 +68,12 @@ class LayerFact(Fact, frozen=True):
         type: the layer type in the engine: ``CaskConvolution``, ``Reformat``, ``kgen`` ...
         nodes: its nodes of the model, in graph order; empty if unknown.
         ops: the operator types of ``nodes``, without repeats.
-        family: the type in a vocabulary common to all releases; ``generated`` is a kernel of Myelin,
-            ``none`` a layer without work; None if the file has names only.
+        family: the layer type with one name for all releases.  ``generated`` is a kernel of Myelin, and
+            ``none`` is a layer without work; None if the file has only names.
         reformat: whether it only copies a tensor into another layout or type.
         origin: the reason of a reformat: ``REFORMAT``, ``QDQ``.
         shape: whether it only computes shapes or synchronizes.
-        attention: whether it is a fused attention kernel; None for an island, which names no kernels.
+        attention: whether it is a fused attention kernel; None for an island, whose kernels are unknown.
         precision: its computation type, such as ``f16``.
         asked: its type in ``--layerPrecisions`` of the build command; None if the option does not name the
             layer.
@@ -178,7 +178,7 @@ def find(facts: Facts) -> Iterator[LayerFact]:
 
 
 def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
-    """Return the inputs and outputs of the engine, which a dump in a log does not list."""
+    """Return the inputs and outputs of the engine.  If they are not listed, derive them from the layers."""
     if info.tensors:
         inputs = {tensor.name for tensor in info.tensors if tensor.is_input is not False}
         return inputs, {tensor.name for tensor in info.tensors if not tensor.is_input}
@@ -195,8 +195,8 @@ def is_attention(layer: EngineLayer) -> bool:
 def layer_times(facts: Facts) -> dict[int, LayerTime]:
     """Return the time of each layer of the engine by its index.
 
-    Profiles have the layer names of the engine, in its order.  Layers with the same name get the times in
-    this order.
+    A profile has the layer names of the engine, in the engine's order.  Layers with the same name get their
+    times in this order.
     """
     record = facts.record
     if record is None or record.profile is None or record.layers is None:
@@ -208,7 +208,7 @@ def layer_times(facts: Facts) -> dict[int, LayerTime]:
 
 
 def short_type(dtype: DataType | None) -> EngineType | None:
-    """Return a type name in the notation of facts about the graph."""
+    """Return the name of a type in facts about the graph."""
     return None if dtype is None else _SHORT[dtype]
 
 

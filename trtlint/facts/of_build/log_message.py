@@ -52,8 +52,8 @@ _SHORT = 300
 _LONG = 700
 _ALIKE = 40
 _IN_FP16 = ("norm_fp16", "norm_overflow")
-"""Messages about norms in FP16.  Before them, the builder lists the norms of every type; if
-the network is strongly typed, the types in the file show which norms are FP16."""
+"""Messages about norms in FP16.  The builder prints the norms of all types before such a message.  In a
+strongly typed network, the types in the file show which norms are FP16."""
 _EXACT = ("layer", "output")
 """Pattern groups in which a message about an island names one node of the island."""
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
@@ -72,11 +72,11 @@ class LogMessage(Fact, frozen=True):
         numbers: the values in ``groups`` that are numbers.
         line: line number in the log, from 1.
         at: file and line, such as ``record.log:1842``.
-        named: the nodes, layers or tensors that the message names, as printed; if it names none, the names
-            that earlier messages announced for this message.
-        alike: ``named`` of all messages with this name, without repeats, at most 40.
-        modules: ``named`` without the last part of each path, without repeats: the modules that the
-            nodes are in, if the exporter names nodes by path.
+        named: the nodes, layers or tensors that the message names, as printed.  If it names none, the names
+            come from earlier messages that belong to it.
+        alike: the entries of ``named`` in all messages with the same ``name``, without repeats, at most 40.
+        modules: the entries of ``named`` without the last part of each path, without repeats.  If the
+            exporter names nodes by path, these are the modules of the nodes.
         nodes: the named nodes that exist in the model.
         inputs: the model inputs that have a dimension named in the message.
         available: if the message is about an unknown input name, the names of the model's inputs, at
@@ -88,36 +88,39 @@ class LogMessage(Fact, frozen=True):
         ops: the operator types of ``nodes``, without repeats.
         op: the operator type that the message names, or at which the parser stopped.
         names_nodes: whether the message itself contains a name.
-        context: the node or layer that the build announced last before this message, for warnings and
-            errors; the message need not be about it.
+        context: for warnings and errors, the last node or layer that the build named before this message.
+            The message may be about another node.
         reason: the sentence in the message, without error code, source location and failed call; cut at 700
             characters.
         cause: for an error of the builder, the exception of a tactic or of Myelin above it.
         cause_at: file and line of the cause.
         raised_at: for a Python exception, file, line and function that raised it, such as
             ``export.py:31 in build``; empty without a traceback.
-        raised_in: the same for the last function outside of installed packages; empty if it is the same.
-        package: the installed package that raised it; empty if it was not one.
-        code: the source line that raised it, if the traceback has it.
-        stops: whether the message explains best why the build, load or run failed, if no message with a
-            known reason does.
-        leads: whether it is the first message with a known reason of the failure.
-        alone: whether no other entry matches the line: an error of the library often matches a
-            second entry, such as ``no_profile``.
+        raised_in: file, line and function of the last function outside of installed packages; empty if it is
+            ``raised_at``.
+        package: the installed package that raised the exception; empty for other code.
+        code: the source line that raised the exception, if the traceback has it.
+        stops: whether this is the message that explains best why the build, load or run failed, and no
+            message has a known reason.
+        leads: whether this is the first message with a known reason of the failure.
+        alone: whether no other entry matches the line.  An error of the library often matches a second entry,
+            such as ``no_profile``.
         first: whether it is the first message of this name.
         count: number of messages of this name in the log.
-        overcome: whether the same run has an engine later in the log: the build continued or restarted.
+        overcome: whether the same run has an engine later in the log, so that the error did not end the
+            build.
         refuses: whether a failed dry build ended with this message.
-        echo: whether the message repeats a failure that a message shortly above explains.
+        echo: whether the message repeats a failure that a nearby earlier message explains.
         echoes: file, line and text of the messages that repeat this one.
-        part: the model, or the part of the model, that these messages name, in the framework's words.
+        part: the name of the model, or of its part, in these messages, as the framework writes it.
         libraries: the known libraries with the missing plugin, each with its project.
         library_get: how to get the library, if there is exactly one.
-        requested: for a message about memory, the requested size in it or beside it, such as ``1024 MiB``.
-        free: the memory that was available for this request, likewise.
+        requested: for a message about memory, the requested size in this or a nearby message: ``1024 MiB``.
+        free: the memory that was available for this request, as text.
         most_requested: the largest request in the log, and the available memory if it is known.
         old: whether a release before TensorRT 8 printed the message, by the release in the log or its form.
-        loading: how the program behind the log loads that library, or any library if it is unknown.
+        loading: how the program behind the log loads the library with the plugin, or any library if that one
+            is unknown.
     """
 
     kind: ClassVar[str] = "log_message"
@@ -198,7 +201,7 @@ class LogMessage(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[LogMessage]:
-    """Yield the messages of the log, in order, without those that every node causes."""
+    """Yield the messages of the log, in order, without messages that the parser prints for every node."""
     if facts.record is None or facts.record.log is None:
         return
     log = facts.record.log
@@ -280,7 +283,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
 
 
 def _outside(record: Record) -> str:
-    """Return where an exception left the program for installed packages; empty if it did not."""
+    """Return the line of the user's program that called an installed package; empty if there is none."""
     raised = record.raised
     return raised.own if raised is not None and raised.own != raised.at else ""
 
@@ -331,7 +334,7 @@ def _nodes(
 def _of_island(
     record: Record, island: str, facts: Facts, members: Mapping[str, tuple[str, ...]]
 ) -> tuple[Node, ...]:
-    """Return the nodes of an island: those listed in the log, otherwise those between its ends."""
+    """Return the nodes of an island: the nodes listed in the log, or else the nodes between its ends."""
     found = facts.names.all(members.get(island, ()))
     if not found:
         ranges = layer_names(island).ranges

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _SIZES = frozenset({"i32", "i64", "bool"})
-"""Types of sizes."""
+"""Element types of sizes."""
 
 
 class Placement(Fact, frozen=True):
@@ -23,12 +23,12 @@ class Placement(Fact, frozen=True):
 
     Attributes:
         layers: names of the layers, in engine order; empty if the engine's file does not show them.
-        shape: whether the node computes sizes of tensors from sizes alone: TensorRT does this on the host, in
-            no layer of the engine.
+        shape: whether the node computes sizes of tensors from sizes alone.  TensorRT computes such a node on
+            the host, outside of the engine's layers.
         absorbed: whether the node has no own layer, because other layers include its change of layout.
         precision: the type that the layers compute in; None if it is unknown or the layers differ.
         format: the layout of the last layer's output, as printed.
-        others: number of other nodes that the layers also compute.
+        others: number of other nodes that the same layers compute.
         ms: milliseconds of the layers in one run, including their other nodes.
         share: share of the layers in the time of all layers, 0 to 1.
     """

@@ -23,14 +23,14 @@ class BuildCommandFact(Fact, frozen=True):
         flags: the names of its options, with their dashes; for Triton, the keys of the accelerator.
         values: the values of options after ``=``, without computed ones.
         words: the arguments without dashes.
-        complete: whether all options are known; if not, a variable may contain further options.
+        complete: whether all options are known.  Otherwise, a variable may contain further options.
         shapes: whether the command gives a shape for any input.
         unreadable: invalid shapes, as written.
         profiles: number of optimization profiles; 1 without shapes.
         varying: the inputs, as written, whose smallest and largest shapes differ.
         dla_core: the DLA core; None if the command builds for the GPU or names no DLA core.
-        fixed_shapes: whether neither an input nor an output of the model has a dimension that is not
-            in the file; None if unknown.
+        fixed_shapes: whether the file has every dimension of all inputs and outputs of the model; None if
+            unknown.
     """
 
     kind: ClassVar[str] = "build_command"
@@ -91,7 +91,7 @@ def _dla_core(command: BuildCommand) -> int | None:
 def _fixed(graph: Graph) -> bool | None:
     """Return whether the model has one shape only.
 
-    An integer input with at most one dimension may be a shape tensor.  A shape tensor makes a network
+    None if unknown.  An integer input with at most one dimension may be a shape tensor, which makes a network
     dynamic although the input's own shape is fixed.  A size that is not in the file may still be fixed.
     """
     if any(_is_dynamic(value) for value in graph.inputs):

@@ -19,8 +19,8 @@ State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed"
 class Flag(Fact, frozen=True):
     """An option of the build command; the fact exists only if a command was given.
 
-    Each option has one fact with the state ``given``, true for every version, and one for each state that the
-    option has only in some versions of trtexec.
+    Each option has one fact with the state ``given``, which is true for every version.  It has one more fact
+    for each state that it has only in some versions of trtexec.
 
     Attributes:
         name: the option with its dashes, ``--fp16``.
@@ -28,8 +28,8 @@ class Flag(Fact, frozen=True):
         state: ``given``; ``misspelt`` if it is unknown but similar to an option; ``future`` in versions
             before its introduction; ``absent`` in versions that lack it between others; ``deprecated``;
             ``removed``; ``idle`` in versions that accept and ignore it.
-        since: the first release line with the state, ``11.0``; for ``future``, the first line with the
-            option; empty where there is none.
+        since: the first release line with the state, ``11.0``.  For ``future``, the first line with the
+            option.  Empty if there is no such line.
         group: the subject: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
             ``benchmark``, or empty.
         instead: the replacement, empty if none is known; for a misspelt option, the option that was

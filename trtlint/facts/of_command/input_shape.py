@@ -22,7 +22,7 @@ _LISTED = 2
 
 
 class InputShape(Fact, frozen=True):
-    """An input and its shapes in the build command; there are none without a command.
+    """An input and its shapes in the build command.  Such facts exist only if a command was given.
 
     There is one fact for each input and optimization profile, one for each unknown name, and one for each
     input that no profile names.
@@ -122,10 +122,10 @@ class _Named(NamedTuple):
 
 
 def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Named]]) -> str:
-    """Describe a named dimension whose sizes contradict those of an earlier input.
+    """Describe a named dimension whose sizes contradict the sizes in an earlier input.
 
-    Dimensions with one name are equal at run time: the optimal sizes must be the same, and the ranges must
-    overlap
+    Dimensions with the same name are equal at run time.  So the optimal sizes must be the same, and the
+    ranges must overlap
     (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html).
     """
     found = ""
@@ -203,5 +203,5 @@ def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
 
 
 def _at_most(smaller: Shape, larger: Shape) -> bool:
-    """Return whether each size is at most that of the larger shape; True for different ranks."""
+    """Return whether each size is at most the size in the larger shape.  True for different ranks."""
     return len(smaller) != len(larger) or all(a <= b for a, b in zip(smaller, larger, strict=True))

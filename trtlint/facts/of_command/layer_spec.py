@@ -29,8 +29,8 @@ class LayerSpecFact(Fact, frozen=True):
         name: the layers, as written, perhaps with a ``*``.
         value: the required type or device, ``fp32``.
         made: whether the name belongs to a layer that the parser adds.
-        nodes: number of model nodes with such a name.  The layer of an unnamed node is
-            named after its operator and a number, so the name may mean it; then this is None.
+        nodes: number of model nodes with such a name; None if the name may mean the layer of an unnamed node,
+            which is named after its operator and a number.
     """
 
     kind: ClassVar[str] = "layer_spec"
@@ -67,7 +67,7 @@ def find(facts: Facts) -> Iterator[LayerSpecFact]:
 
 
 class _Names:
-    """Counts the nodes that names match; only a limited number of names with ``*`` is compared."""
+    """Counter of the nodes that names match.  It compares a limited number of names with ``*``."""
 
     def __init__(self, facts: Facts) -> None:
         nodes = facts.model.graph.nodes

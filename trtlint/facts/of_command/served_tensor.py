@@ -24,7 +24,7 @@ _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
 
 
 class ServedTensorFact(Fact, frozen=True):
-    """An input or output that a Triton configuration names, and one for each input that it should name.
+    """An input or output that a Triton configuration names, or an input that it should name.
 
     This fact compares the same properties as Triton's ONNX Runtime backend when it loads a model:
     https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/src/onnxruntime_utils.cc
@@ -42,13 +42,13 @@ class ServedTensorFact(Fact, frozen=True):
         expected_type: the type in the model, in the same notation; empty if unknown.
         type_fits: whether both types agree; None if unknown.
         dims: the shape that the model gets, ``-1x3x224x224``, including the server's batch dimension.
-        declared: the shape in the model, ``Nx3x224x224``, ``?`` for a nameless dynamic dimension; empty
-            where it is not known.
+        declared: the shape in the model, ``Nx3x224x224``, with ``?`` for a nameless dynamic dimension; empty
+            if unknown.
         max_batch_size: the largest batch that the server forms; 0 if it does not batch.
         rank_fits: whether both shapes have the same number of dimensions; None if unknown.
         sizes_fit: whether the sizes agree; None if unknown.
-        batch_fits: whether the first dimension of the model is dynamic, as the server's batch needs; None
-            where not known or not needed.
+        batch_fits: whether the first dimension of the model is dynamic, as the server's batch needs; None if
+            unknown or not needed.
     """
 
     kind: ClassVar[str] = "served_tensor"
@@ -157,7 +157,7 @@ def _type_fits(backend: str, tensor: ServedTensor, value: Value | None) -> bool 
 
 
 def _sizes_fit(tensor: ServedTensor, dims: tuple[int, ...], shape: tuple[Dimension, ...], skip: int) -> bool:
-    """Return whether the served sizes match the static sizes; an output may leave sizes open."""
+    """Return whether the served sizes match the static sizes.  Sizes of an output may be unspecified."""
     pairs = list(zip(dims, shape, strict=True))[skip:]
     fixed = [(dim, size) for dim, size in pairs if isinstance(size, int)]
     return all(dim == size or (dim == -1 and tensor.role == "output") for dim, size in fixed)

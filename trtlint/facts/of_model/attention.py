@@ -29,15 +29,15 @@ Sourcing = Literal["separate", "split", "slices", "chunk", "gather", "same"]
 
 
 class Scale(Struct, frozen=True):
-    """The place and value of the score scale.  A multiplication by exactly 1 is no scale.
+    """The place and value of the scale of the scores.  A multiplication by exactly 1 does not count.
 
     Attributes:
         placement: ``query``, ``key`` or ``both`` before the product of Q and K, ``scores`` after it,
             ``attribute`` inside a fused operator, or ``none``.  A block that scales both the scores
             and an operand is ``scores``.
         query: the factor on Q; 1 without a factor, None if only known at run time.
-        key: the factor on K; the same values.
-        scores: the factor on the scores; the same values.
+        key: the factor on K, with the same special values.
+        scores: the factor on the scores, with the same special values.
         product: the product of these factors; None if one is unknown.
         run_time: whether the graph computes a factor instead of storing it (``Sqrt(Shape(q)[-1])``).
         sequence_last: whether the sequence is the last axis at the scaling of Q and K, as in channels-first
@@ -62,7 +62,7 @@ class QKV(Struct, frozen=True):
             ``chunk``) or ``gather``; or the ``same`` tensor three times.
         axis: the axis of the cut, counted from the end (-1 is the last); None without a cut, or if
             unknown.
-        rank: rank of the cut tensor; None in the same cases.
+        rank: rank of the cut tensor; None if it is not cut, or if the rank is unknown.
         all_three: whether Q, K and V are all parts of one tensor.
     """
 
@@ -81,7 +81,7 @@ class Attention(Fact, frozen=True):
         mask: the mask of the scores.
         dtype: element type of Q as operand of the product; None if unknown.
         softmax_dtype: element type of the softmax; None if unknown.
-        cast_before_softmax: whether there is a Cast between scores and softmax.
+        cast_before_softmax: whether there is a Cast between the scores and the softmax.
         heads: number of heads; None if the graph does not show it.
         head_size: size of one head; None if dynamic or unknown.
         fusable_head_size: whether TensorRT's fused kernels support this head size: multiples of 8
@@ -90,19 +90,20 @@ class Attention(Fact, frozen=True):
         layout: ``tokens-first`` ([..., L, d]) or ``channels-first`` ([..., d, L]) at the origin
             of Q, K and V; None if the axes are unknown.
         qkv: the origin of Q, K and V.
-        scores_shared: whether another node reads the scores, or they are an output.
+        scores_shared: whether another node reads the scores, or the scores are an output.
         probabilities_shared: whether another node reads the probabilities, or they are an output.
-        scores_bytes: size of the scores in memory, in bytes, at the largest shapes of the build; None if a
-            size is unknown, and for fused operators.
-        keys: number of keys at the largest shapes, None if unknown.
+        scores_bytes: size of the scores in memory, in bytes, at the largest shapes of the build; None for
+            fused operators, or if a size is unknown.
+        keys: number of keys at the largest shapes; None if unknown.
         scores_quantized: the quantized type of both operands of the product of Q and K; None if one is not
             quantized.
         values_quantized: the same for the product of the probabilities and V.
         result_quantized: whether the result of that product is quantized.
         requantized: whether the scores are quantized between their product and the softmax.
-        steps_between: number of operators there, without casts, views and quantizers.
-        fed: those of ``query``, ``key`` and ``value`` that are a model input behind a Transpose, without
-            computation in between; a Transpose that only swaps the last two axes does not count.
+        steps_between: number of operators between that product and the softmax, without casts, views and
+            quantizers.
+        fed: the operands among ``query``, ``key`` and ``value`` that are a transposed model input, without
+            other computation.  A Transpose that only swaps the last two axes does not count.
     """
 
     kind: ClassVar[str] = "attention"

@@ -1,4 +1,4 @@
-"""Sizes of the export that replace dynamic dimensions, in Reshape, Expand and Tile."""
+"""Sizes of the traced input that replace dynamic dimensions, in Reshape, Expand and Tile."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class BakedShape(Fact, frozen=True):
 
     It occurs in ``Reshape`` and ``Expand`` if their target does not depend on a shape.  It also occurs in
     operators that join (``Concat``) or broadcast (``Add``, ``Sub``, ``Mul``, ``Div``, ``Where``) a dynamic
-    dimension with a stored tensor; often an ``Expand`` or ``Tile`` has made this tensor as large as the
-    traced input.  Only dimensions with a name count, as far as the name can be followed.
+    dimension with a stored tensor.  Often, an ``Expand`` or ``Tile`` has made this tensor as large as the
+    traced input.  Only named dimensions count, as far as trtlint can follow the name.
 
     Attributes:
         op: the operator, such as ``Reshape``.
@@ -43,8 +43,8 @@ class BakedShape(Fact, frozen=True):
         axis: the position of the dimension; 0 is the batch.
         dimension: the name of the dimension.
         effect: ``fixed`` if every other size contradicts the stored numbers and fails.  ``mixed`` if other
-            sizes, at least multiples, run: a ``-1`` elsewhere in the target absorbs the difference, so
-            that one row mixes elements of several images or lines.
+            sizes, or multiples of the size, run.  Then a ``-1`` elsewhere in the target absorbs the
+            difference, and one row mixes elements of several images or lines.
         size: the stored number, the only size that fits; None if several dimensions are fixed together.
         target: the stored target of a Reshape or Expand; else the shape of the stored tensor.
         built: the sizes of the dimension in the build command, smallest first; empty if it has none.
@@ -119,7 +119,7 @@ def _places(inputs: Sequence[Value]) -> Mapping[str, _NamedDimension]:
 
 
 def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
-    """Return the numbers of a target; None if one can be the size of a dynamic dimension."""
+    """Return the numbers of a target.  None if one of them can be the size of a dynamic dimension."""
     array = facts.model.constants.array(node.input(1))
     if array is None or ma.is_masked(array) or array.dtype.kind not in "iu" or array.ndim != 1:
         return None
@@ -169,7 +169,7 @@ def _with_wildcard(
 
 
 def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
-    """Return the names of dimensions that an Expand to stored numbers fixes; a 1 changes nothing."""
+    """Return the names of dimensions that an Expand to stored numbers fixes.  A 1 fixes none."""
     pairs = zip(reversed(dims), reversed(target), strict=False)
     return [(dim, "fixed", size) for dim, size in pairs if isinstance(dim, str) and size > 1]
 
@@ -177,7 +177,10 @@ def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effe
 def _joined(
     facts: Facts, node: Node, places: Mapping[str, _NamedDimension]
 ) -> Iterator[tuple[Value, str, int, tuple[int, ...]]]:
-    """Yield stored tensors joined with a dynamic dimension: its name, their size and shape."""
+    """Yield stored tensors that are joined with a dynamic dimension.
+
+    Each comes with the name of that dimension, with its own size there, and with its shape.
+    """
     values = [value for value in node.inputs if value is not None]
     shapes = [value.shape for value in values]
     names = {

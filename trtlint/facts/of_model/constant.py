@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FMIN: Any = np.fmin
 _FMAX: Any = np.fmax
 FP16_MAX = 65504.0
-"""The largest finite FP16 number; anything from 65520 rounds to infinity."""
+"""The largest finite FP16 number.  Numbers from 65520 on round to infinity."""
 FP16_MIN_NORMAL = 2.0**-14
 """The smallest normal FP16 number, 6.1e-5.  Smaller numbers lose precision; below 6e-8 they become 0."""
 
@@ -31,7 +31,7 @@ FP16_MIN_NORMAL = 2.0**-14
 class Values(Struct, frozen=True, eq=False):
     """The elements of a stored float tensor, read on demand and not kept.
 
-    Each property is None for other types, and if the values cannot be read.
+    Each property is None for other types, or if the elements cannot be read.
     """
 
     _value: Value
@@ -99,18 +99,18 @@ class Values(Struct, frozen=True, eq=False):
 class Constant(Fact, frozen=True):
     """A stored tensor: an initializer, a ``Constant`` node, or the fill of a ``ConstantOfShape``.
 
-    ``node`` is the ``Constant`` or ``ConstantOfShape`` node, for an initializer its first reader.
+    ``node`` is the ``Constant`` or ``ConstantOfShape`` node.  For an initializer, it is the first reader.
 
     Attributes:
         name: name of the tensor.
         dtype: element type; None for an unknown one.
         shape: dimensions; ``()`` for the fill of a ``ConstantOfShape``.
         size: number of elements.
-        readers: operators that read it, repeated, in graph order.
+        readers: types of the operators that read it, with repeats, in graph order.
         softmax: number of nodes between it and a Softmax whose argument it masks, fills or scales; None
             if there is no Softmax within eight nodes.
         added: whether an addition or subtraction on the path, or ``Attention`` itself, adds it to the scores.
-        multiplied: whether a multiplication on that path uses it: 0 · inf is NaN.
+        multiplied: whether a multiplication on that path uses it.  With infinity, 0 · inf would be NaN.
         narrowed_to: the 16-bit float type of a ``Cast`` on that path; None without one.
         fill: whether a ``Where`` or ``ConstantOfShape`` fills a tensor with it.
         values: its elements, read from the file on demand.

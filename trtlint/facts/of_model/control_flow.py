@@ -23,7 +23,7 @@ _NO_BODY = Body((), ())
 
 
 class ControlFlow(Fact, frozen=True):
-    """An ``If`` or a ``Loop``.  A ``Scan`` does not count: its inputs determine its length.
+    """An ``If`` or a ``Loop``.  A ``Scan`` is left out, because its inputs determine its length.
 
     A source is ``stored`` (in the file), ``static`` (computed from stored tensors and static sizes),
     ``dynamic`` (computed from sizes, some of them dynamic) or ``data`` (computed from input data).
@@ -32,15 +32,15 @@ class ControlFlow(Fact, frozen=True):
         op: ``If`` or ``Loop``.
         condition: source of the condition of an ``If``, or of the first condition of a ``Loop``; None if a
             ``Loop`` has no condition.
-        trips: source of the trip count of a ``Loop``; None for an ``If`` and for no trip count.
+        trips: source of the trip count of a ``Loop``; None for an ``If``, or without a trip count.
         count: the trip count; None if it is not in the file.
         leaves: source of the condition after each iteration of a ``Loop``; None for an ``If``, and if the
             body returns its own condition input.
         before: initial values of the carried values of a ``Loop``; empty for an ``If``.
         after: outputs of the body for these values, in the same order.
         stacked: outputs of the body that the ``Loop`` stacks, one slice for each iteration.
-        uncut: number of stacked outputs with another reader than a Slice that ends at a carried value,
-            such as the number of iterations.
+        uncut: number of stacked outputs with a reader that does not cut them to the iterations that ran.
+            Such a cut is a Slice that ends at a carried value.
         nodes: number of operators in its bodies, nested bodies included.
     """
 

@@ -35,8 +35,8 @@ class Convolution(Fact, frozen=True):
         taps: elements of the kernel for one pair of channels; None if unknown.
         fed: whether it reads an input of the model, through casts, views and quantizers.
         weight: its weight and the weight's origin.
-        activation: the first activation after it, a few element-wise and layout operators away;
-            None where there is none.
+        activation: the first activation within a few element-wise and layout operators after it; None if
+            there is none.
         to_output: number of nodes between it and the nearest output of the model; None if it
             reaches none.
     """

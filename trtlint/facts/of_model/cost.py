@@ -29,8 +29,8 @@ class Cost(Fact, frozen=True):
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
         dtype: element type of the result.
-        flops: floating-point operations, where a multiplication and an addition count as two; None if a
-            size is not known.
+        flops: floating-point operations: a multiplication and an addition count as two; None if a size is
+            unknown.
         elements: elements of the result; None if a size is not known.
         read: bytes of the input data without weights; None if a size is not known.
         written: bytes of the result; None if a size is not known.

@@ -43,7 +43,10 @@ class DataSized(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[DataSized]:
-    """Yield the operators in graph order; an output or reader of several of them counts for the first."""
+    """Yield the operators in graph order.
+
+    An output or reader that depends on several of them is listed for the first one.
+    """
     graph = facts.model.graph
     sources = graph.of_onnx(*_SOURCES)
     if not sources:

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 _NORMS = frozenset({"ReduceL1", "ReduceL2", "ReduceSumSquare"})
 """Reductions that are zero for a zero tensor, and never negative."""
 _REDUCTIONS = frozenset({"ReduceMax", "ReduceMean", "ReduceSum", "GlobalAveragePool"})
-"""Reductions with that property if their operand is a square or a magnitude."""
+"""Reductions that are zero for a zero tensor and never negative, if they reduce squares or magnitudes."""
 _MAX_STEPS = 12
 
 
 class Division(Fact, frozen=True):
     """A division (``Div``, ``Reciprocal``, or ``Pow`` with a negative exponent) by a root or a norm.
 
-    The divisor is a reduction of squares or magnitudes, such as ``Sqrt(ReduceSum(x²))``: zero for a
-    zero tensor of any shape.  Sums of exponentials, counts, and roots of shapes do not count.
+    The divisor is a reduction of squares or magnitudes, such as ``Sqrt(ReduceSum(x²))``.  It is zero for a
+    zero tensor.  Sums of exponentials, counts, and roots of shapes are left out.
 
     Attributes:
         op: the dividing operator.
@@ -38,8 +38,8 @@ class Division(Fact, frozen=True):
         reduction: the reduction, such as ``ReduceL2``.
         spelling: text of the divisor, such as ``sqrt(mean(square))``.
         epsilon: ``added`` for an added positive constant; ``clipped`` for a lower bound by ``Clip``, ``Max``
-            or ``Where``; ``zero`` if that constant is 0 in its type (as 1e-8 in FP16); ``absent`` without
-            one; ``runtime`` if the added value is only known at run time.
+            or ``Where``; ``zero`` if the constant is 0 in its type (as 1e-8 in FP16); ``absent`` without a
+            constant; ``runtime`` if the added value is known only at run time.
         value: the constant; None for ``absent`` and ``runtime``.
         exporter_dropped: whether the exporter removed an addition between the reduction and the division:
             ``yes`` if the metadata of PyTorch's exporter name an addition that the file lacks; ``no`` if
@@ -78,7 +78,7 @@ class _Walk(Struct):
     value: float | None = None
 
     def guard(self, how: Literal["added", "clipped"], constant: float | None, node: Node) -> bool:
-        """Record an epsilon; return False if its constant makes a zero divisor impossible."""
+        """Record an epsilon.  Return False for a negative constant, which makes the divisor non-zero."""
         if constant is None:
             self.epsilon, self.value = "runtime", None
         elif constant < 0:
@@ -132,7 +132,7 @@ def _divisor(node: Node, constants: Constants) -> Value | None:
 
 
 def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
-    """Return the reduction of a divisor; None if a zero input does not make it zero."""
+    """Return the reduction of a divisor.  None if the divisor of a zero input is not zero."""
     for _ in range(_MAX_STEPS):
         node = value.producer
         if node is None or node.domain:
@@ -175,7 +175,7 @@ def _is_positive(number: float | None) -> bool:
 
 
 def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value | None:
-    """Return the operand that determines the divisor, and record an epsilon; None for other forms."""
+    """Record an epsilon, and return the operand that determines the divisor.  None for other forms."""
     if node.op == "Clip":
         low = node.attribute("min")
         bound = float(low) if low is not None else constants.scalar(node.input(1))
@@ -203,7 +203,7 @@ def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value 
 
 
 def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | None:
-    """Return the norm behind a ``Where`` that replaces zero, such as ``Where(norm == 0, 1, norm)``."""
+    """Return the norm before a ``Where`` that replaces zero, such as ``Where(norm == 0, 1, norm)``."""
     for port in (1, 2):
         constant = constants.scalar(node.input(port))
         if constant is not None and constant > 0:

@@ -1,4 +1,4 @@
-"""Computations that depend only on stored tensors, so that they could be done once."""
+"""Computations that depend only on stored tensors, so that a tool can fold them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _GIVEN = frozenset({"Constant", "Identity", "Shape", "Size"})
 """Operators that compute nothing: their output is a stored tensor or their input."""
 _MOST_VALUES = 1000
-"""Largest number of searched values of one computation; the largest in nearly 600 real exports has 449."""
+"""Largest number of searched values of one computation.  The largest in nearly 600 real exports has 449."""
 _MOST_TOGETHER = 100_000
 """Largest number of searched values in a model; above it, each computation gets :data:`_LEAST_VALUES`."""
 _LEAST_VALUES = 64
@@ -31,16 +31,16 @@ class Foldable(Fact, frozen=True):
 
     Attributes:
         op: the operator that computes the result.
-        operators: all operators of the computation, sorted.  Of a computation of more than 1,000 values the
-            last 1,000 are searched, and the report says that the search was not complete.
+        operators: all operators of the computation, sorted.  Only the last 1,000 values of a computation are
+            searched.  If it has more, the report says that the search was not complete.
         nodes: number of nodes in the computation.
         readers: operators that read the result, sorted.
         dtype: element type of the result; None if unknown.
         size: elements of the result; None if unknown.
         bytes: bytes of the result; None if unknown.
         stored: bytes of the stored tensors that it is computed from; None if one of them is unknown.
-        growth: ratio of the result's bytes to the bytes of the stored tensors; None if one is unknown, or
-            if no stored tensor takes part.
+        growth: ratio of the result's bytes to the bytes of the stored tensors; None if one of them is
+            unknown, or if the result depends on no stored tensor.
         weight: whether a convolution or matrix product reads it as a weight.
     """
 

@@ -27,14 +27,14 @@ _OPERANDS: Mapping[str, tuple[int, int]] = {
 
 
 class Gemm(Fact, frozen=True):
-    """A product of data and a weight; a product of two activations, as in attention, does not count.
+    """A product of data and a weight.  A product of two activations, as in attention, does not count.
 
     Attributes:
         op: ``MatMul``, ``Gemm``, ``MatMulInteger`` or ``QLinearMatMul``.
         dtype: element type of its input data; None if unknown.
         weight: its weight and the weight's origin.
-        activation: the first activation after it, a few element-wise and layout operators away;
-            None where there is none.
+        activation: the first activation within a few element-wise and layout operators after it; None if
+            there is none.
         to_output: number of nodes between it and the nearest output of the model; None if it
             reaches none.
     """

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 class GraphIO(Fact, frozen=True):
     """An input that the caller feeds, or an output.
 
-    ``node`` computes the output; for an input, ``node`` is its first reader, or None without readers.
+    For an output, ``node`` computes it.  For an input, ``node`` is the first reader, or None without readers.
 
     Attributes:
         name: name of the tensor, which is also its name in the engine.
         direction: ``input`` or ``output``.
         dtype: element type; None if unknown.
         shape: dimensions: each a size, a name, or None for an unnamed dynamic dimension.  The field is None
-            if not even the rank is known.
+            if the rank is unknown.
         dynamic: positions of the dimensions whose size is not in the file.
         readers: number of nodes that read it.
     """

@@ -21,7 +21,7 @@ _FEW = 3
 
 
 class KnownBad(Fact, frozen=True):
-    """A known defect of some releases that affects this model; one fact for any number of places.
+    """A known defect of some releases that affects this model.  One fact stands for all places.
 
     Attributes:
         hurts: the consequence: ``accuracy``, ``performance`` or ``build``.
@@ -117,6 +117,6 @@ def _known_bad(
 
 
 def _with_gpus(text: str, sms: Sequence[int]) -> str:
-    """Name the GPUs of a cause: the target may have none."""
+    """Add the names of the affected GPUs to a text, because the target may have no GPU."""
     gpus = " or ".join(f"SM {sm // 10}.{sm % 10}" for sm in sms) if len(sms) <= _FEW else "these GPUs"
     return text.replace("this GPU", gpus) if sms else text

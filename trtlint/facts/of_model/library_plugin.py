@@ -63,5 +63,5 @@ def find(facts: Facts) -> Iterator[LibraryPlugin]:
 
 
 def _needs(node: Node) -> bool:
-    """Return whether an operator with these attributes is a plugin: ScatterElements only with a reduction."""
+    """Return whether an operator is a plugin.  ScatterElements is a plugin only with a reduction."""
     return node.op != "ScatterElements" or node.attributes.get("reduction", "none") != "none"

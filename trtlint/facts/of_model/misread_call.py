@@ -1,4 +1,4 @@
-"""Calls of model-local functions that TensorRT's parser reads otherwise than ONNX does."""
+"""Calls of model-local functions that TensorRT's parser does not read as ONNX defines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MisreadCall(Fact, frozen=True):
-    """A call of a model-local function that TensorRT's parser reads otherwise than ONNX does.
+    """A call of a model-local function that TensorRT's parser does not read as ONNX defines.
 
     ``node`` is the first operator of the function in that call.
 
@@ -29,7 +29,7 @@ class MisreadCall(Fact, frozen=True):
             0.
         function: name of the function.
         domain: its domain.
-        detail: the name in question, or the operator and its attribute.
+        detail: the name that the reason is about, or the operator and its attribute.
         value: the attribute's value according to ONNX; empty for other reasons.
     """
 

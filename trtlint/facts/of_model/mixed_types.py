@@ -25,16 +25,16 @@ _LATEST_OPSET = 1000
 class MixedTypes(Fact, frozen=True):
     """An operator whose two float inputs must have the same type, but have different types.
 
-    Only the first such operator of a region is a fact; the operators downstream have mixed types only as a
-    consequence of it.  ``f64`` counts as ``f32``, because TensorRT imports it so.
+    Only the first such operator of a region is a fact.  The operators downstream have mixed types only
+    because of the first one.  ``f64`` counts as ``f32``, because TensorRT imports FP64 as FP32.
 
     Attributes:
         op: the operator.
         first: element type of the first of the two inputs (``f32``).
         second: element type of the second of the two inputs.
         ports: the positions of the two inputs.
-        cast_by_parser: whether TensorRT's parser casts the second, a constant, to the type of the
-            data (bounds of Clip, parameters of BatchNormalization); such an operator builds.
+        cast_by_parser: whether the second input is a constant that TensorRT's parser casts to the type of the
+            data (bounds of Clip, parameters of BatchNormalization).  Such an operator builds.
         origin: path of the ``Cast`` behind the second type, or else behind the first type; empty if
             it comes from a stored tensor or an input of the model.
         followers: number of further operators with mixed types downstream.
@@ -57,7 +57,7 @@ class MixedTypes(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """The error of a strongly typed build; the parser does not check the types of Attention."""
+        """The error of a strongly typed build.  For Attention, the builder reports it, not the parser."""
         if self.cast_by_parser:
             return None
         return Refusal("build" if self.op == "Attention" else "parse", self.op, "INVALID_NODE")
@@ -75,7 +75,7 @@ def find(facts: Facts) -> Iterator[MixedTypes]:
 
 
 def refused_alone(model: Model) -> tuple[Node, ...]:
-    """Return all nodes that a strongly typed parser refuses for mixed types, each as a model of its own."""
+    """Return all nodes that a strongly typed parser refuses for mixed types, each parsed separately."""
     return tuple(
         node
         for node, ports in _mixed(model.graph.nodes, model.opset).items()
@@ -94,7 +94,7 @@ def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, in
 
 
 def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
-    """Return the positions of the first two inputs that wrongly differ in type; None if all types agree."""
+    """Return the positions of the first two inputs that wrongly differ in type.  None if no types differ."""
     if node.domain or len(node.inputs) < 2:
         return None
     types = [_imported(value) for value in node.inputs]
@@ -121,7 +121,7 @@ def _is_harmless(node: Node, ports: tuple[int, int], constants: Constants) -> bo
 
 
 def _regions(graph: Graph, mixed: set[Node]) -> tuple[set[Node], Counter[Node]]:
-    """Yield each operator without a mixed operator upstream, and its number of mixed ones downstream."""
+    """Return the first mixed operator of each region, and the number of mixed operators downstream of it."""
     root_of: dict[Node, Node] = {}
     followers: Counter[Node] = Counter()
     roots: set[Node] = set()

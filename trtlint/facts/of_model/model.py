@@ -1,4 +1,4 @@
-"""The model as a whole; every rule can also refer to this fact as ``model``."""
+"""The model as a whole.  Every rule can refer to this fact as ``model``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FloatType = Literal["f32", "f16", "bf16", "f64", "mixed"]
 _COMPUTE = (
     "Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN",
 )  # fmt: skip
-"""Operators that take most of a model's time; their type is the type of the model."""
+"""Operators that take most of a model's time.  Their type counts as the type of the model."""
 _QUANTIZING = (
     "ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QLinearConv",
     "QLinearMatMul", "QuantizeLinear",
@@ -35,9 +35,10 @@ _PRODUCERS: Mapping[str, Exporter] = {
     "skl2onnx": "skl2onnx",
 }
 _DOMINATING = 0.75
-"""FP16 exports keep a few products in FP32, such as the angles of a rotary embedding."""
+"""Share of these operators that must have one type.  FP16 exports keep a few products in FP32, such as the
+angles of a rotary embedding."""
 _SAMPLE = 200
-"""Number of nodes checked to identify the exporter; one exporter writes all nodes of a file."""
+"""Number of nodes to check for the exporter.  One exporter writes all nodes of a file."""
 
 
 class ModelFact(Fact, frozen=True):
@@ -62,7 +63,7 @@ class ModelFact(Fact, frozen=True):
         inputs: number of inputs that the caller feeds.
         outputs: number of outputs.
         dynamic: whether an input has a dimension whose size is not in the file.
-        external: whether files beside the model store weights.
+        external: whether weights are in external data files.
         file: the path as the user wrote it, quoted for a shell.
     """
 
@@ -108,9 +109,9 @@ def find(facts: Facts) -> Iterator[ModelFact]:
 
 
 def _is_external(values: Sequence[Value]) -> bool:
-    """Return whether a value of this name is stored in a file beside the model.
+    """Return whether one of these values is stored in an external data file.
 
-    Tensors that the reader left in the model file, or that a skeleton lacks, do not count.
+    Tensors that trtlint left in the model file, and tensors that a skeleton lacks, do not count.
     """
     return any(
         entry.key == "location" and entry.value not in (LEFT, LEFT_OUT)
@@ -141,7 +142,7 @@ def _float_type(graph: Graph, every: Counter[str]) -> FloatType | None:
 
 
 def _dominating(types: Iterable[str | None]) -> FloatType | None:
-    """Return the float type of most of the types; ``mixed`` without a majority; None without float types."""
+    """Return the float type of most of the types.  ``mixed`` without a majority; None without float types."""
     floats = Counter(dtype for dtype in types if dtype in FLOAT_DTYPES)
     if not floats:
         return None

@@ -20,8 +20,8 @@ _MOST_AXES = 8
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_dims64.html
 """
 NEAR_ATTENTION = 12
-"""Largest number of operators between attention and a normalization that counts as following it: the
-output projection, its bias and layout, and the residual sum come to about six."""
+"""Largest number of operators between attention and a normalization that follows it.  The output projection,
+its bias and layout, and the residual sum are about six operators."""
 
 
 class Normalization(Fact, frozen=True):
@@ -35,8 +35,8 @@ class Normalization(Fact, frozen=True):
             and ``RMSNormalization`` do with ``axis=-1``; None if unknown.
         epsilon: the constant that keeps the root from zero; 0 without a constant; None if unknown.
         dtype: element type of the normalized tensor; None if unknown.
-        statistics_dtype: the narrowest element type that the mean, the squares and their mean are
-            computed in; None if unknown.
+        statistics_dtype: the narrowest element type among the mean, the squares and their mean; None if
+            unknown.
         squares_dtype: the element type of the squares, if they are separate operators.
         standard: whether the formula equals LayerNormalization or RMSNormalization: no correction of the
             variance such as Bessel's, and the epsilon added below the root.

@@ -38,23 +38,23 @@ class Quantized(Fact, frozen=True):
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm``, ``MatMul``, ``Add`` or ``Concat``.
         dtype: element type of its result, and of its operands after ``DequantizeLinear``.
-        data: the operand that is not the weight; of a sum or concatenation, the first operand.
+        data: the operand that is not the weight.  For a sum or concatenation, the first operand.
         weight: its weight; None for a sum, a concatenation and a product of two activations.
         operands: all operands except a bias.
         quantized: number of quantized operands.
         result: quantization of its result, directly or after an activation; None if not quantized.
-        one_scale: whether all operands and the result have the same scale; None if one is not quantized,
-            has several scales, or has an unknown scale.
+        one_scale: whether all operands and the result have the same scale; None if one of them is not
+            quantized, has several scales, or has an unknown scale.
         channel_axis: the axis of the weight with one index for each output channel: 0 for ``Conv``, 1 for
             ``ConvTranspose``, the last one of a right operand of ``MatMul``; None without a weight, or if
             unknown.
         channels: input channels of a convolution; None if unknown, and for other operators.
-        filters: output channels of a convolution; None in the same cases.
+        filters: output channels of a convolution; None if unknown, and for other operators.
         groups: the groups of a convolution; None for other operators.
         taps: kernel elements for one pair of channels; None if unknown, and for other operators.
         rows: rows of a matrix product; None if unknown, and for other operators.
-        depth: number of terms in each sum of the product; None in the same cases.
-        columns: columns of the product; None in the same cases.
+        depth: number of terms in each sum of a matrix product; None if unknown, and for other operators.
+        columns: columns of a matrix product; None if unknown, and for other operators.
         fed: whether the data is a model input, through casts, views and quantizers only.
     """
 
@@ -85,7 +85,7 @@ class Quantized(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Quantized]:
-    """Yield the quantized operators, in graph order; a model without quantizers costs nothing."""
+    """Yield the quantized operators, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     if not any(graph.count(op) for op in (*DEQUANTIZERS, *QUANTIZERS)):
         return

@@ -61,9 +61,9 @@ class Rejection(Fact, frozen=True):
         way: the remedy, a sentence; empty if the problem implies it.
         plugin: the required plugin; empty if no plugin helps.
         typing: ``strong`` if only strongly typed networks are refused.
-        min_sm: the lowest supported compute capability, times ten; None if all are.
-        once: whether the first operator stands for all others of its kind.
-        has_body: whether ONNX defines the operator by simpler ones, which a parser may support.
+        min_sm: the lowest supported compute capability, times ten; None if all are supported.
+        once: whether only the first operator of the model is reported.
+        has_body: whether ONNX defines the operator by simpler operators.  A parser may support these.
         decided: for a reason in control flow, whether all runs take the same branch of the ``If``.
         source: where the condition is documented.
         known: the basis of the range of releases: ``measured``, ``source`` or ``documented``.
@@ -92,7 +92,7 @@ class Rejection(Fact, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """True if it is about the whole model; the node is only the first one in the file."""
+        """True if the rejection is about the whole model.  Its node is only the first one in the file."""
         return self.once
 
     @property
@@ -112,7 +112,7 @@ def find(facts: Facts) -> Iterator[Rejection]:
 
 
 def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
-    """Yield rejections, each with its condition; None for an operator without an importer."""
+    """Yield rejections, each with its condition, or None for an operator without an importer."""
     graph, constants = facts.model.graph, facts.model.constants
     opset = facts.model.opset or _LATEST_OPSET
     fixed = {"opset": opset, "constants": constants}
@@ -189,7 +189,7 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
 
 
 def _of_types(condition: Condition) -> bool:
-    """Return whether the parser refuses types on all GPUs and in all networks."""
+    """Return whether a condition is about types that the parser refuses on all GPUs and in all networks."""
     whatever = not (condition.typing or condition.plugin or condition.min_sm)
     return condition.reason == "type" and condition.stage == "parse" and whatever
 
@@ -234,7 +234,8 @@ def _of_sparse(value: Value, node: Node) -> Rejection:
 def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     """Yield rejections of stored tensors whose external data the parser cannot find or read.
 
-    For a missing file they name its first tensor, for other reasons the first tensor with each reason.
+    The rejection of a missing file names its first tensor.  Any other reason has one rejection, which names
+    the first tensor with that reason.
     """
     tensors = facts.model.tensors
     found: dict[str, tuple[str, str]] = {}
@@ -257,9 +258,9 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
 def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     """Return the rejection of all model-local functions, at their first call.
 
-    A parser without functions looks the name up among its importers and the plugins
-    (https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp, parseGraph); the first one
-    that imports them is https://github.com/onnx/onnx-tensorrt/blob/df96128368ef/ModelImporter.cpp.
+    A parser that does not support functions searches its importers and the plugins for the name
+    (https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp, parseGraph).  The first parser
+    that imports functions is https://github.com/onnx/onnx-tensorrt/blob/df96128368ef/ModelImporter.cpp.
     """
     without = lines_of("tensorrt", WITHOUT_FUNCTIONS)
     ranges = {call: refusing(call.name).get("tensorrt", "<0") for call in facts.model.calls}

@@ -1,4 +1,4 @@
-"""The form of a model that ONNX Runtime's tools wrote, and the operators that TensorRT refuses for it."""
+"""The form of a model that ONNX Runtime's tools wrote, and the operators that TensorRT refuses."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _LISTED = 6
 
 
 class RuntimeForm(Fact, frozen=True):
-    """A model in a form for ONNX Runtime, for which TensorRT refuses operators of several kinds.
+    """A model in a form for ONNX Runtime.  Because of this form, TensorRT refuses several kinds of operators.
 
-    There is no such fact if only one kind of operator is refused: its rejection is enough.
+    If only one kind of operator is refused, there is no such fact, because the rejection is enough.
 
     Attributes:
         op: the first refused operator.
@@ -43,7 +43,7 @@ class RuntimeForm(Fact, frozen=True):
         listed: the refused operators with their counts, the most frequent first.
         count: the number of refused nodes.
         operators: the refused operators.
-        versions: the ranges of releases that refuse one of them, by product.
+        versions: the ranges of releases that refuse one of these operators, by product.
         stated: the refusal of the first operator.
     """
 

@@ -33,7 +33,7 @@ class SharedName(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[SharedName]:
-    """Yield the names, in the order of their second nodes; each subgraph counts by itself."""
+    """Yield the names, in the order of their second nodes.  Each subgraph is checked separately."""
     if not facts.model.graph.has_repeated_names:
         return
     named: dict[tuple[str, str], list[Node]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Sums and means of squares: of a norm, an energy, a variance."""
+"""Sums and means of squares, as in a norm, an energy or a variance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LARGEST = {"f16": 65504.0}
 
 
 class SumOfSquares(Fact, frozen=True):
-    """A sum of squares in separate operators; ``ReduceL2`` and ``LpNormalization`` do not count.
+    """A sum of squares in separate operators.  ``ReduceL2`` and ``LpNormalization`` do not count.
 
     Attributes:
         op: ``ReduceSum``, ``ReduceMean`` or ``ReduceSumSquare``.
@@ -29,7 +29,7 @@ class SumOfSquares(Fact, frozen=True):
         dtype: the element type of the squares; None if unknown.
         count: number of squares in one sum; None if it is not in the file.
         root: whether a Sqrt follows, so that the result is a norm.
-        magnitude: the root mean square above which the sum overflows in its type; for a mean, the magnitude
+        magnitude: the root mean square above which the sum overflows in its type.  For a mean, the magnitude
             of one element.  None if ``count`` is None, or for types other than FP16.
     """
 

@@ -24,7 +24,7 @@ _SHOWN = 6
 class Unrolled(Fact, frozen=True):
     """Convolutions or matrix products that read one stored weight and pieces of one tensor.
 
-    ``node`` is the first of them.
+    ``node`` is the first of these operators.
 
     Attributes:
         op: the operator.
@@ -66,7 +66,7 @@ def find(facts: Facts) -> Iterator[Unrolled]:
 
 
 def _piece(node: Node, constants: Constants) -> tuple[Value, str] | None:
-    """Return the tensor that a product's data is cut from, and the cutting operator; None without a cut."""
+    """Return the tensor that a product's data is cut from, and the cutting operator.  None without a cut."""
     data = node.input(0)
     cut = None if data is None else behind(data, TRANSPARENT).producer
     if cut is None or cut.domain or cut.op not in _CUTS:

@@ -1,4 +1,4 @@
-"""Convolutions and matrix products in FP32 whose data were of 16 bits before a Cast."""
+"""Convolutions and matrix products in FP32 whose data had a 16-bit type before a Cast."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _KEEPING = TRANSPARENT | {
 }
 """Operators for which exporters cast to FP32 and back for accuracy."""
 _FARTHEST = 24
-"""Largest distance from the Cast to the product; a longer FP32 path is there on purpose."""
+"""Largest distance from the Cast to the product.  A longer FP32 path is probably intended."""
 CONVERTED = "trtlint.convert"
 """The metadata key in which ``trtlint convert`` lists the operators that it keeps in FP32."""
 _MOST_TEXT = 1 << 20
-"""Characters of that metadata; a longer text is ignored."""
+"""Largest length of that metadata in characters.  A longer text is ignored."""
 
 
 class WidenedProduct(Fact, frozen=True):
-    """A convolution or matrix product that runs in FP32 because a Cast to FP32 was not undone before it.
+    """A convolution or matrix product that runs in FP32 because of an earlier Cast from 16 bits to FP32.
 
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
@@ -96,7 +96,7 @@ def find(facts: Facts) -> Iterator[WidenedProduct]:
 
 
 def _kept(metadata: Mapping[str, str]) -> frozenset[str]:
-    """The operators that a conversion kept in FP32; none where the metadata has another form."""
+    """Return the operators that a conversion kept in FP32; empty if the metadata has another form."""
     text = metadata.get(CONVERTED, "")
     if not text or len(text) > _MOST_TEXT:
         return frozenset()

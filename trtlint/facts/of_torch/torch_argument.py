@@ -129,10 +129,10 @@ def _changes(given: Argument, default: str) -> bool | None:
 
 
 def origin_of(call: TorchCall, line: int) -> Origin:
-    """Return the line of a script as the origin of a fact; no line for a call given as text."""
+    """Return the line of a script as the origin of a fact.  A call given as text has no line."""
     return origin_at(call.source, line)
 
 
 def origin_at(source: str, line: int) -> Origin:
-    """Return a line of a script as the origin of a fact; no line if ``source`` is empty."""
+    """Return a line of a script as the origin of a fact.  If ``source`` is empty, the origin has no line."""
     return Origin(source=Source(source, line, found=True)) if source else Origin()

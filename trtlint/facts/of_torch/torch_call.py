@@ -43,13 +43,13 @@ class TorchCallFact(TorchFact, frozen=True):
         immutable_weights: whether engines cannot be refitted.
         refit_identical: ``refit_identical_engine_weights``.
         strip_weights: ``strip_engine_weights``.
-        refit: the given argument with an old name for refitting, ``refit`` or ``make_refittable``.
+        refit: the given argument with a former name for refitting, ``refit`` or ``make_refittable``.
         weight_streaming: ``enable_weight_streaming``.
         full_compilation: ``require_full_compilation``.
         torch_operators: whether ``torch_executed_ops`` names operators.
         truncated_twice: whether both ``truncate_double`` and its former name are given, and one is on.
         data_dependent_fallback: ``fallback_data_dependent_ops``.
-        unexported: whether a function that needs an exported program gets a module.
+        unexported: whether the call passes a module to a function that needs an exported program.
         inputs_twice: whether both ``inputs`` and ``arg_inputs`` are given.
         dryrun: ``dryrun``.
         optimization_level: the requested level; unknown if it is not given.
@@ -135,7 +135,7 @@ def _fact(call: TorchCall, release: TorchRelease, states: list[TorchArgumentFact
 
 
 class _Settings:
-    """The settings of one call: as written, else the default of the release."""
+    """The settings of one call.  An omitted setting has the default of the release."""
 
     def __init__(self, call: TorchCall, release: TorchRelease) -> None:
         self._call, self._release = call, release
@@ -180,7 +180,7 @@ def _filled(value: object) -> bool | None:
 
 
 def _truncated_twice(call: TorchCall) -> bool | None:
-    """Return whether the call gives a value and the former name of the argument."""
+    """Return whether the call sets both ``truncate_double`` and its former name."""
     if call.route != "compile" or call.argument("truncate_long_and_double") is None:
         return False
     given = known_value(call.argument("truncate_double"), False)

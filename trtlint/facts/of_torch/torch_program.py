@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TorchProgramFact(TorchFact, frozen=True):
-    """Results of a dry run of Torch-TensorRT on a program; there is no such fact without one.
+    """Results of a dry run of Torch-TensorRT on a program.  Without a dry run, there is no such fact.
 
     Attributes:
         release: the release of Torch-TensorRT, ``2.13.0``.
@@ -50,7 +50,7 @@ class TorchProgramFact(TorchFact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[TorchProgramFact]:
-    """Yield one fact if Torch-TensorRT was asked."""
+    """Yield one fact if there was a dry run of Torch-TensorRT."""
     program = facts.data(Program)
     if program is None or program.run is None or program.run.unasked:
         return

@@ -39,7 +39,7 @@ RETRACED = 10
 https://github.com/pytorch/TensorRT/blob/v2.10.0/py/torch_tensorrt/_compile.py#L609
 """
 _STRICT = 6
-"""The last release whose torch exports in strict mode by default, which fails for quantized modules.
+"""The last release whose torch exports in strict mode by default.  Strict mode fails for quantized modules.
 
 https://github.com/pytorch/TensorRT/pull/3447
 """
@@ -58,7 +58,7 @@ class TorchUseFact(TorchFact, frozen=True):
         minor: the minor number of the release, 13.
         product: the saved value as far as the file shows it: ``graph`` for a compiled graph module,
             ``torchscript``, ``module`` or ``program``; empty for unknown.
-        format: ``output_format``; empty if not given, unknown where the file does not show it.
+        format: ``output_format``; empty if it is omitted, unknown if the file does not show it.
         problem: why the call fails: ``format`` for an unknown format; ``torchscript``, ``module`` and
             ``program`` for a value that this format or release does not save; ``no inputs`` for retracing
             without inputs; ``specs`` for ``torch_tensorrt.Input`` in place of tensors; ``tensor`` for one

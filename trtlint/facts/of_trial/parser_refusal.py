@@ -84,7 +84,7 @@ def find(facts: Facts) -> Iterator[ParserRefusal]:
 
 
 def _node(error: ParserError, facts: Facts) -> Node | None:
-    """Return the node of an error: by name, by position, or as the only node with its operator."""
+    """Find the node of an error: by name, by position, or as the only node with the operator."""
     if not error.op and not error.node:
         return _by_function(error, facts)
     named = facts.names.find(error.node) if error.node else None
@@ -102,7 +102,10 @@ def _node(error: ParserError, facts: Facts) -> Node | None:
 
 
 def _by_function(error: ParserError, facts: Facts) -> Node | None:
-    """Return the node of an ``importScatterElements`` error without a name: the only ScatterElements."""
+    """Find the node of an error without a name, by the parser's function.
+
+    An ``importScatterElements`` error is about the only ScatterElements.
+    """
     found = _FUNCTION.fullmatch(error.function)
     alike = [node for node in facts.model.graph.nodes if found is not None and node.op == found[1]]
     return alike[0] if len(alike) == 1 else None

@@ -25,16 +25,16 @@ class TensorRange(Fact, frozen=True):
     Attributes:
         op: the operator that computes the tensor; ``Input`` or ``Constant`` if no operator does.
         tensor: its name.
-        max_abs: its largest magnitude; None if it is infinite even in FP32.
+        max_abs: its largest magnitude; None if it is infinite in FP32.
         low: its smallest number.
         high: its largest number.
-        greatest: the largest magnitude of the tensor, and of intermediate squares and sums inside its
+        greatest: the largest magnitude among the tensor and the intermediate squares and sums inside its
             operator.
         words: the magnitude ``greatest`` as text, ``97,344``.
         inside: the intermediate result with that magnitude: ``square``, ``sum`` ...; empty for the tensor
             itself.
         fits: ``overflow``, ``underflow`` or ``ok`` in the narrow type.
-        origin: whether the tensor leaves the range, but no input of its operator does.
+        origin: whether the tensor leaves the range, and every input of its operator stays in the range.
         type: the narrow type, ``FP16``, ``BF16`` or ``TF32``.
         largest: the largest number of that type.
         largest_words: the same as text.
@@ -43,11 +43,10 @@ class TensorRange(Fact, frozen=True):
         reader: the first operator that reads the tensor; empty if none does.
         guards: whether it is a constant that keeps a root, a logarithm or a divisor from zero.
         harm: whether an output of the model becomes inaccurate in a 16-bit type; None if that was not
-            simulated, or depends on which operators the build fuses.
+            simulated, or if it depends on the operators that the build fuses.
         tf32: whether an output of the model becomes inaccurate in TF32; None if that was not simulated.
-        keep: whether its operator is among those that must stay in FP32.
-        misfit: whether so many operators would have to stay in FP32 that the narrow type does not fit the
-            model.
+        keep: whether its operator must stay in FP32.
+        misfit: whether the narrow type does not fit the model, because too many operators must stay in FP32.
         origins: number of operators where values leave the range.
         on: the measured inputs, ``3 batches of calib.npz``.
         made_up: whether the inputs are random numbers.

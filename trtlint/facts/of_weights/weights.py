@@ -66,8 +66,7 @@ class Weights(Fact, frozen=True):
         nan: number of NaN elements.
         infinite: number of infinite elements.
         beyond_fp16: number of finite elements with a magnitude above 65504, the largest FP16 number.
-        subnormal_fp16: number of elements that are subnormal in FP16 (below 6.1e-5), without zeros and
-            vanishing elements.
+        subnormal_fp16: number of elements that are subnormal in FP16 (below 6.1e-5) and do not round to zero.
         vanishing_fp16: number of non-zero elements that FP16 rounds to zero.
         subnormal_share: share of subnormal and vanishing elements in all elements.
         largest: largest finite magnitude; None if no element is finite.
@@ -151,7 +150,7 @@ def _largest_below(bits: np.ndarray[Any, np.dtype[Any]], layout: BitLayout) -> i
 
 
 def _number(bits: int, layout: BitLayout) -> float | None:
-    """Return the number with these bits; the 16 bits of BF16 are the upper half of an FP32 number."""
+    """Return the number with these bits.  The 16 bits of BF16 are the upper half of an FP32 number."""
     if bits < 0:
         return None
     if layout.number is None:
