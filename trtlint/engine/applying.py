@@ -20,7 +20,7 @@ def version_truth(rule: Rule, target: Target) -> Truth:
 def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: Truth) -> Truth:
     """Return whether a rule holds with these names; ``applies`` is the result of :func:`version_truth`.
 
-    An unset version makes no finding conditional: the finding names the versions that it holds for.
+    An unset version does not make a finding conditional, because the finding names its versions.
     """
     known = True if isinstance(applies, Unknown) and target.version is None else applies
     if known is False or rule.where is None:
@@ -29,13 +29,13 @@ def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: 
 
 
 def affects(ranges: Mapping[Product, str], target: Target) -> Truth:
-    """Return whether version ranges cover a target; products without a range are not covered."""
+    """Return whether version ranges cover a target.  Products without a range are not covered."""
     specifier = ranges.get(target.product)
     return False if specifier is None else target.matches(specifier, target.product)
 
 
 def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:
-    """Return the first reading of the subject for which the rule holds or may hold, and the result."""
+    """Return the first reading of the subject for which the rule holds, or else may hold, and the result."""
     possible: tuple[Subject, Truth] = subject, False
     for reading in (subject, *subject.others):
         truth = condition(rule, reading.names(target), target, applies)
@@ -47,7 +47,10 @@ def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -
 
 
 def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
-    """Return the range of the target's product in both the rule and the fact; None if there is none."""
+    """Return the intersection of the rule's and the fact's version range for the target's product.
+
+    None if the fact has no range for the product, or if no version is in both ranges.
+    """
     own = rule.applies[target.product]
     if subject.applies is None:
         return own
@@ -61,7 +64,7 @@ def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
 def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
     """Return the advice for the target's version, each with its prefix.
 
-    If the target's version is unset, advice for some versions starts with these versions, unless the
+    If the target's version is unset, advice for a range of versions starts with that range, unless the
     rule has the same range.
     """
     found = []
@@ -84,8 +87,8 @@ def shown_advice(
 ) -> list[tuple[str, Advice]]:
     """Return the advice of :func:`advice_for` for one place.
 
-    A default entry is left out if an entry before it surely applies: its condition holds, and it has no
-    prefix with versions.
+    A default entry is left out if an earlier entry surely applies.  An entry surely applies if its condition
+    holds and it has no prefix with versions.
     """
     shown: list[tuple[str, Advice]] = []
     sure = False

@@ -1,4 +1,4 @@
-"""Findings with a common cause: reports explain the cause once and count the other findings."""
+"""Findings with a common cause.  Reports explain the cause once and count the other findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
-    """Return the operators whose refusals are caused by some subjects."""
+    """Return the operators whose refusals some subjects cause."""
     facts = (subject.fact for subject in subjects if subject.fact is not None)
     return tuple(sorted({op for fact in facts for op in fact.consequences}))
 
@@ -22,7 +22,7 @@ def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
 def folded(report: ModelReport) -> ModelReport:
     """Return the report with refusals moved into the finding about their cause.
 
-    Selection, suppression, baselines and fixes see all findings; only written reports have them moved.
+    Only written reports use this form.  Selection, suppression, baselines and fixes use all findings.
     """
     findings = _folded(report.findings)
     conditional = _folded(report.conditional)

@@ -1,4 +1,4 @@
-"""Rules that were searched completely in one model, and reasons for the others."""
+"""Rules whose search in one model was incomplete, each with the reason."""
 
 from __future__ import annotations
 

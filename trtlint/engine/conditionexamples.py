@@ -1,10 +1,10 @@
-"""Examples of conditions.yaml, the table of parser and builder refusals; they are its tests.
+"""Examples of conditions.yaml, the table of parser and builder refusals.  They test the table.
 
 ``refused`` and ``accepted`` of an entry in trtlint/knowledge/conditions.yaml hold a model each, or a
 list of models, in the text form of rule examples (:mod:`trtlint.engine.examples`).  The words before
 the first bracket are options as on the command line, ``unchecked``, and ``opset`` with a number.
-Without options, a model is for the newest known release that the entry applies to.  The header of a
-model may be left out: then its opset is the one in the words, or 17.
+Without options, a model is for the newest known release that the entry applies to.  If a model has no
+header, its opset is the opset in the words, or 17.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ConditionExample(Struct, frozen=True):
     Attributes:
         product: the product.
         line: the release line, ``10.8``.
-        target: the product, with the release and the options in its words.
+        target: the target: the product, with the release and the options of the example.
         text: the model.
         checked: whether the ONNX checker must accept the model.
     """
@@ -57,8 +57,7 @@ def run_condition_examples() -> Iterator[ExampleResult]:
     """Run the examples of every entry of the table.
 
     An example in ``refused`` must be refused for the reason of its entry.  An example in ``accepted`` must
-    not
-    be refused for any reason.  An entry without either gives a result that is not ok.
+    not be refused for any reason.  An entry without examples of both kinds gives a result that is not ok.
 
     Raises:
         ValueError: an entry is wrong.
@@ -131,7 +130,7 @@ def _opset(words: list[str]) -> str:
     """Remove the opset from the words and return it.
 
     Raises:
-        ValueError: it is not a number.
+        ValueError: the opset is not a number.
     """
     if "opset" not in words:
         return _OPSET

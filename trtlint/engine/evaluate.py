@@ -68,7 +68,7 @@ class Evaluation:
         self._complete = Completeness(facts, self.subjects)
 
     def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
-        """Return the findings of rules for one target; rules without facts are not read."""
+        """Return the findings of rules for one target.  Rules that have no facts are not read."""
         facts = self.facts
         found: list[Finding] = []
         reported = Reported()
@@ -97,7 +97,7 @@ class Evaluation:
         )
 
     def _last_resort(self, rules: Iterable[Rule], target: Target) -> Iterator[Finding]:
-        """Yield the error that every failed build gives, even if no rule explains its log."""
+        """Yield an error about a failed build, if no other rule explains its log."""
         from trtlint.engine.refusals import build_failed, why_failed
 
         rule = next((rule for rule in rules if rule.default), None)
@@ -143,18 +143,18 @@ def _read(rule: Rule | RuleEntry) -> Rule:
 
 
 def _is_sure_error(finding: Finding) -> bool:
-    """Return whether a finding is an error without open options, which fails a run."""
+    """Return whether a finding is an error that depends on no unset option.  Such an error fails a run."""
     return finding.severity == "error" and finding.confidence == "confirmed" and not finding.depends
 
 
 def _rank(finding: Finding) -> tuple[bool, float, int, str]:
-    """Sort key of findings: largest measured time, then highest severity; refuted ones last."""
+    """Return the sort key of a finding: largest measured time, then highest severity; refuted last."""
     refuted = finding.standing == "refuted"
     return refuted, -(finding.share or 0.0), SEVERITIES.index(finding.severity), finding.rule
 
 
 class _Versions(Struct, frozen=True):
-    """Range of releases of a site, whether the target is surely in it, and its scope in words."""
+    """Range of releases of a site, whether the range surely includes the target, and the range in words."""
 
     specifier: str
     sure: bool
@@ -193,7 +193,7 @@ class _RuleSearch(Struct, frozen=True):
         rule: the rule.
         target: the target.
         applies: whether the rule applies to the target's version.
-        reported: the statements of earlier findings, which are not repeated; new ones are added.
+        reported: the statements of earlier findings, which are not repeated.  New statements are added.
     """
 
     evaluation: Evaluation

@@ -40,7 +40,7 @@ Kind = Literal[
 ]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _MOST_BLOCKS = 300
-"""Largest number of code blocks in a rule: shape inference of each model takes a process."""
+"""Largest number of code blocks in a rule, because shape inference of each model starts a process."""
 RELEASE = "--torch-tensorrt"
 """Option for the release of Torch-TensorRT."""
 _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
@@ -84,7 +84,7 @@ def examples_in(rule: Rule) -> list[tuple[ExampleBlock, ...]]:
 
 
 def _blocks(rule: Rule) -> Iterator[tuple[ExampleBlock, bool]]:
-    """Yield the blocks, each with whether text separates it from the previous one."""
+    """Yield the blocks, each with whether text separates it from the previous block."""
     section, fence, apart = "", None, True
     text: list[str] = []
     for number, line in enumerate(rule.body.split("\n"), rule.body_line):
@@ -110,7 +110,7 @@ def evidence_of(blocks: Sequence[ExampleBlock], model: Model | None) -> tuple[Ev
     """Return the evidence in the blocks of an example: a build or a dry build, and ranges.
 
     Raises:
-        BuildFileError: layers or times do not have TensorRT's format, or or a dry build does not have
+        BuildFileError: layers or times do not have TensorRT's format, or a dry build does not have
         trtlint's format. MeasuredTextError: the ranges are not a measurement.
     """
     found: list[Evidence] = []
@@ -160,7 +160,7 @@ def _script(block: ExampleBlock) -> TorchScriptEvidence:
 
 
 def _program(block: ExampleBlock) -> TorchProgramEvidence:
-    """Return the program in a block: its operators, and the answers of Torch-TensorRT if it was asked."""
+    """Return the program in a block: its operators, and the answers of Torch-TensorRT, if any."""
     try:
         content = json.loads(block.text)
         nodes = tuple(ProgramNode(**node) for node in content["nodes"])

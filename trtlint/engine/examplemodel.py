@@ -25,7 +25,7 @@ _DATA = ("raw_data", "float_data", "int32_data", "int64_data", "uint64_data", "d
 _HALF = re.compile(
     r"\b(float16|bfloat16)(\s{0,80}\[[^\[\]]{0,400}\])?(\s{0,80}(?:\w{1,400}\s{0,80})?(?:=\s{0,80})?)\{([^{}]*)\}"
 )
-"""A tensor of 16-bit floats; each part has a length limit, so that the search is linear in the text."""
+"""A tensor of 16-bit floats.  Each part has a length limit, so that the search is linear in the text."""
 _MOST_ZEROS = 64 << 20
 """Largest size in bytes of all zero-filled tensors of a model."""
 _PLACE = re.compile(r"line: (\d+) column")
@@ -44,7 +44,7 @@ class ModelTextError(FileError, ValueError):
 
 
 class BrokenTextError(ModelTextError):
-    """A text that breaks any reader of models: the model needs too much memory, or the library fails."""
+    """A text that makes any reader of models fail: the model needs too much memory, or the library fails."""
 
 
 def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
@@ -57,7 +57,7 @@ def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
 
     Raises:
         ModelTextError: the text is not a model.
-        BrokenTextError: the text breaks any reader.
+        BrokenTextError: the text makes any reader of models fail.
     """
     # ONNX's parser does not support comments; empty lines preserve the line numbers.
     lines = ("" if line.lstrip().startswith("#") else line for line in text.split("\n"))
@@ -84,8 +84,8 @@ def _proto(text: str) -> onnx.ModelProto:
 
     Raises:
         onnx.parser.ParseError: ONNX's parser refuses the text.
-        ModelTextError: a number does not fit 64 bits. The parser reads it with ``std::stoll``, whose
-            exceptions arrive as these of Python:
+        ModelTextError: a number does not fit 64 bits. The parser reads numbers with ``std::stoll``.  Python
+            gets its exceptions as these:
             https://pybind11.readthedocs.io/en/stable/advanced/exceptions.html
     """
     try:

@@ -1,4 +1,4 @@
-"""Examples in rule files; they are the tests of the rules.
+"""Examples in rule files.  They test the rules.
 
 Below the headings ``## Fires`` and ``## Stays silent``, each fenced block ``onnx`` is a small model
 in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md, extended by
@@ -9,7 +9,7 @@ in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md, exte
 * ``unchecked`` marks a model that the ONNX checker rejects.
 * ``at: conv1,conv2`` names all nodes of the findings, ``times: 2`` the number of places.
 
-Other blocks hold what a build left behind:
+Other blocks hold the files of a build:
 
 * ``log``: lines of a build log.
 * ``layers``, ``profile``: JSON of ``--exportLayerInfo`` and ``--exportProfile``.
@@ -134,7 +134,7 @@ class ExampleResult(Struct, frozen=True):
 
 
 Begin = Callable[[ExampleResult], bool]
-"""Receives the next example, as a result without an outcome, and returns whether to run it."""
+"""Function that receives the next example, as a result without an outcome, and returns whether to run it."""
 
 
 def always(_: ExampleResult) -> bool:
@@ -263,7 +263,7 @@ def _example(rule: Rule, blocks: tuple[ExampleBlock, ...]) -> Example:
 
 
 def _taken(words: list[str], name: str) -> str | None:
-    """Remove a name and the word after it from the words; return the word, or None without the name."""
+    """Remove a name and the word after it from the words.  Return that word, or None without the name."""
     if name not in words:
         return None
     place = words.index(name)

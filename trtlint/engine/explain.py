@@ -23,7 +23,7 @@ _NEAREST = 3
 
 
 def explain_miss(rule: Rule, facts: Facts, target: Target, node_path: str) -> list[str]:
-    """Explain why a rule did not fire at a node, or report that it did.
+    """Explain why a rule did not fire at a node, or state that it fired.
 
     Args:
         rule: the rule.

@@ -1,7 +1,7 @@
 """Findings: results of the rule engine, as plain data for reports.
 
-Nothing here refers to a graph or a rule, so a finding can be pickled, cached or sent to another
-process.  Positions of nodes and facts lead back to them after the same file is read again.
+Nothing here refers to a graph or a rule, so a finding can be pickled, cached or sent to another process.
+Findings store positions of nodes and facts, which are valid again after the same file is read.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ SUPPRESS_KEY = "trtlint.suppress"
 class Row(Struct, frozen=True):
     """One line of the drawing of a site: a node, the data after it, and its role in the problem.
 
-    ``type`` is the type of the node's first output, such as ``f32[1,8,197,64]`` (empty when
-    unknown).  ``detail`` describes the operation of the node in the block (``q x 0.3536``).  A row with
-    a ``label`` is a culprit, underlined with carets.
+    ``type`` is the type of the node's first output, such as ``f32[1,8,197,64]`` (empty if unknown).
+    ``detail`` describes the operation of the node in the block (``q x 0.3536``).  A row with a ``label`` is
+    part of the problem, and reports underline it with carets.
     """
 
     node: str
@@ -69,7 +69,7 @@ class Site(Struct, frozen=True):
     source: Source | None
     rows: tuple[Row, ...]
     fingerprint: str
-    """16 hex digits that survive a re-export which renames nodes and values."""
+    """16 hex digits that stay the same if a re-export renames nodes and values."""
     route: Route | None = None
     """The position of the fact; None for a match of a pattern."""
     unfixable: str = ""
@@ -101,7 +101,7 @@ class Suppression(Struct, frozen=True):
 
 
 class StaleBaselineEntry(Struct, frozen=True):
-    """An entry of a baseline without a site in the model."""
+    """An entry of a baseline that matches no site in the model."""
 
     rule: str
     fingerprint: str
@@ -149,15 +149,15 @@ class Finding(PartlyCompared, frozen=True):
     share: float | None = None
     """Their share of the time of all layers, 0 to 1."""
     causes: tuple[str, ...] = ()
-    """The operators whose refusals are caused by this finding; usually empty."""
+    """The operators whose refusals this finding causes; usually empty."""
     includes: tuple[Finding, ...] = ()
-    """The findings caused by this one, which reports count but do not explain again."""
+    """The findings that this one causes.  Reports count them, but do not explain them."""
     options: tuple[str, ...] = ()
     """The options of the command line that describe the target, for commands that reports print."""
 
 
 class Unsearched(Struct, frozen=True):
-    """A rule whose search in a model reached a limit: findings may be missing."""
+    """A rule whose search in a model reached a limit, so that findings may be missing."""
 
     rule: str
     name: str
@@ -197,7 +197,7 @@ class Further(Struct, frozen=True):
     settles: str
 
     def named(self, path: str) -> Further:
-        """Return it with the name of the model in the command."""
+        """Return a copy with the name of the model in the command."""
         command = self.command.replace(" MODEL ", f" {shlex.quote(path)} ", 1)
         return replace(self, command=command)
 
@@ -220,12 +220,12 @@ class ModelReport(Struct, frozen=True):
     suppressed: tuple[Finding, ...] = ()
     """Accepted findings, each with its ``suppression``.
 
-    They are reported and counted apart, and do not affect the exit code.  If only some sites of a finding
-    are accepted, it is here with these sites and in ``findings`` with the others; both parts have the same
-    fingerprint.  A finding with ``depends`` is conditional.
+    They are reported and counted separately, and do not affect the exit code.  If only some sites of a
+        finding are accepted, the finding is here with these sites and in ``findings`` with the others.  Both
+        parts have the same fingerprint.  A finding with ``depends`` is conditional.
     """
     gone: tuple[StaleBaselineEntry, ...] = ()
-    """Baseline entries for this model that match nothing for any target; equal in the report of each target.
+    """Baseline entries for this model that match no finding of any target, equal in every target's report.
     """
     suppress: str = ""
     """The value of :data:`SUPPRESS_KEY` in the model's metadata."""
@@ -236,7 +236,7 @@ class ModelReport(Struct, frozen=True):
     exporter: str = ""
     """The exporter of the model, from the fact about the model; empty without a model."""
     skipped: bool = False
-    """Whether the file was not linted without an error (a Git LFS pointer); a note says why."""
+    """Whether the file was skipped without an error, such as a Git LFS pointer.  A note gives the reason."""
     revision: str = ""
     """Revision of the model's content, where rows are written; empty if it cannot be identified."""
     unsearched: tuple[Unsearched, ...] = ()
@@ -244,12 +244,12 @@ class ModelReport(Struct, frozen=True):
     evidence: tuple[EvidenceSummary, ...] = ()
     """The evidence for this target with data of its own, such as a dry build."""
     further: tuple[Further, ...] = ()
-    """Other files to give: for a log alone that has a problem, or a model with an accuracy warning."""
+    """Other files to give.  These are for a log with a problem but no model, or for an accuracy warning."""
     form: str = "model"
     """The kind of the file: ``model``, or ``log``, ``script`` and so on for evidence without a model."""
 
     def with_options(self, options: tuple[str, ...]) -> ModelReport:
-        """Return the report with the options of the target: a fix without them lints another target."""
+        """Return the report with the options of the target.  A fix needs them to lint the same target."""
         return replace(
             self,
             findings=tuple(replace(each, options=options) for each in self.findings),

@@ -1,10 +1,10 @@
-"""Fingerprints: identify a place in a model even if every name in the file has changed.
+"""Fingerprints, which identify a place in a model even if every name in the file has changed.
 
 A site is described by properties that a re-export preserves: the rule, the module path from the exporter's
 metadata with its numbers replaced, and the operators upstream of the site.  Names of nodes and
 values, the order of nodes in the file, and values of constants are ignored.  Operators downstream are
-ignored, so that a node added after a block does not change the fingerprint of the block: one
-more block at the end of a network is one more fingerprint.
+ignored, so that a node added after a block does not change the fingerprint of the block.  One more block at
+the end of a network is one more fingerprint.
 
 Places with equal descriptions are numbered along the data flow.  The description is a
 few rounds of Weisfeiler-Leman colouring (https://arxiv.org/abs/1905.12259 compares the variants),
@@ -38,7 +38,7 @@ def digest(*parts: str) -> str:
 
 
 def finding_fingerprint(rule: str, descriptions: Iterable[str]) -> str:
-    """Return the fingerprint of a finding; it does not depend on the number of equal places."""
+    """Return the fingerprint of a finding, which does not depend on the number of equal places."""
     return digest(first_id(rule), *sorted(set(descriptions)))
 
 
@@ -51,10 +51,10 @@ class Fingerprints:
         self._upstream: dict[tuple[Node, int], str] = {}
 
     def describe(self, rule: str, kind: str, node: Node | None, place: str = "") -> str:
-        """Return the description of a place, before equal ones are numbered: 16 hex digits.
+        """Return the description of a place as 16 hex digits, before equal places are numbered.
 
-        ``node`` is None for a place without an operator, such as an input of the graph; then the description
-        has only its name, if any.
+        ``node`` is None for a place without an operator, such as an input of the graph.  Then the description
+        has only the name of the place, if any.
         """
         rule = first_id(rule)
         if node is None:
@@ -66,7 +66,7 @@ class Fingerprints:
     def number(self, places: Sequence[tuple[str, Node | None]]) -> list[str]:
         """Return the fingerprints of all places of one rule, given as description and node.
 
-        All are different.  Places with the same description are numbered along the data flow.
+        All fingerprints are different.  Places with the same description are numbered along the data flow.
         """
         alike: dict[str, list[int]] = defaultdict(list)
         for index, (description, _) in enumerate(places):
@@ -81,7 +81,7 @@ class Fingerprints:
         return fingerprints
 
     def _operators(self, node: Node, radius: int) -> str:
-        """Return the node and the operators up to ``radius`` edges upstream, with ports and element types."""
+        """Describe a node and the operators up to ``radius`` edges upstream, by port and element type."""
         known = self._upstream.get((node, radius))
         if known is None:
             parts = [node.domain, node.op, *(value.dtype or "?" for value in node.outputs)]
@@ -101,8 +101,8 @@ class Fingerprints:
 def _producer(value: Value | None, constants: Constants) -> Node | None:
     """Return the operator that computes a value at run time.
 
-    A value that depends only on constants counts as a constant: exporters and simplifiers fold different
-    parts, and write the rest as initializers, ``Constant`` nodes, or either through ``Identity``.
+    A value that depends only on constants counts as a constant.  Exporters and simplifiers fold different
+    parts, and write constants as initializers or ``Constant`` nodes, perhaps followed by ``Identity``.
     """
     return None if value is None or constants.foldable(value) else value.producer
 

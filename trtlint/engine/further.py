@@ -1,7 +1,7 @@
 """Open questions after linting only a log, and the files that would answer them.
 
-No file is suggested if nothing is wrong, or if no file of the model could help: an engine of another
-release, or a library that does not load.
+No file is suggested if there is no problem, or if no file of the model could help.  Examples are an engine
+of another release, or a library that does not load.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.knowledge.releases import PRODUCTS
 
 _OF_MODEL = frozenset({"parse", "optimise", "tactics", "weights"})
-"""Build phases with messages about the model, not about loading, libraries or devices."""
+"""Build phases whose messages are about the model, and not about loading, libraries or devices."""
 _REJECTING = frozenset({"parse", "optimise", "tactics"})
 """Phases in which a release rejects an operator."""
 _ELSEWHERE = frozenset({"model_unreadable", "no_scales", "calibration"})
-"""Messages of these phases with other causes than the model: missing files, options of the build."""
+"""Messages of these phases that have other causes than the model, such as missing files or build options."""
 _SHAPES = frozenset({"no_profile", "missing_shape", "profile_inconsistent"})
 """Messages about shapes that the model contains."""
 _LAYERS = frozenset({"norm_fp16", "norm_overflow", "constraint_ignored", "nonconforming", "no_scale"})
@@ -35,7 +35,7 @@ def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
 
     Args:
         facts: the facts of the build.
-        findings: the findings; messages that other findings include do not count.
+        findings: the findings.  Messages that other findings include are ignored.
     """
     record = facts.record
     if facts.has_model or record is None or record.log is None:

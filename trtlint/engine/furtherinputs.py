@@ -15,7 +15,7 @@ from trtlint.target.target import Target
 _ABOUT_TYPES = re.compile(r"\bb?f16\b|\btarget\.(?:fp16|bf16|tf32)\b")
 """Conditions of rules about rounding and overflow in a narrow type."""
 _STORED = {"f16": "fp16", "bf16": "bf16"}
-"""Types that a measurement takes from the file, if its tensors have one."""
+"""Types that a measurement takes from the file, if the file has tensors of such a type."""
 
 
 def measuring(

@@ -1,4 +1,4 @@
-"""Examples of known_bad.yaml, the table of bad releases; they are its tests.
+"""Examples of known_bad.yaml, the table of bad releases.  They test the table.
 
 ``bad`` and ``good`` of an entry in trtlint/knowledge/known_bad.yaml hold a model each, or a list of
 models, like the examples of :mod:`trtlint.engine.conditionexamples`.  The rules that use the table run on
@@ -50,7 +50,7 @@ def run_known_bad_examples(rules: Sequence[Rule]) -> Iterator[ExampleResult]:
 def _outcome(
     entry: BadReleaseEntry, text: object, rules: Sequence[Rule], folder: Path
 ) -> tuple[Outcome, str]:
-    """Return whether the entry gives a finding; the detail names a finding of another entry."""
+    """Return whether the entry gives a finding, and the name of a finding from another entry."""
     try:
         example = read_example(entry.cause.applies, text)
         model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 _MIXED = "BLD101"
-"""The rule about inputs of two types, whose finding names the first node of each region."""
+"""The rule about inputs of two types.  Its finding names the first node of each region."""
 _FOLDING = frozenset({"store-operand", "store-constant"})
-"""Rewrites that store values that ONNX Runtime computes before it partitions a model."""
+"""Rewrites that store constants.  ONNX Runtime folds such constants before it partitions a model."""
 
 
 def predicted(
@@ -44,7 +44,8 @@ def predicted(
 def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Reason]:
     """Add the nodes with mixed types that a finding on the first of them covers.
 
-    The parser of the whole model sees one type after the first node; the provider asks for each part anew.
+    A parser that reads the whole model sees one type after the first node.  But the provider parses each part
+    separately.
     """
     first = next((reason for reason in refused.values() if _MIXED in reason.rules), None)
     if first is None:
@@ -54,7 +55,7 @@ def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Rea
 
 
 def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
-    """Return whether ONNX Runtime's rewrites remove the reason: an operand computed from constants."""
+    """Return whether ONNX Runtime removes the reason, because it folds an operand computed from constants."""
     if not _FOLDING.intersection(reason.fixes) or len(reason.rules) > 1:
         return False
     constants = model.constants
@@ -65,7 +66,7 @@ def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
 
 
 def unbuildable(findings: Iterable[Finding], partition: Partition) -> str:
-    """Return a sentence about a node of a part that the builder refuses; empty if it refuses no node.
+    """Return a sentence about a node that the builder refuses in a part.  Empty if it refuses no node.
 
     Only the parser affects the partition.  A provider that cannot build a part ends the session.
     """

@@ -1,8 +1,8 @@
 """Evidence about findings that predict a refusal.
 
-An error at the node confirms such a finding, and only a success refutes it.  The finding has a
-:class:`~trtlint.facts.refusal.Refusal`.  The decision is the same for every rule, so it is here and not in
-rule files: a rule cannot mistake the error that it predicts for a refutation.
+Such a finding has a :class:`~trtlint.facts.refusal.Refusal`.  An error at the node confirms the finding, and
+only a success refutes it.  The decision is the same for every rule, so it is here and not in rule files.  So
+a rule cannot mistake the error that it predicts for a refutation.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Node
 
 _OF_PARSER = frozenset({"parser_error", "parser_bare", "plugin_not_found", "type_error"})
-"""Messages of the parser.  Programs that build the rest of a model without a node print them, too."""
+"""Messages of the parser.  Programs that build a model without the refused nodes print them, too."""
 
 
 def nodes_of(subject: Subject) -> frozenset[Node]:
-    """Return the refused nodes of a subject: the node of the finding, and those with its role."""
+    """Return the refused nodes of a subject: the node of the finding, and the nodes with the same role."""
     if subject.node is None:
         return frozenset()
     roles = {step.role for step in subject.chain if step.node is subject.node}
@@ -32,8 +32,8 @@ def nodes_of(subject: Subject) -> frozenset[Node]:
 def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMessage, ...]:
     """Return the errors of the log at the refused nodes, one a line, in the order of the log.
 
-    If a rule depends on unset options, an error of the builder can have another reason.  Then only errors
-    of the parser count, for refusals by the parser.
+    If a rule depends on unset options, an error of the builder can have another reason.  Then only errors of
+    the parser count, and only for refusals by the parser.
     """
     found: dict[int, LogMessage] = {}
     parse = subject.refusal is not None and subject.refusal.stage == "parse"
@@ -67,7 +67,7 @@ def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
 
 
 def success(facts: Facts, refusal: Refusal) -> str:
-    """Return the sentence that refutes a refusal; empty if its stage did not succeed."""
+    """Return the sentence that refutes a refusal.  Empty if the stage of the refusal did not succeed."""
     for build in facts.of("build"):
         if isinstance(build, BuildFact):
             if refusal.stage == "parse" and build.parsed is True:
@@ -85,13 +85,13 @@ def build_failed(facts: Facts) -> bool:
 
 
 def why_failed(messages: Iterable[Subject]) -> Subject | None:
-    """Return the message that explains best why a build failed; None if the log has none."""
+    """Return the message that explains best why a build failed.  None if the log has no such message."""
     found = [subject for subject in messages if isinstance(subject.fact, LogMessage)]
     return min(found, key=_distance, default=None)
 
 
 def _distance(subject: Subject) -> tuple[bool, bool, bool]:
-    """Rank a message by its distance from the cause of a failure; among equals, the first one counts."""
+    """Return the distance of a message from the cause of a failure, as a sort key."""
     message = subject.fact
     assert isinstance(message, LogMessage)
     error = message.severity in ("error", "fatal", None)

@@ -1,4 +1,4 @@
-"""Statements of the findings of one evaluation, so that none is repeated."""
+"""Statements of the findings of one evaluation, so that no finding repeats another."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def reads_the_graph(rule: Rule) -> bool:
 def turn(rule: Rule) -> tuple[int, bool]:
     """Return the phase in which a rule is evaluated.
 
-    Rules about the model come first: their findings report matching evidence of a build.  The parser's errors
-    as values come next, then the build, and last the other experiments, for what no finding has reported.
-    In each phase, default rules come last.
+    Rules about the model come first, because their findings include matching evidence of a build.  Rules
+    about the parser's errors come next, then rules about the build, then rules about other experiments.
+    Later rules report only what no earlier finding has reported.  In each phase, default rules come last.
     """
     if about_experiments(rule):
         return 1 if rule.find == _PARSER else 3, rule.default
@@ -73,7 +73,7 @@ class Reported(Struct):
         return self._refused(subject, subject.refusal)
 
     def _refused(self, subject: Subject, refusal: Refusal) -> bool:
-        """Return whether other findings state a refusal; the builder stops at its first."""
+        """Return whether other findings already state a refusal.  The builder stops at its first refusal."""
         if refusal.stage == "build":
             return any(stage == "build" for _, stage in self.refused)
         return any((node, "parse") in self.refused for node in subject.nodes or (None,))
@@ -87,5 +87,5 @@ class Reported(Struct):
             self.refused.update((node, subject.refusal.stage) for node in subject.nodes or (None,))
 
     def close(self, messages: Iterable[str]) -> None:
-        """Record messages that later rules need not report."""
+        """Record messages that later rules do not report again."""
         self.messages.update(messages)

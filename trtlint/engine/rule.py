@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trtlint.language.template import Template
 
 PATTERN = "pattern"
-"""The kind of a rule that describes what it finds with ``match``."""
+"""The kind of a rule with a pattern in ``match``."""
 
 LOG_MESSAGE = "log_message"
 """The kind of a rule about lines of a log."""
@@ -31,7 +31,7 @@ EVIDENCE: Mapping[str, bool] = {
     "user-reported": False,
     "inferred": False,
 }
-"""Evidence levels of a rule, and whether each allows high confidence."""
+"""Evidence levels of a rule, each with whether it allows high confidence."""
 
 Status = Literal["preview", "stable", "deprecated"]
 """``preview`` runs only on request; ``deprecated`` will be removed."""
@@ -74,7 +74,7 @@ class Advice(Struct, frozen=True):
         do: the sentence.
         fix: name of the rewrite; None without a rewrite.
         safety: whether the rewrite preserves the results for all inputs, up to rounding, or is a choice.
-        default: whether it is for places without other advice: it is left out if an entry before it applies.
+        default: whether the advice is only for places without other advice.
         see: the references of this advice, which a report lists first.
     """
 
@@ -103,8 +103,8 @@ class Rule(Struct, frozen=True):
     """A rule, ready to be evaluated.
 
     Attributes:
-        id: such as ``ACC102``.
-        name: the same in words, ``sdpa-scale-on-both-operands``.
+        id: the id, such as ``ACC102``.
+        name: the name in words, such as ``sdpa-scale-on-both-operands``.
         severity: the severity, unless ``severity_when`` sets another one.
         since: the first version of trtlint with the rule.
         evidence: the basis of the rule, a key of :data:`EVIDENCE`.
@@ -112,24 +112,24 @@ class Rule(Struct, frozen=True):
         find: the kind of fact, or :data:`PATTERN`.
         pattern: the pattern of a :data:`PATTERN` rule.
         where: the condition on a fact; None if every fact of the kind counts.
-        mark: the roles whose steps get carets, each with a label, or None for the step's own.
-        severity_when: severities with their conditions; the first that holds wins.
+        mark: the roles whose steps get carets, each with a label, or None for the step's own label.
+        severity_when: severities with conditions.  The first one whose condition holds is used.
         message: the first line of the finding.
         advice: in the order of the file.
-        unfixable: why a place has no rewrite; the first entry whose condition holds wins.
+        unfixable: why a place has no rewrite.  The first entry whose condition holds is used.
         references: public URLs.
         concerns: what has to change: the model, the command or the code.
         witness: the conditions under which evidence confirms or refutes its findings.
-        yields: ids of rules that take precedence at a place: they are about the model, this one about its
-            build.
+        yields: ids of rules that take precedence at a place.  These are about the model, and this rule is
+            about the build.
         path: the file.
         body: the documentation, Markdown.
         body_line: line of the file where ``body`` begins.
         status: ``preview``, ``stable`` or ``deprecated``.
         also: ``torch-tensorrt`` if the rule also holds for networks of Torch-TensorRT; else empty.
         summary: one sentence with the defect and its consequence; empty if the file has none.
-        default: whether it is for places that no other rule explains: it skips the lines of a log with
-            another finding, and reports a failed build for which no rule has an error.
+        default: whether the rule is only for places that no other rule explains.  It skips the lines of a log
+            with another finding.  It reports a failed build for which no other rule has an error.
     """
 
     id: str

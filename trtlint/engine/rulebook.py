@@ -27,11 +27,11 @@ _ALSO = re.compile(r"^also: torch-tensorrt$", re.MULTILINE)
 
 
 class RuleEntry(Struct, frozen=True, eq=False):
-    """A rule of a rulebook, read on first use: a model alone needs less than half of them.
+    """A rule of a rulebook, read on first use.  A run without a build needs less than half of all rules.
 
     Attributes:
         id, name, find, status, path, also: see :class:`Rule`.
-        read: returns the rule; further calls return the same one.
+        read: function that returns the rule.  Further calls return the same object.
     """
 
     id: str
@@ -68,7 +68,8 @@ class Rulebook(Struct, frozen=True):
         """Return the rule with this current or former id or name, ignoring case.
 
         Raises:
-            LookupError: there is none; the text names the nearest, or says that it was removed.
+            LookupError: there is no such rule.  The text names the nearest rule, or states that the rule was
+                removed.
         """
         became = redirect(key)
         for word in (key, became.to if became is not None and became.to is not None else key):
@@ -109,7 +110,7 @@ def builtin_rules() -> Path:
 
 
 def rule_files(path: Path) -> list[Path]:
-    """Return the rule files in a folder and its subfolders, sorted; a file stands for itself.
+    """Return the rule files in a folder and its subfolders, sorted.  For a file, return the file.
 
     ``README.md`` is ignored.  Links to folders are not followed.
 
@@ -138,7 +139,8 @@ def _below(folder: Path) -> list[Path]:
 def load_builtin() -> Rulebook:
     """Return the rules that come with trtlint, the same objects each time.
 
-    Each is read and compiled on first use: the tests have checked them, and a run needs few.
+    Each rule is read and compiled on first use, because a run needs only some of them.  Tests check all
+    rules.
     """
     return _builtin(builtin_rules())
 

@@ -1,8 +1,8 @@
 """Rule files: one Markdown file for each rule, with front matter that is validated on load.
 
-A mistake in a rule is an error with file and line: an unknown key, a field that the fact does not have, a
-role that no step has.  A wrong rule never just stays silent.  The expressions of trtlint's own
-rules are checked by ``trtlint test``, and not again in every run.
+A mistake in a rule is an error with file and line.  Examples are an unknown key, a field that the fact does
+not have, or a role that no step has.  A wrong rule never just stays silent.  ``trtlint test`` checks the
+expressions of trtlint's own rules, so a run does not check them again.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def parse_rule(path: Path, text: str, *, checked: bool) -> Rule:
 
 
 class _FrontMatterReader:
-    """Reads the front matter of one file; every method raises FrontMatterError with the line."""
+    """Reader of the front matter of one file.  Every method raises FrontMatterError with the line."""
 
     def __init__(self, path: Path, front: Item, checked: bool) -> None:
         self.path = path
@@ -144,14 +144,14 @@ class _FrontMatterReader:
         )
 
     def _default(self, find: str) -> bool:
-        """Return whether the rule is for failures that no other rule explains; these are lines of a log."""
+        """Return whether the rule is for lines of a log that no other rule explains."""
         found = _is_default(self.front)
         if found and find != LOG_MESSAGE:
             raise FrontMatterError(f"'default' is only for 'find: {LOG_MESSAGE}'", self.front["default"].line)
         return found
 
     def _also(self, find: str) -> Also:
-        """Return the second source of facts; only some kinds have one."""
+        """Return the second source of facts.  Only some kinds of facts have one."""
         item = self.front.get("also")
         if item is None:
             return ""
@@ -163,7 +163,7 @@ class _FrontMatterReader:
         return "torch-tensorrt"
 
     def _summary(self) -> str:
-        """Return one line of plain text; empty if the key is missing: only trtlint's own rules require it."""
+        """Return the summary, one line of plain text.  Only trtlint's own rules require it; else empty."""
         item = self.front.get("summary")
         if item is None:
             return ""
@@ -309,7 +309,7 @@ def _urls(item: Item, key: str) -> tuple[str, ...]:
 
 
 def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
-    """Return version specifiers by product; ``*`` and an empty value mean all."""
+    """Return version specifiers by product.  ``*`` and an empty value mean all versions."""
     ranges: dict[Product, str] = {}
     for product in PRODUCTS:
         item = fields.get(product)

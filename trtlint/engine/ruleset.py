@@ -1,4 +1,4 @@
-"""Selected rules, which another process loads again by their names."""
+"""Selected rules.  Another process can load them again by their names."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RuleSet:
         return self._names[2]
 
     def stamp(self) -> RuleSet:
-        """Store the digest of the current rule files; a process with other files must not lint."""
+        """Store the digest of the current rule files.  A process whose files differ must not lint."""
         self._named = self._names
         return self
 
@@ -91,7 +91,7 @@ class RuleSet:
 
 @cache
 def _found_again(files: tuple[str, ...], ids: tuple[str, ...], digest: str) -> tuple[RuleEntry, ...]:
-    """Load rules by name; a worker of a cluster may outlive a version of their files."""
+    """Load rules by name.  In a long-lived worker of a cluster, the rule files may have changed."""
     try:
         book = with_builtin(map(Path, files))
     except ValueError as error:

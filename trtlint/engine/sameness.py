@@ -25,13 +25,13 @@ _TARGET = re.compile(r"\btarget\b(?:\.(\w+))?")
 
 @cache
 def _properties(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the properties of the target that expressions read; an empty name means the whole target."""
+    """Return the properties of the target that expressions read.  An empty name means the whole target."""
     return tuple(sorted({name for text in texts for name in _TARGET.findall(text)}))
 
 
 @cache
 def _releases(texts: tuple[str, ...]) -> tuple[tuple[int, int], ...] | None:
-    """Return the releases that ``target.release`` is compared with; None for any other use of it."""
+    """Return the releases that expressions compare ``target.release`` with.  None for any other use of it."""
     uses = sum(name == "release" for text in texts for name in _TARGET.findall(text))
     compared = [(int(major), int(minor)) for text in texts for major, minor in _COMPARED.findall(text)]
     return tuple(sorted(set(compared))) if len(compared) == uses else None
@@ -67,7 +67,7 @@ class TargetKeys:
         self._texts: dict[int, tuple[Rule, tuple[str, ...]]] = {}
 
     def of(self, rule: Rule, target: Target, applies: Truth, subjects: Iterable[Subject]) -> Hashable:
-        """Return the key of a target for a rule; targets with equal keys have equal findings."""
+        """Return the key of a target for a rule.  Targets with equal keys have equal findings."""
         if id(rule) not in self._texts:
             self._texts[id(rule)] = rule, tuple(expression.text for expression in _expressions(rule))
         texts = self._texts[id(rule)][1]

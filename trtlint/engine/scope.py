@@ -65,7 +65,7 @@ def operands(expression: Expression) -> list[str]:
 def about_the_model(expression: Expression) -> Expression | None:
     """Return the operands of an expression's outermost ``and`` that read only the fact ``model``.
 
-    None if there are none.  If they are false, no subject of the model needs a check.
+    None if there are no such operands.  If they are false for a model, the rule has no subject in the model.
     """
     own = [text for text in operands(expression) if Expression(text).names == _OF_MODEL]
     return Expression(" and ".join(f"({text})" for text in own), condition=True) if own else None
@@ -73,11 +73,11 @@ def about_the_model(expression: Expression) -> Expression | None:
 
 @cache
 def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
-    """Return a field and the texts of which it must have one for the expression to be true.
+    """Return a field and the texts that it can have if the expression is true.
 
-    None if no operand of the outermost ``and`` is as simple as ``op == "Conv"`` or
-    ``op in ("Conv", "Gemm")``, or an ``or`` of such operands about one field.  If the field itself is
-    None, the expression is not true either, whatever the options of the command line.
+    None if the outermost ``and`` has no suitable operand.  A suitable operand is ``op == "Conv"``,
+    ``op in ("Conv", "Gemm")``, or an ``or`` of such comparisons of one field.  An expression with such an
+    operand is never true for a fact whose field is None.
     """
     return _demand(ast.parse(f"({expression.text}\n)", mode="eval").body)
 
@@ -98,7 +98,7 @@ def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
 
 
 def _comparison(tree: ast.Compare) -> tuple[str, frozenset[str]] | None:
-    """Return the requirement of ``op == "Conv"`` or ``op in ("Conv", "Gemm")``; None for others."""
+    """Return the requirement of ``op == "Conv"`` or ``op in ("Conv", "Gemm")``.  None for other forms."""
     if len(tree.ops) != 1:
         return None
     field, link, value = tree.left, tree.ops[0], tree.comparators[0]

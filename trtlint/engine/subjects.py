@@ -32,7 +32,7 @@ class Subject(Struct, frozen=True, eq=False):
         place: the name of the place in reports; empty for the whole model.
         chain: the block in data-flow order.
         values: the names that expressions can use, except ``target``.
-        others: other readings of the same nodes; the rule holds if it holds for one.
+        others: other readings of the same nodes.  The rule holds if it holds for one reading.
     """
 
     node: Node | None
@@ -56,7 +56,7 @@ class Subject(Struct, frozen=True, eq=False):
 
     @property
     def scope(self) -> str:
-        """The only releases with this fact, in words; empty if the rule's ranges count."""
+        """The releases for which the fact was observed, in words; empty if the rule's range counts."""
         return "" if self.fact is None else self.fact.scope
 
     def origin(self, model: Model) -> Origin | None:
@@ -78,11 +78,11 @@ class Subjects:
         self._made: dict[tuple[str, int], Subject] = {}
         self._positions: dict[tuple[str, str], Mapping[str, list[int]]] = {}
         self._candidates: dict[int, tuple[Rule, tuple[Subject, ...]]] = {}
-        """Keyed by the identity of a rule; the rule is kept, so that no other one gets the same identity."""
+        """Subjects by the identity of a rule, with the rule, so that no other rule gets its identity."""
         self._unsearched: set[int] = set()
 
     def searched(self, rule: Rule) -> bool:
-        """Return whether :meth:`candidates` are complete: no search reached a limit."""
+        """Return whether :meth:`candidates` are complete, because no search reached a limit."""
         return id(rule) not in self._unsearched
 
     def of(self, rule: Rule) -> Iterator[Subject]:
@@ -101,10 +101,9 @@ class Subjects:
     def candidates(self, rule: Rule) -> Sequence[Subject]:
         """Return the subjects for which the condition of a rule may hold for some target, in graph order.
 
-        If the condition requires ``op == "Conv"``, only such facts are checked.  The cost of a rule then
-        depends on their number and not on the size of the model.  Subjects that fail for every target are
-        removed
-        once, so a further target costs only its possible findings.
+        If the condition requires ``op == "Conv"``, only such facts are checked.  Then the cost of a rule
+        depends on the number of these facts, and not on the size of the model.  Subjects that fail for every
+        target are removed once, so a further target costs only its possible findings.
         """
         if id(rule) not in self._candidates:
             possible = tuple(subject for subject in self._of_this_model(rule) if _possible(rule, subject))
@@ -112,7 +111,7 @@ class Subjects:
         return self._candidates[id(rule)][1]
 
     def _of_this_model(self, rule: Rule) -> Iterator[Subject]:
-        """Return the subjects that fulfil the condition; none if it is false for the whole model."""
+        """Yield the subjects that fulfil the condition.  Nothing if it is false for the whole model."""
         guard = None if rule.where is None or not self._facts.has_model else about_the_model(rule.where)
         if guard is None or guard.truth(self._common) is not False:
             yield from self._demanded(rule)
@@ -166,7 +165,7 @@ class Subjects:
 
     @cached_property
     def _common(self) -> Mapping[str, object]:
-        """Return the names available to all expressions; ``constants`` is for their functions."""
+        """Return the names that all expressions can use.  ``constants`` is for functions."""
         facts = self._facts
         build = next(iter(facts.of("build")), None)
         return {"model": facts.of("model")[0], "build": build, "constants": facts.model.constants}
@@ -175,7 +174,7 @@ class Subjects:
 def _possible(rule: Rule, subject: Subject) -> bool:
     """Return whether the condition is not false with an unknown target.
 
-    A condition that is false with an unknown is false for any value, unless the expression tests
+    A condition that is false with an unknown target is false for any target, unless the expression tests
     whether a value is known.
     """
     where = rule.where

@@ -30,9 +30,10 @@ class RefusedLines:
         self._by_node: dict[Product, Mapping[Node, frozenset[str]]] = {}
 
     def of(self, subjects: Iterable[Subject], product: Product) -> tuple[tuple[str, ...], str]:
-        """Return the lines that refuse one of the places, and the limit of that statement.
+        """Return the release lines that refuse one of the places, and the limit of that statement.
 
-        Other refusals of the same node count, unless they depend on the GPU, the typing or a plugin.
+        Lines with another refusal of the same node are included, unless the refusal depends on the GPU, the
+        typing or a plugin.
 
         Returns:
             No lines if a subject is not a rejection.
@@ -68,7 +69,7 @@ def _limit(fact: Rejection | LibraryPlugin) -> str:
 
 
 def with_taken(finding: Finding, target: Target) -> Finding:
-    """Return a refusal with the nearest releases that accept the place, as its last advice."""
+    """Return a finding about a refusal with the nearest accepting releases as its last advice."""
     if finding.refusal is None or not finding.refusal.lines:
         return finding
     refusal = _taken(finding.refusal, target)
@@ -77,7 +78,7 @@ def with_taken(finding: Finding, target: Target) -> Finding:
 
 
 def _taken(refusal: Refusal, target: Target) -> Refusal:
-    """Add the nearest accepting release lines; without a version, the nearest to all refusing lines."""
+    """Add the accepting release lines nearest to the target, or, without a version, to all refusing lines."""
     known = minors(target.product)
     held = [line in refusal.lines for line in known]
     first, last = len(held) - 1 - held[::-1].index(True), held.index(True)
@@ -89,7 +90,7 @@ def _taken(refusal: Refusal, target: Target) -> Refusal:
 
 
 def taken_words(refusal: Refusal, product: Product) -> str:
-    """Return the line about releases that every report prints for a refusal."""
+    """Return the sentence about releases that every report prints for a refusal."""
     name = PRODUCTS[product]
     if refusal.first_taken is not None:
         words = f"first accepted by: {name} {refusal.first_taken}"

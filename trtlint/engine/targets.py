@@ -32,10 +32,10 @@ class Change(Struct, frozen=True):
 
 
 def merge(findings: Sequence[Sequence[Finding]]) -> list[MergedFinding]:
-    """Merge the findings of several targets; findings of one rule are adjacent.
+    """Merge the findings of several targets.  Findings of one rule are adjacent.
 
-    For one target, the order stays.  For several, higher severities come first.  The text of a
-    finding is that of its first target, its severity the highest, its advice that of all targets.
+    For one target, the order stays.  For several targets, higher severities come first.  A merged finding
+    has the text for its first target, its highest severity, and the advice for all its targets.
 
     Args:
         findings: the findings for each target.
@@ -111,7 +111,7 @@ def _parts(targets: Sequence[str]) -> tuple[str, list[str], str]:
 
 
 def _shared(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of equal words at the start of all rows; at least one word of each row is left."""
+    """Return the number of equal words at the start of all rows, without the last word of any row."""
     alike = takewhile(lambda column: len(set(column)) == 1, zip(*rows, strict=False))
     return min(sum(1 for _ in alike), min(map(len, rows)) - 1)
 
@@ -148,7 +148,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def changes(models: Sequence[ModelReport]) -> list[Change]:
-    """Return the added and removed findings from each target to the next, without unchanged steps."""
+    """Return the added and removed findings between neighbouring targets, without unchanged steps."""
     names = labels([model.target for model in models])
     steps = []
     for i in range(1, len(models)):

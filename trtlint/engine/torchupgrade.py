@@ -14,7 +14,7 @@ from trtlint.model.origin import origin_of_trace
 from trtlint.torch_tensorrt.program import Program, ProgramNode
 
 Change = Literal["converts", "falls back", "stays in PyTorch", "unknown"]
-"""The change of an operator from the first to the last release; ``unknown`` if one was not tested."""
+"""The change of an operator from the first to the last release.  ``unknown`` if one was not tested."""
 CHANGES: tuple[Change, ...] = ("falls back", "converts", "stays in PyTorch", "unknown")
 """The changes in the order of reports."""
 _MOST_PLACES = 20
@@ -25,7 +25,7 @@ class OperatorChange(Struct, frozen=True):
 
     Attributes:
         op: the operator in the program, ``aten.glu.default``.
-        lowered: the operator without a converter that it is decomposed into.
+        lowered: the operator without a converter in the decomposition of ``op``.
         change: the change from the first release to the last.
         since: the first release line with the new state; empty without a change.
         until: the last release line that is known to have the old state; empty without a change.

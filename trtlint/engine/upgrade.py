@@ -66,7 +66,7 @@ class Listed(Struct, frozen=True):
 
     @property
     def already(self) -> bool:
-        """True if the current release line has the finding, too, and a later one keeps it."""
+        """True if the first release line of the range has the finding, and a later line has it, too."""
         return self.lines[0] == 0 and len(self.lines) > 1
 
 
@@ -84,11 +84,11 @@ class Safest(Struct, frozen=True):
 
     Attributes:
         line: its index in :attr:`Upgrade.lines`.
-        equals: all lines with the same risks; this is the newest of them.
-        last_adds: errors and warnings about the graph that only the last line of the range has, not
-            this one, as indexes into :attr:`Upgrade.findings`.
-        first_adds: errors and warnings about the graph that only the first line of the range has, not this
-            one; also indexes.
+        equals: all lines with the same risks.  ``line`` is the newest of them.
+        last_adds: errors and warnings about the graph that the last line of the range has and this line does
+            not have, as indexes into :attr:`Upgrade.findings`.
+        first_adds: errors and warnings about the graph that the first line of the range has and this line
+            does not have, as indexes.
     """
 
     line: int
@@ -115,8 +115,8 @@ class Upgrade(Struct, frozen=True):
         conditional: findings that depend on unset options, each once.
         notes: limits of the evaluation.
         caveats: the caveats of the model, which every format shows.
-        unsearched: severities of the rules about the graph whose search did not finish for the range's last
-            line.
+        unsearched: severities of rules about the graph whose search did not finish for the last line of the
+            range.
     """
 
     path: str
@@ -142,7 +142,7 @@ class Upgrade(Struct, frozen=True):
         return ("--rtx" if self.product == "tensorrt-rtx" else "--trt", self.lines[line].line, *self.options)
 
     def with_options(self, options: tuple[str, ...]) -> Upgrade:
-        """Return the report with the options of the target; fixes are for the newest line of a finding."""
+        """Return the report with the options of the target.  Fixes are for the newest line of a finding."""
         named = replace(self, options=options)
         findings = (
             replace(
@@ -155,9 +155,9 @@ class Upgrade(Struct, frozen=True):
 
 
 def targets(base: Target, first: str, last: str) -> list[Target]:
-    """Return a target for each release line from ``first`` to ``last``; all others upgrade from ``first``.
+    """Return a target for each release line from ``first`` to ``last``.  Later lines upgrade from ``first``.
 
-    A line is represented by its newest release, unless an end of the range names another.
+    The target of a line has its newest release, unless ``first`` or ``last`` names another release.
 
     Raises:
         TargetError: an end is unknown, or the range is reversed.
@@ -185,8 +185,8 @@ def upgrade(
 
     Args:
         facts: the model.
-        way: the release lines from the first to the last, as :func:`targets` returns them, two at least.
-        found: the findings for each, perhaps reviewed.
+        way: at least two targets, one for each release line, as :func:`targets` returns them.
+        found: the findings for each target, perhaps reviewed.
         rules: the rules that were evaluated.
     """
     rules = tuple(rules)
@@ -268,7 +268,7 @@ def _refuses(listed: Listed) -> bool:
 
 
 def _is_risk(listed: Listed) -> bool:
-    """Return whether a finding is a risk of the engine; commands and code are changed only once."""
+    """Return whether a finding is a risk of the engine.  Findings about commands and code are not."""
     return listed.concern == "graph" and listed.finding.confidence != "low"
 
 
@@ -294,7 +294,7 @@ def _step(
 def _with_hidden(
     line: Assessed, findings: Sequence[Listed], yields: Mapping[str, Collection[str]]
 ) -> frozenset[int]:
-    """Return the findings of a release line, and those that yield there to another at their nodes."""
+    """Return the findings of a release line, including those that yield to other findings at their nodes."""
     nodes: dict[str, set[str]] = defaultdict(set)
     for number in line.found:
         nodes[findings[number].finding.rule] |= _nodes(findings[number].finding)
@@ -318,7 +318,7 @@ def _keys(findings: Iterable[Finding]) -> set[str]:
 
 
 def _safest(lines: Sequence[Assessed], findings: Sequence[Listed]) -> Safest | None:
-    """Return the line with the fewest errors, then warnings, about the graph; among equals, the newest."""
+    """Return the newest line among those with the fewest errors, then warnings, about the graph."""
     usable = [index for index, line in enumerate(lines) if line.supported]
     if not usable:
         return None

@@ -51,7 +51,7 @@ class Verdict(Struct, frozen=True):
             without support.
         doubt: the highest confidence of a finding that the evidence makes doubtful; None without doubt.
         ended: whether a real build failed with one of the cited messages.
-        everywhere: whether the confirming message names no place; then a refutation takes precedence.
+        everywhere: whether the confirming message names no place.  Then a refutation takes precedence.
     """
 
     standing: Standing = "open"
@@ -78,7 +78,7 @@ class BlockTimes(Struct, frozen=True):
 
 
 class Evidence:
-    """One piece of evidence about a model: a build, a dry build, measured ranges.
+    """One piece of evidence about a model: a build, a dry build, or measured ranges.
 
     Subclasses are frozen structs that can be pickled.  The default of each method means "no evidence".
     """
@@ -92,7 +92,7 @@ class Evidence:
     judges = True
     """Whether the evidence can confirm or refute a finding."""
     settles_targets = False
-    """Whether the data come from a real build, which determines the target."""
+    """Whether the evidence is a real build, whose data determine the target."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class Evidence:
 
     @property
     def of_any_form(self) -> Evidence | None:
-        """Return the part of the evidence that holds for any form of the model; None for nothing."""
+        """Return the part of the evidence that also holds for a rewritten model.  None if no part does."""
         return None
 
     @property
@@ -138,7 +138,7 @@ class Evidence:
         return True
 
     def states(self, fact: str) -> bool:  # noqa: ARG002
-        """Return whether the evidence provides facts of a kind; then it alone judges findings about them."""
+        """Return whether the evidence provides facts of a kind.  Then only it judges findings about them."""
         return False
 
     def holds_for(self, fact: str, target: Target) -> bool:  # noqa: ARG002
@@ -146,11 +146,11 @@ class Evidence:
         return True
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge one place; return None without a verdict."""
+        """Judge one place.  Return None if the evidence has no verdict."""
         raise NotImplementedError
 
     def citations(self, subject: Subject) -> Iterable[str]:  # noqa: ARG002
-        """Return the lines that are the finding itself: file, line and message."""
+        """Return file, line and message of a finding about a log message."""
         return ()
 
     def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:  # noqa: ARG002
@@ -158,12 +158,12 @@ class Evidence:
         return None
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:  # noqa: ARG002
-        """Return file and line of messages that later rules need not report."""
+        """Return file and line of the messages that later rules do not report again."""
         return ()
 
 
 class PendingEvidence(Protocol):
-    """Evidence from an experiment, which runs where the model is linted."""
+    """Evidence from an experiment.  The experiment runs in the process that lints the model."""
 
     @property
     def grounds(self) -> frozenset[Ground]:

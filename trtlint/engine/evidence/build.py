@@ -32,7 +32,7 @@ from trtlint.language.expression import Expression
 _ECHOES = 2
 """Largest number of cited lines that repeat a failure."""
 _ASKED = frozenset({"layer", "layers", "build"})
-"""Conditions on facts of a build; messages of the log are looked up by node."""
+"""Conditions on facts of a build.  Conditions on messages are not among them."""
 
 
 class BuildEvidence(Evidence, Struct, frozen=True):
@@ -151,7 +151,7 @@ def quotations(question: Question) -> Iterator[tuple[str, str]]:
 
 
 def statements(conditions: Iterable[EvidenceCondition], question: Question) -> Iterator[tuple[str, str]]:
-    """Yield the statements of a build that fulfil the conditions; messages have file and line."""
+    """Yield file and line, and text, of the statements of a build that fulfil the conditions."""
     subject, target = question.subject, question.target
     for condition in conditions:
         if condition.kind == "log":
@@ -218,7 +218,7 @@ def cited_message(subject: Subject) -> Iterator[str]:
 
 
 def _time(timed: Sequence[LayerFact], ms: float, share: float) -> str:
-    """Return ``layer conv1: 18 % of 4.1 ms``; for several layers, their number and the slowest."""
+    """Return ``layer conv1: 18 % of 4.1 ms``.  For several layers, name their number and the slowest one."""
     total = f"{in_percent(share)} of {milliseconds(ms / share)}" if share else milliseconds(ms)
     slowest = max(timed, key=lambda layer: layer.ms or 0.0)
     if len(timed) == 1:

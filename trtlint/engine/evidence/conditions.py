@@ -13,17 +13,17 @@ A rule names them in its front matter::
       - layers: precision == "f32"
         because: "the norm runs in FP32: {name}"
 
-A rule whose findings predict a refusal has no ``refute``, and needs no ``confirm`` for errors that name
-the node: :mod:`trtlint.engine.refusals` decides for all of them.
+A rule whose findings predict a refusal has no ``refute``.  It needs no ``confirm`` for errors that name the
+node, because :mod:`trtlint.engine.refusals` judges such findings for all rules.
 
 * ``log`` lists names of messages.  A message counts if it names a node of the block and ``where``, an
   expression over the ``log_message`` fact, holds or is missing.  With ``anywhere``, a message without a
-  node counts for every block if no such message in the log names a node.
+  node counts for every block, unless another such message in the log names a node.
 * ``layer`` is an expression over the ``layer`` fact.  It must hold for one layer with a node of the block.
-* ``layers`` is the same, and must not be false for another layer of the block.
+* ``layers`` is like ``layer``, but it must not be false for any other layer of the block.
 * ``build`` is an expression over the ``build`` fact.
 * ``range`` and ``ranges`` are like ``layer`` and ``layers``, over the ``tensor_range`` fact: the measured
-  ranges of the block's tensors.  Of ``ranges``, the report shows the widest.
+  ranges of the block's tensors.  For ``ranges``, the report shows the widest range.
 * ``because`` is the sentence in the report.
 """
 
@@ -56,7 +56,7 @@ class EvidenceCondition(Struct, frozen=True):
         kind: the kind of evidence.
         messages: names of log messages.
         where: the condition on a layer, the build or the message; None for any message.
-        because: the sentence in the report; None for the message or layer itself.
+        because: the sentence in the report; None to quote the message or layer.
         anywhere: whether a message without a node applies to every block.
     """
 
@@ -75,9 +75,9 @@ class EvidenceConditions(Struct, frozen=True):
 
 
 Compile = Callable[[Item, str, str], Expression]
-"""Compiles the condition in an item over a kind of fact; errors name the item."""
+"""Function that compiles a condition on a kind of fact from an item.  Errors name the item."""
 CompileText = Callable[[Item, str, str], Template]
-"""Compiles a text with expressions in it, in the same way."""
+"""Function that compiles a text with expressions in the same way."""
 
 
 def read_conditions(

@@ -34,14 +34,14 @@ Stage = Literal["parse", "build"]
 _FACTS = frozenset({"dry_build", "parser_refusal", "builder_refusal"})
 """Kinds of facts that come from a dry build alone."""
 _OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
-"""Kinds of facts about kernels, times and settings: a dry build has none of another product."""
+"""Kinds of facts about kernels, times and settings.  A dry build has them only for its own product."""
 
 
 class DryBuildEvidence(Evidence, Struct, frozen=True):
     """A dry build of the model.
 
     Attributes:
-        build: the dry build; None if it could not run (the notes contain the reason).
+        build: the dry build; None if it could not run.  Then the notes contain the reason.
         targets: the targets of the dry build; empty for all targets.
         about: sentences about it.
     """
@@ -91,7 +91,7 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
         return cited_message(subject)
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:
-        """All errors of the log, after the rule about the parser's errors as values."""
+        """Return all errors of the log after the rule about the parser's errors."""
         if rule.find != "parser_refusal" or self.build is None or self.build.result.parsed is not False:
             return ()
         return (
@@ -104,10 +104,10 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
 def confidence_for(result: DryBuildResult, stage: Stage, target: Target) -> Confidence:
     """Confidence in a stage of a dry build for a target; ``confirmed`` for its own targets.
 
-    A dry build uses TensorRT-RTX, perhaps for another GPU.  For TensorRT-RTX of the same release, it is as
-    good as a build.  For TensorRT, its parser is good evidence if both parsers come from the same
-    sources, otherwise weak evidence.  Its builder belongs to another product: networks are strongly typed,
-    kernels differ, and nothing is timed.  For TensorRT it gives an indication at most.
+    A dry build uses TensorRT-RTX, perhaps for another GPU.  For TensorRT-RTX of the same release, a dry build
+    is as good as a build.  For TensorRT, the parser of TensorRT-RTX is good evidence if both parsers come
+    from the same sources, and weak evidence otherwise.  For TensorRT, the builder of TensorRT-RTX is at most
+    an indication: networks are strongly typed, kernels differ, and nothing is timed.
     """
     line = _words(Version(result.version).release)
     if target.product == "tensorrt-rtx" and (target.release is None or _words(target.release) == line):

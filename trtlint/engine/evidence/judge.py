@@ -14,9 +14,9 @@ from trtlint.facts.facts import Facts
 
 
 def judge(evidence: Sequence[Evidence], question: Question) -> Verdict:
-    """Judge one place by all evidence; a confirmation weighs more than a refutation.
+    """Judge one place by all evidence.  A confirmation takes precedence over a refutation.
 
-    A finding about a fact that comes from evidence is judged by that evidence alone.
+    If a finding is about a fact that comes from evidence, only that evidence judges the finding.
     """
     fact = question.subject.fact
     own = () if fact is None else tuple(each for each in evidence if each.states(fact.kind))

@@ -34,7 +34,7 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
     Attributes:
         provider: the provider.
         settings: the options of the provider that affect the partition.
-        simulation: the partition by NVIDIA's parser; None if the parser was not asked.
+        simulation: the partition by NVIDIA's parser; None if the parser did not run.
         log: the partition in a log of ONNX Runtime; None without one.
         about: sentences about the simulation.
     """
@@ -61,11 +61,11 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
     @property
     def of_any_form(self) -> PartitionEvidence:
-        """Return the prediction alone, which is recomputed for each form."""
+        """Return the prediction alone, which is recomputed for each rewritten model."""
         return replace(self, simulation=None, log=None, about=())
 
     def judge(self, question: Question) -> None:  # noqa: ARG002
-        """Return nothing: a partition follows from findings and judges none."""
+        """Return None, because a partition follows from the findings."""
         return
 
     def conclude(
@@ -131,7 +131,7 @@ def _known(left: Left) -> Left:
 
 
 def _of_other_rules(evaluation: Evaluation, rules: RuleSet, target: Target) -> Iterable[Finding]:
-    """Return the refusals of rules that the run excludes: they affect the partition, too."""
+    """Return the refusals of rules that the run excludes, because they also affect the partition."""
     from trtlint.engine.rulebook import load_builtin
 
     run = {entry.id for entry in rules.entries}

@@ -19,5 +19,5 @@ class TorchEvidence(Evidence, Struct, frozen=True):
         return ground_of(fact) == "torch"
 
     def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
-        """Return nothing: there is no other evidence to compare with."""
+        """Return None, because there is no other evidence to compare with."""
         return None

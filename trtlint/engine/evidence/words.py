@@ -23,7 +23,7 @@ CITED_IN_ALL = 6
 
 
 def said_under(condition: EvidenceCondition, names: Mapping[str, object], own: str) -> str:
-    """Return the sentence for a match of a condition: its own words, and the reason in the rule."""
+    """Return the sentence for a match of a condition: the text ``own`` and the sentence in the rule."""
     return own if condition.because is None else f"{own}: {condition.because.fill(names)}"
 
 
@@ -35,9 +35,9 @@ def names_of(fact: Fact, subject: Subject, target: Target) -> dict[str, object]:
 
 
 def quoted(message: LogMessage) -> str:
-    """Quote a message with file and line, its lines joined: the reason is often on the second.
+    """Quote a message with file and line, its lines joined, because the reason is often on the second line.
 
-    If the reason of a long message is on a later line, the sentence with the reason is quoted.
+    If a message is long and its reason is on a later line, only the sentence with the reason is quoted.
     """
     text = " ".join(message.message.split())
     late = len(text) > _SHORT and "\n" in message.message and "why" in message.groups
@@ -50,7 +50,7 @@ def quoted_without_place(message: LogMessage) -> str:
 
 
 def bounded(words: Iterable[str], most: int) -> tuple[str, ...]:
-    """Return the first few sentences without repeats; the last one counts the omitted ones."""
+    """Return the first few sentences without repeats.  The last one counts the omitted sentences."""
     found = tuple(dict.fromkeys(words))
     if len(found) <= most:
         return found
