@@ -10,11 +10,11 @@ from trtlint.language.operations import COMPARISONS, UNKNOWN, Code, Names, eleme
 from trtlint.target.truth import Truth, negate
 
 CONSTANTS = "constants"
-"""Key of the graph's constants among the names; no scope has it."""
+"""Key of the graph's constants among the names.  No scope contains this key."""
 
 
 def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Code:
-    """Join conditions with ``and`` or ``or``: the first one with the deciding value decides."""
+    """Join conditions with ``and`` or ``or``.  The first condition with the value ``deciding`` decides."""
     other = not deciding
 
     def decided(names: Names) -> Truth:
@@ -36,7 +36,7 @@ def negated(code: Code) -> Code:
 
 
 def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
-    """Return an element of a value: mostly the first or second input of an operator.
+    """Return code for an element of a value, mostly the first or second input of an operator.
 
     Args:
         many: computes the tuple or mapping.
@@ -56,7 +56,7 @@ def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
 
 
 def among(item: Code, node: ast.Compare) -> Code | None:
-    """Return a test for membership in literal texts; None for another comparison."""
+    """Return a test for membership in literal texts.  None for other comparisons."""
     operation, (many,) = node.ops[0], node.comparators
     if not (isinstance(operation, ast.In | ast.NotIn) and isinstance(many, ast.Tuple)):
         return None
@@ -74,7 +74,7 @@ def among(item: Code, node: ast.Compare) -> Code | None:
 
 
 def calling(function: Function, codes: list[Code], named: Mapping[str, Code]) -> Code:
-    """Return a function call; it is unknown if an argument is unknown or has the wrong type."""
+    """Return code for a function call.  The result is unknown for unknown or wrongly typed arguments."""
     compute, sees_unknown = function.call, function.sees_unknown
 
     def call(names: Names) -> object:

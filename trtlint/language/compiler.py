@@ -1,4 +1,4 @@
-"""Compiler from syntax trees to closures; with a scope, it checks names and types."""
+"""Compiler from syntax trees to closures.  With a scope, it checks names and types."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Checked = tuple[Kinds, Code]
 
 
 class Compiler:
-    """Compiles one expression; ``used`` collects the names it reads.
+    """Compiler of one expression.  ``used`` collects the names that the expression reads.
 
     Without a scope, names and fields are not checked.
     """

@@ -42,8 +42,8 @@ class _Compiled(Struct, frozen=True):
 class Expression:
     """An expression, compiled on first use.
 
-    In a given model, most rules find no facts.  To compile and check all their conditions would cost more
-    than to lint a small model.  :func:`compile_expression` checks and compiles at once.
+    In most models, most rules find no facts.  Compiling and checking the conditions of all rules would cost
+    more than linting a small model.  :func:`compile_expression` checks and compiles at once.
     """
 
     __slots__ = ("_compiled", "_condition", "_scope", "text")
@@ -69,9 +69,9 @@ class Expression:
     def truth(self, names: Mapping[str, object]) -> Truth:
         """Return whether the condition holds.
 
-        ``names`` has the value of each name in the scope, and under ``constants`` the
-        :class:`~trtlint.model.values.Constants` of the graph, without which ``const`` is unknown.
-        A value that is not a truth value is unknown; fields without a declared type can have such values.
+        ``names`` has the value of each name in the scope.  Its key ``constants`` has the
+        :class:`~trtlint.model.values.Constants` of the graph.  Without this key, ``const`` is unknown.
+        A value that is not a truth value is unknown.  Fields without a declared type can have such values.
         """
         return truth((self._compiled or self._ready()).code(names))
 

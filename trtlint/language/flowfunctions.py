@@ -16,7 +16,7 @@ from trtlint.model.walks import search
 _KEEP_LENGTH = frozenset(
     {"Concat", "Identity", "Cast", "Neg", "Abs", "Add", "Sub", "Mul", "Div", "Mod", "Max", "Min"}
 )
-"""Operators whose result is as long as an operand, or as all operands together."""
+"""Operators whose result is as long as one operand, or as all operands together."""
 
 
 def _repeated(constants: Constants | None, value: Value) -> object:
@@ -62,7 +62,7 @@ def _refuses_empty(node: Node, port: int) -> bool:
 
 
 def _made_by(values: tuple[Any, ...], good: Callable[[Node], bool]) -> bool:
-    """Return whether such an operator computes one of several values, a part of it or its length."""
+    """Return whether an operator for which ``good`` holds computes a value, a part of it, or its length."""
     return any(
         made.producer is not None and not made.producer.domain and good(made.producer)
         for value in values

@@ -1,6 +1,6 @@
 """Pattern matching in a graph.
 
-The search starts at every node that may match the pattern's rarest line, and follows names from there: from a
+The search starts at every node that may match the pattern's rarest line.  From there it follows names: from a
 value to its producer (one candidate), or to its readers (looked up by operator).  So the cost grows with the
 number of matches.  Each start gets an equal share of the remaining budgets, one for steps and one for
 readings.  Both budgets are linear in the nodes, so no graph and no pattern can make the search grow faster.
@@ -110,7 +110,7 @@ class Matcher:
                     yield from self._extend(order, at + 1, bound, taken, candidate)
 
     def _candidates(self, line: PatternLine, bindings: Bindings) -> Sequence[Node]:
-        """Return the candidate nodes of a line, from its binding with the fewest."""
+        """Return the candidate nodes of a line, found through the bound name with the fewest candidates."""
         for name in line.outputs:
             value = bindings.get(name) if name else None
             if value is not None:
@@ -256,7 +256,11 @@ def live_nodes(graph: Graph) -> frozenset[Node]:
 
 
 def order_of(lines: Sequence[PatternLine], begin: int) -> tuple[int, ...]:
-    """Return the matching order of lines: each shares a name with an earlier one, the narrowest first."""
+    """Return the matching order of lines.
+
+    Each line shares a name with an earlier line.  Among several such lines, the one with the fewest expected
+    candidates comes first.
+    """
     order = [begin]
     while len(order) < len(lines):
         done = {name for i in order for name in lines[i].names}
@@ -267,7 +271,7 @@ def order_of(lines: Sequence[PatternLine], begin: int) -> tuple[int, ...]:
 
 
 def _width(line: PatternLine, done: set[str], made: set[str]) -> int:
-    """Estimate the number of candidates: one producer, or readers of one result, or any readers."""
+    """Rank a line by its expected candidates: one producer, readers of one result, or any readers."""
     if done.intersection(name for name in line.outputs if name):
         return 0
     widths = [
@@ -279,7 +283,7 @@ def _width(line: PatternLine, done: set[str], made: set[str]) -> int:
 
 
 def source_of(value: Value) -> Value:
-    """Return the constant before ``Identity`` operators; any other value unchanged."""
+    """Return the constant before ``Identity`` operators.  Return any other value unchanged."""
     current = value
     for _ in range(_LONGEST_CHAIN):
         node = current.producer
@@ -294,7 +298,7 @@ def source_of(value: Value) -> Value:
 
 
 def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
-    """Return the readers of a value by operator; readers of a constant also through ``Identity``."""
+    """Return the readers of a value by operator.  Readers of a constant may read it through ``Identity``."""
     by_op: dict[tuple[str, str], list[Node]] = defaultdict(list)
     seen: set[Node] = set()
     waiting = [source]
@@ -309,7 +313,7 @@ def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
 
 
 def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None:
-    """Return the bindings with one more name; None if the name has another value."""
+    """Return the bindings with one more name.  None if the name is bound to another value."""
     if name is None:
         return bindings
     if name not in bindings:

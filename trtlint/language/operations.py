@@ -60,12 +60,12 @@ def truth(value: object) -> Truth:
 
 
 def is_number(value: object) -> bool:
-    """Return whether it is a number, which True and False are not."""
+    """Return whether a value is a number.  True and False are not numbers."""
     return isinstance(value, _NUMBERS) and not isinstance(value, bool)
 
 
 def equal(left: object, right: object) -> Truth:
-    """Return whether two values are equal; the result is unknown for values of different types.
+    """Return whether two values are equal.  The result is unknown for values of different types.
 
     For example, the size 64 and the dimension ``N`` may turn out to be equal.
     """
@@ -87,7 +87,7 @@ def equal(left: object, right: object) -> Truth:
 
 
 def _apart(left: object, right: object) -> Truth:
-    """Return the result for values of different types: nodes or graph values differ, others are unknown."""
+    """Compare values of different types.  Nodes and graph values are unequal, all others are unknown."""
     return False if type(left) is type(right) and type(left).__hash__ is object.__hash__ else UNKNOWN
 
 
@@ -130,7 +130,7 @@ def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[object, object],
 
 
 def _numbers(value: object) -> bool:
-    """Return whether it is a tuple of numbers, such as a release number."""
+    """Return whether a value is a tuple of numbers, such as a release number."""
     return isinstance(value, tuple) and all(is_number(item) for item in value)
 
 
@@ -182,7 +182,7 @@ ARITHMETIC: Mapping[str, Callable[[object, object], object]] = {
 
 
 def element(many: object, index: object) -> object:
-    """Return the element of a tuple or mapping; unknown if it is missing."""
+    """Return the element of a tuple or mapping.  Unknown if it is missing."""
     if isinstance(many, _SEQUENCES):
         inside = isinstance(index, int) and -len(many) <= index < len(many)
         return plain(many[index]) if inside else UNKNOWN  # type: ignore[call-overload]

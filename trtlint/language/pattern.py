@@ -119,7 +119,7 @@ class Pattern(Struct, frozen=True):
         return Matches(tuple(self._matches(groups, constants)), complete)
 
     def _gather(self, matcher: Matcher, groups: dict[frozenset[Node], list[Reading]]) -> bool:
-        """Add the readings of a search, by their nodes; return False if some may be missing."""
+        """Add the readings of a search, by their nodes.  Return False if readings may be missing."""
         complete = True
         for reading in matcher.readings():
             group = groups.setdefault(frozenset(reading.nodes), [])

@@ -22,7 +22,7 @@ class ExpressionError(SettingError):
 
 
 def column(text: str, node: ast.AST) -> int:
-    """Return the column, from 1, where a node of the tree of ``text`` begins; newlines count as blanks."""
+    """Return the column (from 1) in ``text`` where a node begins.  Newlines count as blanks."""
     lines = text.split("\n")
     line = min(getattr(node, "lineno", 1), len(lines)) - 1
     start = getattr(node, "col_offset", 0) - (line == 0)  # without the parenthesis that parse() adds

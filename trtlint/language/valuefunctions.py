@@ -1,4 +1,4 @@
-"""Functions of the rule language for the numbers in values, and for how a file stores them."""
+"""Functions of the rule language for the numbers in values, and for their storage in the file."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _FIRST_INPUT = frozenset(
         *("ReduceMax", "ReduceMin", "ReduceMean", "ReduceSum", "ReduceProd", "MaxPool", "AveragePool"),
     }
 )
-"""Operators whose results are not negative if their first input is not."""
+"""Operators whose results are never negative if their first input is never negative."""
 _ALL_INPUTS = frozenset({"Concat", "Add", "Mul", "Div", "Min", "Sum", "Mean"})
-"""Operators whose results are not negative if all their inputs are not."""
+"""Operators whose results are never negative if no input is ever negative."""
 
 
 def _never_negative(constants: Constants | None, value: Value) -> object:
-    """Return whether no source of a value can be negative; a bounded search upstream."""
+    """Return whether no source of a value can be negative.  The upstream search is bounded."""
     for number, (made, _) in enumerate(search(value, _decisive, _MOST_VISITED + 1)):
         if number >= _MOST_VISITED:
             return False
@@ -48,7 +48,7 @@ def _never_negative(constants: Constants | None, value: Value) -> object:
 
 
 def _decisive(node: Node) -> Sequence[Value | None]:
-    """Return the inputs that decide the sign of a result; none if nothing is known."""
+    """Return the inputs that decide the sign of a result.  Empty if the sign is unknown."""
     if node.domain:
         return ()
     if node.op in _FIRST_INPUT or (node.op == "TopK"):
