@@ -1,1 +1,1 @@
-"""The ranges of the tensors of a model, and its outputs rehearsed in a narrow type, in ONNX Runtime."""
+"""Tensor ranges of a model, and its output errors in a narrow type, measured in ONNX Runtime."""

@@ -1,10 +1,10 @@
-"""Products whose sums are rounded to FP16 on the way, as tensor cores with FP16 accumulators round them.
+"""Products whose partial sums are rounded to FP16, as by tensor cores with FP16 accumulators.
 
 An instruction adds the products of 16 terms to the accumulator and rounds it
 (``mma.m16n8k16``: https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-instructions).
-Sums of up to 128 terms are computed this way.  Longer sums are computed in 4 blocks, those of more than 512
-terms in 2.  Each rounding error is multiplied by the root of the number of instructions of the block, because
-independent errors add up like that.
+Sums of up to 128 terms are computed this way.  Longer sums are computed in 4 blocks, and sums of more than
+512 terms in 2 blocks.  Each rounding error is multiplied by the square root of the number of instructions in
+its block, because independent errors add up like that.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ STEP = 16
 EXACT = 128
 """Largest number of terms with every instruction computed."""
 _LONG = 512
-"""Number of terms from which on two blocks suffice: many errors average out."""
+"""Number of terms above which two blocks suffice, because many errors average out."""
 _SLICE_INPUTS = 10
-"""The opset from which Slice takes its bounds as inputs: https://onnx.ai/onnx/operators/onnx__Slice.html"""
+"""First opset in which Slice reads its bounds from inputs: https://onnx.ai/onnx/operators/onnx__Slice.html"""
 _LEAST_RANK = 2
 _WITHOUT_BIAS = 2
 
@@ -53,7 +53,8 @@ def sum_of(proto: NodeProto, node: Node | None) -> Sum | None:
 
     Args:
         proto: the product, without a bias.
-        node: the operator of the model, for the shapes of its inputs; None inside of a definition.
+        node: the operator of the model, for the shapes of its inputs; None inside the definition of an
+            operator.
     """
     if proto.domain or len([name for name in proto.input if name]) > _WITHOUT_BIAS:
         return None

@@ -1,4 +1,4 @@
-"""Turn runs into sites: overflows, the nodes where they begin, and the regions that they form."""
+"""Find overflows in runs, the nodes where overflows begin, and the regions that they form."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def origins(
     unsound: frozenset[str] | None,
     folding: Folding = _UNFOLDED,
 ) -> list[Node]:
-    """Return the nodes whose output exceeds the range while no input does.
+    """Return the nodes with an output beyond the range and no input beyond the range.
 
     Args:
         nodes: the nodes of the main graph, in its order.
         found: the overflows that ranges show.
-        ranged: the run in FP32; the narrow type is not the cause of numbers that are not finite there.
-        unsound: the tensors that are not finite in the rehearsal.  None without a rehearsal: then the
-            tensors count that exceed the range in FP32.
+        ranged: the run in FP32.  The narrow type does not cause numbers that are not finite in this run.
+        unsound: the tensors that are not finite in the run in the narrow type.  None without such a run.
+            Then tensors beyond the range in the FP32 run are used.
         folding: the folded operators.
     """
     infinite = {probe.tensor for probe in ranged.probes if not probe.inside and not ranged.finite(probe)}
@@ -103,7 +103,7 @@ def regions(
         nodes: the nodes of the main graph, in its order.
         found: the overflows that ranges show.
         constants: whether constants beyond the range count.
-        folding: the folded operators; the two nodes of one layer stay together.
+        folding: the folded operators.  The two nodes of one layer stay together.
 
     Returns:
         Sets of paths, in the order of their first nodes.
@@ -145,7 +145,7 @@ def regions(
 def sites(
     ranged: Ranged, begun: Iterable[Node], unsound: frozenset[str], format_: Format
 ) -> list[MeasuredTensor]:
-    """Return every float tensor with its range; initializers only if they do not fit."""
+    """Return every float tensor with its range.  Initializers are included only if they do not fit."""
     origin = {node.path for node in begun}
     places: dict[tuple[str, str], _ProbedOutput] = {}
     waiting: dict[str, list[Inside]] = defaultdict(list)

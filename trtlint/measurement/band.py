@@ -1,4 +1,4 @@
-"""Error band of a narrow type: the errors of builds that round often, seldom, or inside of sums."""
+"""Error band of a narrow type: the errors of builds that round often, seldom, or inside sums."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Verdict = Literal["fine", "broken", "depends"]
 class Band(Struct, frozen=True):
     """The error of one output, or of all, computed in several ways.
 
-    An error is the greatest difference to FP32 over the greatest magnitude in FP32; None where a number is
-    not finite.
+    An error is the largest difference from FP32, divided by the largest magnitude in FP32.  None if a number
+    is not finite.
 
     Attributes:
         rounded: every operator rounds its result.
@@ -39,12 +39,12 @@ class Band(Struct, frozen=True):
 
     @property
     def least(self) -> float | None:
-        """The least error, None where no way gives finite numbers."""
+        """The smallest error; None if no way gives finite numbers."""
         return min((error for error in self.errors if error is not None), default=None)
 
     @property
     def worst(self) -> float | None:
-        """The greatest error, None where a way gives a number that is not finite."""
+        """The largest error; None if a way gives a number that is not finite."""
         return worst(self.errors)
 
     def verdict(self, bound: float) -> Verdict:
@@ -53,14 +53,14 @@ class Band(Struct, frozen=True):
 
 
 class BuildError(Struct, frozen=True, rename={"accumulated": "error_accumulated"}):
-    """The error of a build whose layers are known: tensors between its layers are rounded, no others.
+    """The error of a build whose layers are known.  Only tensors between layers are rounded.
 
     Attributes:
         source: name of the file or of the dry build.
         layers: number of layers that compute nodes of the model.
         nodes: number of nodes of the model that these layers compute.
-        error: the greatest error of an output, None where one is not finite.
-        accumulated: the same where products accumulate in FP16.
+        error: the largest error of an output; None if an output is not finite.
+        accumulated: the same error if products accumulate in FP16.
     """
 
     source: str
@@ -87,7 +87,7 @@ class TypeBand(Struct, frozen=True):
 
 
 def worst(errors: Iterable[float | None]) -> float | None:
-    """Return the greatest error, None where one is not finite; 0 for none."""
+    """Return the largest error.  None if an output is not finite, 0 if there are no errors."""
     found = list(errors)
     return None if None in found else max((error or 0.0 for error in found), default=0.0)
 
@@ -103,6 +103,6 @@ def verdict_of(errors: Iterable[float | None], bound: float) -> Verdict:
 
 
 def together(bands: Iterable[Band]) -> Band:
-    """Return the worst of each way over several outputs."""
+    """Return the largest error of several outputs, for each way."""
     found = list(bands)
     return Band(*(worst(band.of(way) for band in found) for way in WAYS))

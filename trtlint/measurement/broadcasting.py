@@ -1,7 +1,7 @@
 """Expand operands that ONNX's reference broadcasts and ONNX Runtime does not.
 
-ONNX Runtime requires the caches of ``RotaryEmbedding`` to have the batch of its data; exporters store one for
-all batches: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html.
+ONNX Runtime requires that the caches of ``RotaryEmbedding`` have the batch size of its data.  Exporters store
+one cache for all batches: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CACHE_RANK = 3
 def spread(
     node: Node, names: Sequence[str], add: Callable[..., str], constant: Callable[..., Any]
 ) -> list[str]:
-    """Return the names of the inputs of an operator; expand those that lack the batch.
+    """Return the names of the inputs of an operator, after expanding inputs that lack the batch.
 
     Args:
         node: the operator.

@@ -24,7 +24,7 @@ from trtlint.model.widening import widen_node
 DEFINED = frozenset({"Attention"})
 """Operators whose internal numbers are measured."""
 ROUNDED_INSIDE = frozenset({"Gelu", "HardSwish", "Mish", "MeanVarianceNormalization"})
-"""Operators that are rounded inside."""
+"""Operators whose intermediate results are rounded."""
 
 
 def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: FormulaWriter) -> str | None:

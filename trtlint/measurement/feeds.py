@@ -41,7 +41,7 @@ _ELEMENT_BYTES = 8
 """Bytes of a generated number before it gets the type of its input."""
 _MOST_JSON = 1 << 30
 _MOST_VALUES = 4_000_000
-"""Largest number of values in a JSON file.  A value takes up to 100 bytes of memory; an encoded array is one
+"""Largest number of values in a JSON file.  A value needs up to 100 bytes of memory.  An encoded array is one
 value."""
 _NARROW = {"f16": np.float16, "bf16": np.float32}
 _NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
@@ -149,7 +149,7 @@ def _nothing() -> list[Any]:
 
 
 def _scripted(script: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the batches of a script's function; report its exceptions as errors of the inputs."""
+    """Yield the batches of a script's function.  Report its exceptions as errors of the inputs."""
     file, function = script_of(script)
     spec = importlib.util.spec_from_file_location("trtlint_data_loader", file)
     if spec is None or spec.loader is None or not Path(file).is_file():
@@ -192,7 +192,8 @@ def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None)
         most: largest number of batches; None for the general limit.
 
     Raises:
-        InputsError: a file cannot be read or does not match the model, or the batches are none or too large.
+        InputsError: a file cannot be read or does not match the model, or there are no batches, or the
+            batches are too large.
     """
     found: list[tuple[str, Feeds]] = []
     held = 0
@@ -260,7 +261,7 @@ def random_feeds(inputs: Sequence[Value], batches: int, attempt: int = 0) -> lis
     Args:
         inputs: the model's inputs.
         batches: number of batches.
-        attempt: index of the shapes to choose for dynamic dimensions, the likeliest first.
+        attempt: index of the choice of shapes for dynamic dimensions.  The likeliest choice comes first.
 
     Returns:
         The batches; None if no choice of shapes is left.

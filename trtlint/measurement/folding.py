@@ -8,7 +8,7 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.
 ("Convolution and Scale").  The variance, and the numbers between the two layers, are never FP16.
 The builder computes operators that read only stored tensors.
 
-Only models in FP32 are folded: a file with 16-bit types states the types itself.
+Only models in FP32 are folded, because a file with 16-bit types sets the types itself.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SCALE, _SHIFT, _MEAN, _VARIANCE = range(1, 5)
 _PARAMETERS = range(_SCALE, _VARIANCE + 1)
 _WEIGHT, _BIAS = 1, 2
 _LEAST_OPSET = 9
-"""The opset from which BatchNormalization has no attribute ``spatial``."""
+"""First opset in which BatchNormalization has no attribute ``spatial``."""
 _SPATIAL_OPSET = 7
 _UNFOLDED = WITH_BODIES | RANDOM | {"SequenceMap"}
 """Operators that the builder does not compute."""
@@ -105,7 +105,7 @@ def _hides(
     partner: Mapping[str, str],
     constants: frozenset[str],
 ) -> bool:
-    """Check whether a node reads an input before the conversion to the narrow type."""
+    """Check whether a node reads an input before that input is converted to the narrow type."""
     if reader.path in constants:
         return True
     if reader.path in affine:

@@ -1,4 +1,4 @@
-"""Write out operators that square or sum inside, so that the internal numbers are measured and rounded.
+"""Decompose operators that compute squares or sums, to measure and round these internal numbers.
 
 The sums are those of ONNX's reference evaluator in half precision
 (https://github.com/onnx/onnx/tree/main/onnx/reference/ops): a mean is the rounded sum, divided by the
@@ -19,10 +19,10 @@ from onnx import NodeProto
 from trtlint.model.graph import Node, Value
 
 _INPUT_AXES_SUM = 13
-"""The operator set from which ReduceSum takes its axes as an input; the other reductions do from 18 on."""
+"""First opset in which ReduceSum reads its axes from an input.  Other reductions do so since opset 18."""
 _INPUT_AXES = 18
 _OPTIONAL_BIAS = 11
-"""The operator set from which Gemm can do without C (https://onnx.ai/onnx/operators/onnx__Gemm.html)."""
+"""First opset in which Gemm does not require C (https://onnx.ai/onnx/operators/onnx__Gemm.html)."""
 _WITH_BIAS = 3
 
 
@@ -52,7 +52,7 @@ class FormulaWriter(Protocol):
         """Round stored numbers to the narrow type; clamp those beyond its range."""
 
     def added(self, name: str) -> str:
-        """Round stored numbers that no product multiplies, unless the build fuses their reader."""
+        """Round stored numbers that are not an operand of a product, unless the build fuses their reader."""
 
 
 Formula = Callable[[Node, Sequence[str], FormulaWriter], str | None]

@@ -32,10 +32,10 @@ class FusedLayers(Struct, frozen=True):
 
 
 def fused_layers(model: Model, record: BuildRecord, source: str) -> FusedLayers | None:
-    """Return the tensors that the layers of a build store; None where no layer names a node of the model.
+    """Return the tensors that the layers of a build store.  None if no layer names a node of the model.
 
-    A tensor stays inside of a layer where the layer computes it and each node that reads it.  A tensor of a
-    node whose layer is unknown counts as stored.
+    A tensor stays inside a layer if that layer contains its producer and all its readers.  If the layer of
+    the producer is unknown, the tensor counts as stored.
 
     Args:
         model: the model.

@@ -10,7 +10,7 @@ from trtlint.measurement.measurement import Measurement, MeasurementError, read_
 
 
 def measurement_of(given: str | os.PathLike[str] | Measurement, model: Path | None) -> Measurement:
-    """Return a measurement, which must belong to the model if the model is a file.
+    """Return a measurement.  If the model is a file, the measurement must belong to it.
 
     Raises:
         MeasurementError: the file is not a measurement, or measures another model.

@@ -30,7 +30,7 @@ def digest(path: Path) -> str:
 
 
 def digest_of(raw: RawModel) -> str:
-    """Return the hash of a model that was read already; only samples are read from the file.
+    """Return the hash of a model that was read already.  Only samples are read from the file.
 
     The hash depends on the arguments of ``read``: ``read(path, whole=True)`` returns another structure.
     """

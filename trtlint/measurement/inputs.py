@@ -21,7 +21,7 @@ class InputsError(SettingError):
 
 
 class Inputs(Struct, frozen=True):
-    """The input files that the user names; none for generated inputs.
+    """The input files that the user names.  Without files, inputs are generated.
 
     Attributes:
         files: ``.npz`` files, one batch each.
@@ -63,7 +63,7 @@ class Inputs(Struct, frozen=True):
                 raise InputsError(f"{file}: {error.strerror or error}") from None
 
     def named(self, text: str) -> str:
-        """Restore the user's file names in a text of that process."""
+        """Restore the user's file names in a text from the process that measures."""
         files = () if self.script is None else (script_of(self.script)[0],)
         for name in (*self.names, *files):
             text = text.replace(_whole([name])[0], name)

@@ -1,7 +1,7 @@
 """Search for the nodes to keep in FP32, so that the rest can be narrow.
 
-The search is independent of models: it gets units of nodes that stay together, and a function that tries a
-set.  It assumes that a set passes if a part of it passes.
+The search is independent of models.  Its input is units of nodes that stay together, and a function that
+tries a set.  It assumes that a set passes if a part of the set passes.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ def least(
 ) -> list[frozenset[str]]:
     """Remove as many units as possible, by bisection over their cost.
 
-    The search removes a range of neighbours first, then its halves of equal cost, the more expensive one
-    first: the units that matter are few and close together.
+    The search tries to remove a range of neighbours, then its two halves of equal cost.  The more expensive
+    half comes first.  This is fast because the units that must stay are few and close together.
 
     Args:
         units: units in the order of the graph; all of them together pass.
         enough: tries a set.
         budget: the limit of runs.
         costs: cost of keeping each unit; by default the same for all.
-        needed: whether it is known that some of them must stay.
+        needed: whether it is known that some units must stay.
 
     Returns:
         The remaining units, in their order.
@@ -80,7 +80,7 @@ def least(
     kept = [True] * len(units)
 
     def drop(begin: int, end: int, *, needed: bool, first: bool = False) -> bool:
-        """Remove units of a range; return whether all of it is removed."""
+        """Remove units of a range.  Return whether the whole range is removed."""
         if begin == end:
             return True
         # Most units close to a needed one are needed too, so a short range is tried one by one.

@@ -10,7 +10,7 @@ from msgspec import Struct, convert
 _FEW = 12
 """Number of nodes that can be kept in FP32 in any model."""
 _UNCOUNTED = 1 << 30
-"""Number of nodes where a file does not state it."""
+"""Number of nodes if a file does not contain it."""
 _SHARE = 1 / 3
 """Largest share of the nodes, and of the products, to keep in FP32.  With more of them, little of the speed
 of the narrow type is left, and each Cast between the types costs time."""
@@ -21,16 +21,16 @@ class KeptNodes(Struct, frozen=True):
 
     Attributes:
         nodes: their paths, in the order of the graph.
-        error: the greatest error of the outputs with them in the worst way of the band, None where it is not
-            finite.
+        error: the largest error of the outputs with these nodes in FP32, in the worst way of the band; None
+            if an output is not finite.
         runs: number of rehearsals of the search.
-        verified: whether the error with them is under the bound in each way of the band.
+        verified: whether the error with these nodes in FP32 is under the bound in each way of the band.
         computing: number of nodes of the main graph that compute in the narrow type.
         products: number of matrix products and convolutions among these.
         kept_products: number of products among ``nodes``.
-        margin: the nodes that are kept for margin only: without any one of them the error stays under the
-            bound.
-        complete: whether the search ended before its limits; else a smaller set may do.
+        margin: the nodes that are kept only for margin.  Without any single one of them, the error stays
+            under the bound.
+        complete: whether the search ended before its limits.  Otherwise, a smaller set may be enough.
     """
 
     nodes: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class KeptNodes(Struct, frozen=True):
 
     @property
     def fits(self) -> bool:
-        """True if the narrow type fits the model: few nodes are kept, or a small share of all."""
+        """True if the narrow type fits the model: few nodes, or a small share of all, are kept."""
         if len(self.nodes) <= _FEW:
             return True
         return (
@@ -68,7 +68,7 @@ class KeptNodes(Struct, frozen=True):
 
     @classmethod
     def parse(cls, nodes: Sequence[Any], data: Mapping[str, Any] | None) -> KeptNodes | None:
-        """Return the set of JSON data, None for None.
+        """Read the set from JSON data.  None for None.
 
         Raises:
             KeyError, TypeError, ValueError, AttributeError: the data are of another form.

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 ALL = "all"
-"""The value of ``--type`` for all types: FP16 or the file's own is measured, the others are rehearsed."""
+"""The value of ``--type`` for all types.  FP16, or the file's own type, is measured with ranges.  For other
+types, only output errors are computed."""
 _WORK = "trtlint.measurement.measuring"
 _SECONDS = 600.0
 """Wall time without the share of the weights: the size of a model does not show the cost of activations."""
@@ -31,9 +32,9 @@ _SECONDS_PER_BYTE = 0.25 / (1 << 20)
 _MEMORY = 8 << 30
 """Bytes of memory without the share of the weights."""
 _MEMORY_PER_BYTE = 8
-"""Weights in FP32, rounded and transposed copies of the largest, and activations."""
+"""Bytes of memory for each byte of weights: FP32 weights, copies of the largest weight, and activations."""
 _MOST_BYTES = 64 << 30
-"""Largest size that the limits grow with; a sparse file can claim any size."""
+"""Largest model size that raises the limits, because a sparse file can claim any size."""
 _TAIL = 400
 
 
@@ -87,7 +88,7 @@ class MeasurementRequest(Struct, frozen=True):
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> MeasurementRequest:
-        """Return the request of JSON data."""
+        """Read a request from JSON data."""
         return convert(document, cls)
 
 
@@ -95,7 +96,7 @@ def usual_limits(size: int) -> Limits:
     """Return the limits of a measurement.
 
     Args:
-        size: bytes of the model, its external data among them.
+        size: bytes of the model, including its external data.
     """
     counted = min(size, _MOST_BYTES)
     memory = min(_MEMORY + _MEMORY_PER_BYTE * counted, machine_memory() * 3 // 4)
@@ -119,10 +120,10 @@ def measure(
     """Measure a model.
 
     Args:
-        request: what to measure; its paths are taken from the current folder.
+        request: what to measure.  Its paths are relative to the current folder.
         limits: time and memory of the process; by default those of a model without weights.
         listen: receives the current step.
-        progress: receives the same as a mapping; ``run`` and ``most`` count the runs of a search.
+        progress: receives the current step as a mapping.  ``run`` and ``most`` count the runs of a search.
 
     Raises:
         MissingRuntimeError: ONNX Runtime is not installed.

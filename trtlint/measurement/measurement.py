@@ -44,7 +44,7 @@ class Inside(Struct, frozen=True):
 
     Attributes:
         what: its name, such as ``square`` or ``sum of squares``.
-        max_abs: its greatest magnitude; None if it is infinite in FP32 already.
+        max_abs: its largest magnitude; None if it is infinite in FP32.
     """
 
     what: str
@@ -72,7 +72,7 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
         node: path of the node that computes the tensor; empty for an input or an initializer.
         op: operator type of the node; ``Input`` or ``Constant`` without a node.
         tensor: name of the tensor.
-        max_abs: greatest magnitude in FP32; None if it is infinite in FP32 already.
+        max_abs: largest magnitude in FP32; None if it is infinite in FP32.
         low: least number.
         high: greatest number.
         fits: whether the tensor and the internal numbers of its node fit the narrow type.
@@ -114,10 +114,10 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
 
     Attributes:
         name: name of the output.
-        error: the greatest difference to FP32 over the greatest magnitude in FP32, if every operator rounds
-            its result; None if the output is not finite or was not rehearsed.
+        error: the largest difference from FP32, divided by the largest magnitude in FP32, if every operator
+            rounds its result; None if the output is not finite or was not computed in the narrow type.
         unclamped: the error if constants beyond the range become infinite; None without such constants.
-        finite: whether the output is finite in FP32; other outputs have no verdict.
+        finite: whether the output is finite in FP32.  Other outputs have no verdict.
         band: the error in each way; None without a rehearsal in each way.
         trivial: why a small error proves nothing: the output is 0 or constant; empty if it proves something.
     """
@@ -130,7 +130,7 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
     trivial: str = ""
 
     def proves(self, bound: float) -> bool:
-        """Return whether the errors show anything: a constant output hides small errors before it."""
+        """Return whether the errors prove anything.  A constant output hides small errors of its inputs."""
         small = all(error is not None and error <= bound for error in self.errors)
         return self.finite and not (self.trivial and small)
 
@@ -150,7 +150,7 @@ class Measurement(Struct, frozen=True):
         inputs: hash of the inputs.
         batches: number of batches.
         type: the narrow type, ``fp16``, ``bf16`` or ``tf32``.
-        typed: whether the file has 16-bit types; then only tensors of these types are narrow.
+        typed: whether the file has 16-bit types.  Then only tensors of these types are narrow.
         rehearsed: whether the outputs were computed in the narrow type.
         bound: largest error that passes.
         sites: every float tensor, in the order of the graph.
@@ -198,7 +198,7 @@ class Measurement(Struct, frozen=True):
 
     @property
     def error(self) -> Band | None:
-        """The worst error of all outputs in each way; None where no output was rehearsed so."""
+        """The largest error of all outputs in each way; None if no output was computed in each way."""
         bands = [output.band for output in self.judged]
         return together(band for band in bands if band) if bands and None not in bands else None
 
@@ -206,7 +206,8 @@ class Measurement(Struct, frozen=True):
     def verdict(self) -> Verdict | None:
         """True if the outputs pass in the narrow type; None if none was rehearsed.
 
-        If the layers of a build are known, that build decides; else the whole band decides.
+        If the layers of a build are known, the error of that build decides.  Otherwise, the whole band
+        decides.
         """
         if not self.rehearsed or not self.judged:
             return None
@@ -227,7 +228,7 @@ class Measurement(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """True if the outputs pass in every build; true if no output is of a float type or finite."""
+        """True if the outputs pass in every build, or if no output is finite and of a float type."""
         if self.trivial and not self.judged:
             return False
         if self.build is not None:
@@ -273,7 +274,7 @@ def read_measurement(path: Path) -> Measurement:
     """Read a measurement from a file that ``trtlint measure --format json`` wrote.
 
     Raises:
-        MeasurementError: the file cannot be read, or holds none.
+        MeasurementError: the file cannot be read, or contains no measurement.
     """
     try:
         with limit_work(path):
@@ -301,7 +302,7 @@ def _parsed(path: Path) -> Measurement:
 
 
 def from_data(data: Mapping[str, Any]) -> Measurement:
-    """Return the measurement of JSON data.
+    """Read a measurement from JSON data.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: the data have another form.

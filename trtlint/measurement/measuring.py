@@ -41,7 +41,7 @@ Say = Callable[[Any], None]
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Measure a model and send answers; the last answer is the measurement or an error."""
+    """Measure a model and send answers.  The last answer is the measurement or an error."""
     asked = MeasurementRequest.parse(request)
     try:
         say({"measurement": to_data(measured(asked, say))})
@@ -184,7 +184,7 @@ def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) ->
     """Run a model in ONNX's reference evaluator, after ONNX Runtime failed.
 
     Raises:
-        TrialError: the reference cannot run the model either; the error is that of ONNX Runtime.
+        TrialError: the reference cannot run the model either.  The text is the error of ONNX Runtime.
     """
     try:
         return Trial(model, feeds, by_reference=True)
@@ -193,7 +193,7 @@ def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) ->
 
 
 def _require_finite(trial: Trial, *, made_up: bool) -> None:
-    """Reject inputs on which no output is finite in FP32: there is nothing to compare with.
+    """Reject inputs that give no finite output in FP32, because there is nothing to compare with.
 
     Raises:
         TrialError: the model has float outputs, and none of them is finite.

@@ -41,9 +41,9 @@ class Narrowing(Struct, frozen=True):
 
     Attributes:
         format: the narrow type.
-        keep: paths of the nodes to compute in FP32; they read weights and inputs unrounded.
-        clamped: names of constants that are clamped to the range of the type; other constants beyond it
-            become infinite.
+        keep: paths of the nodes to compute in FP32.  They read weights and inputs unrounded.
+        clamped: names of constants that are clamped to the range of the type.  Other constants beyond the
+            range become infinite.
         round_inputs: whether kept nodes read rounded inputs of the model.
         fused: whether only operands of products and stored tensors are rounded, not every tensor.
         stored: names of the tensors that a fused build stores; None for the results of products.

@@ -22,9 +22,9 @@ COPYING = frozenset(
         *("Abs", "Neg", "ReduceMax", "ReduceMin", "TopK", "Trilu", "Sign"),
     }
 )
-"""Operators that return numbers of their input, or their negatives, and so round nothing."""
+"""Operators that round nothing, because they return numbers of their input or the negatives of these."""
 CARRYING = COPYING - {"Where", "Max", "Min", "Clip", "Sign", "Compress", "Dropout"}
-"""The subset that commutes with rounding for any other inputs."""
+"""Operators of ``COPYING`` that commute with rounding, whatever their other inputs are."""
 SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"})
 """Operators whose output holds the same numbers as their input."""
 
@@ -42,7 +42,7 @@ def writes(op: str, domain: str, opset: int, port: int, format_: Format) -> bool
 
 
 def port_at(ports: Sequence[bool], port: int) -> bool:
-    """Return the value of a port; the last one holds for all further ports."""
+    """Return the value of a port.  The last value is for all further ports."""
     return bool(ports) and ports[min(port, len(ports) - 1)]
 
 

@@ -21,7 +21,7 @@ class Rehearsal(Struct, frozen=True):
         plain: every operator rounds its result.
         fused: only products and outputs are rounded; the same as ``plain`` if nothing can be fused.
         accumulated: every operator rounds, and products accumulate in FP16.
-        unclamped: as ``plain``, and constants beyond the range become infinite; None without such constants.
+        unclamped: as ``plain``, but constants beyond the range become infinite; None without such constants.
         built: the ways of a build whose layers are known, with FP32 and with FP16 accumulators.
         narrowings: the settings of each run.
         layers: the layers of the build.
@@ -121,5 +121,5 @@ def rehearse(
 
 
 def _accumulated(trial: Trial, narrowing: Narrowing, without: Rehearsed) -> Rehearsed:
-    """Rehearse with FP16 accumulators; reuse the run without them if every sum is short."""
+    """Rehearse with FP16 accumulators.  If every sum is short, reuse the run without them."""
     return trial.rehearse(narrowing) if trial.accumulates(narrowing) else without

@@ -1,9 +1,9 @@
 """Rewrite a model so that it measures itself, and computes in a narrow type on request.
 
-Every tensor is FP32 in the rewritten model.  A tensor that is narrow on the target goes through a Cast to
-the narrow type and back after its operator; constants and inputs do before each reader.  The result is that
-of arithmetic in the narrow type, except for sums inside of operators.  Operators that square or sum inside
-are written out, see :mod:`trtlint.measurement.formulas`.  The graph reduces measured tensors to a few
+Every tensor is FP32 in the rewritten model.  A tensor that is narrow on the target is cast to the narrow type
+and back.  The Casts are after its operator, or, for constants and inputs, before each reader.  The results
+are those of arithmetic in the narrow type, except for sums inside operators.  Operators that square or sum
+inside are written out, see :mod:`trtlint.measurement.formulas`.  The graph reduces measured tensors to a few
 numbers, so that no tensor leaves it.
 """
 
@@ -40,7 +40,7 @@ _ELEMENTS: Mapping[str, int] = {name: element for element, name in DTYPES.items(
 _SEEN_INSIDE = DEFINED | FORMULAS.keys()
 _WRITTEN_OUT = _SEEN_INSIDE | ROUNDED_INSIDE | ROUNDED.keys()
 _WRITTEN_OUT_FUSED = DEFINED | {"MatMul", "Gemm", "Conv", "ConvTranspose"}
-"""Operators that a fused build rounds inside of: products between their operands and their bias."""
+"""Operators that a fused build rounds inside: their products, before a bias is added."""
 
 
 def rewrite(

@@ -23,19 +23,19 @@ from trtlint.model.operators import PRODUCTS
 
 MOST_RUNS = 20
 MOST_SECONDS = 30.0
-"""Largest number of rehearsals and seconds of a search, with its verification."""
+"""Largest number of rehearsals and of seconds for a search and its verification."""
 THOROUGH_RUNS = 2_000
 THOROUGH_SECONDS = 3_600.0
 """The limits with ``--thorough``."""
 _MARGIN = 0.5
-"""The search aims at this share of the bound: kernels compute in another order, which can double an error."""
+"""Share of the bound that the search aims at, because another order of computing can double an error."""
 _PRODUCT_COST = 64.0
 """Cost of keeping a product in FP32, relative to another operator on as many elements."""
 _UNKNOWN = 1.0
 _FEW = 3
 """Largest number of units to leave out in one run, to find those that are kept for margin only."""
 _MOST_UNITS = 8
-"""Largest number of units per run that is left, for such a search."""
+"""Largest number of units for each remaining run, for a search of such units."""
 _SHAPES = frozenset({"Shape", "Size"})
 """Operators that read only the shape of their input."""
 
@@ -90,9 +90,9 @@ class KeepSearch:
         self.carriers = frozenset(node.path for node in self.carrying)
 
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
-        """Return the ways to try sets in, one for each way of converting constants beyond the range.
+        """Return the settings to try sets with, one for each conversion of constants beyond the range.
 
-        Each combines everything that makes an applicable way exceed the bound.
+        Each combines all settings that make an applicable way exceed the bound.
         """
         bad = [way for way, each in rehearsal.applying() if not within(each, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -140,7 +140,7 @@ class KeepSearch:
         return error is not None and error <= self.bound
 
     def _search(self, singles: Sequence[frozenset[str]]) -> frozenset[str]:
-        """Return the least set of units that passes in the drivers."""
+        """Return the smallest set of units that passes with the settings of :meth:`_drivers`."""
         folding = self.trial.skeleton.folding
         after = sum(way not in self.drivers for way in self.ways)
         self.budget.reserve(after)
@@ -208,7 +208,7 @@ class KeepSearch:
         units: Sequence[frozenset[str]],
         complete: Callable[[frozenset[str]], frozenset[str]],
     ) -> frozenset[str]:
-        """Return the units that can go one at a time; the last run tries two or three together."""
+        """Return the units that can be left out one at a time.  The last run tries two or three together."""
         found: frozenset[str] = frozenset()
         if self.cut or len(units) > _MOST_UNITS * self.budget.left:
             self.cut = self.cut or bool(units)
@@ -251,7 +251,7 @@ class KeepSearch:
         )
 
     def _closed(self, chosen: frozenset[str]) -> frozenset[str]:
-        """Add the constants beyond the range that a set reads, and the carriers between its nodes.
+        """Add constants beyond the range that a set reads, and number-moving operators between its nodes.
 
         An operator that only moves numbers rounds nothing if its input is rounded, or if its readers round.
         So it belongs to a set if both its ends do.
@@ -296,7 +296,7 @@ class KeepSearch:
         return max(sizes, default=_UNKNOWN) * (_PRODUCT_COST if node.op in PRODUCTS else 1.0)
 
     def _can_do(self, everything: frozenset[str]) -> bool:
-        """Check whether all nodes together pass; if they pass only without a margin, drop the margin."""
+        """Check whether all nodes together pass.  If they pass only without a margin, drop the margin."""
         if self._enough(everything):
             return True
         if self._is_spare(self._closed(everything)):

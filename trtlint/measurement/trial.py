@@ -174,7 +174,7 @@ class Trial:
 
 
 def ratio(difference: float, magnitude: float) -> float:
-    """Return the error of an output; for one of zeros, 0 or the largest number."""
+    """Return the error of an output.  For an output of zeros, return 0 or the largest number."""
     if magnitude:
         return difference / magnitude
     return float(np.finfo(np.float32).max) if difference else 0.0

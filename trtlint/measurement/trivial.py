@@ -1,4 +1,4 @@
-"""Find outputs that do not depend on the inputs: equal results of two models prove nothing there."""
+"""Find outputs that do not depend on the inputs.  Equal results of two models prove nothing for them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _inputs(graph: Graph, producer: Node | None) -> frozenset[str]:
 
 
 def _is_constant(name: str, outputs: Batches, feeds: Batches, read: frozenset[str]) -> bool:
-    """Return whether all batches have one result, although the inputs that it reads differ."""
+    """Return whether an output is equal in all batches, although the inputs that it reads differ."""
     first, *others = (tuple(batch[each] for each in sorted(read) if each in batch) for batch in feeds)
     differ = any(
         not np.array_equal(one, another)

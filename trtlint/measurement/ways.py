@@ -12,8 +12,8 @@ from typing import Literal
 
 Way = Literal["rounded", "fused", "accumulated"]
 WAYS: tuple[Way, ...] = ("rounded", "fused", "accumulated")
-"""Every operator rounds its result; only products and the model's outputs do; every operator does, and
-products accumulate in FP16."""
+"""``rounded``: every operator rounds its result.  ``fused``: only products and model outputs are rounded.
+``accumulated``: every operator rounds its result, and products accumulate in FP16."""
 
 _FIRST_TWO = frozenset({0, 1})
 _FIRST_THREE = frozenset({0, 1, 2})
