@@ -1,4 +1,4 @@
-"""Choose the operators to keep in FP32, and check a converted model; runs in a separate process."""
+"""Choose the operators to keep in FP32, and check a converted model, in a separate process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NEAR = 2.0**13
 """Smallest reported magnitude of a tensor."""
 _MOST_NEAR = 10_000
 _LEAST_MAGNITUDE = 1e-4
-"""Least magnitude that errors in a batch are relative to, as a share of the output's largest magnitude."""
+"""Smallest divisor of an error in a batch, as a share of the output's largest magnitude."""
 _MARGIN = 2.0
 """Numbers within this factor of the end of the range count as beyond the range."""
 
@@ -55,7 +55,7 @@ Say = Callable[[Any], None]
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Process a request; the last answer is the result or the error."""
+    """Process a request and send answers.  The last answer is the result or the error."""
     given = request["inputs"]
     inputs = Inputs(tuple(given["files"]), tuple(given["lists"]), given["script"])
     try:
@@ -239,7 +239,7 @@ class TrialErrors:
         self._known: dict[tuple[Paths, bool], float | None] = {}
 
     def measure(self, paths: Paths) -> float | None:
-        """Return the error over all batches; above the limit, that of the first batch above the limit."""
+        """Return the error over all batches, or the error of the first batch above the limit."""
         return self._error(paths, self._order)
 
     def sample(self, paths: Paths) -> float | None:
@@ -314,7 +314,7 @@ def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
 
 
 def _least(trial: Trial) -> dict[str, float]:
-    """Return the least magnitude that the errors of each output are relative to."""
+    """Return the smallest divisor for the errors of each output."""
     return {
         name: _LEAST_MAGNITUDE * max(_magnitude(outputs[name]) for outputs in trial.ranged.outputs)
         for name in sorted(trial.judged)

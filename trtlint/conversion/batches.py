@@ -24,8 +24,8 @@ _FIRST_OF_VALIDATION = 1 << 20
 """Seed of the first noisy copy for validation; measured and held-back copies have smaller seeds."""
 
 _Role = Literal["measured", "validation", "held back"]
-"""Use of batches: the search runs the measured ones often, and those for validation to see whether its result
-holds for other inputs.  Held-back batches check the converted file."""
+"""Use of batches.  The search runs ``measured`` batches often.  It runs ``validation`` batches to check its
+result on other inputs.  ``held back`` batches check the converted file."""
 
 
 def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) -> Trial:
@@ -34,7 +34,7 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
     Args:
         model: the model.
         inputs: the files; without files, generated inputs.
-        attempt: number of earlier searches; batches that were held back in these are measured now.
+        attempt: number of earlier searches.  Batches that earlier searches held back are measured now.
         held_back: whether to use the held-back batches instead of the measured ones.
 
     Raises:
@@ -47,7 +47,7 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
 
 
 def validation_of(model: Skeleton, inputs: Inputs, attempt: int) -> Trial | None:
-    """Run a model in FP32 on noisy copies of few batches; return None for many batches.
+    """Run a model in FP32 on noisy copies of its batches.  Return None if there are many batches.
 
     Args:
         model: the model.
@@ -104,7 +104,10 @@ def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
 
 
 def _noisy(batch: Feeds, seed: int) -> Feeds:
-    """Return a batch with noise on its floats, which stay within the smallest and largest of each input."""
+    """Return a copy of a batch with noise added to its float inputs.
+
+    The numbers of each input stay between its smallest and its largest number.
+    """
     generator = np.random.default_rng(seed)
     found: Feeds = {}
     for name, array in batch.items():

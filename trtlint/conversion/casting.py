@@ -21,7 +21,7 @@ MADE = "trtlint-narrow"
 """Key of the entry that marks a stored tensor to be rounded while the file is written."""
 _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype"})
 _LEAST_IR = 4
-"""The IR version from which an initializer need not be an input."""
+"""First IR version in which initializers need not be graph inputs."""
 
 Why = Callable[[Value, bool], str]
 """Returns the reason for a Cast, given the value and whether the Cast narrows the value."""
@@ -214,7 +214,7 @@ class Casting:
         names["value"].t.CopyFrom(self._small(fill.astype(np.float32), "", clamp=True))
 
     def _casts(self, value: Value) -> list[onnx.NodeProto]:
-        """Return the Cast of a computed value, if an operator reads the value in the other type."""
+        """Return the Cast of a computed value, if an operator reads the value in another type."""
         own = self.plan.computed_narrow(value)
         wanted = set(self._wanted.get(value, ()))
         if wanted <= {own}:
@@ -269,7 +269,7 @@ class Casting:
         return [] if target is proto else [target]
 
     def _rounded(self, tensor: TensorProto, clamp: bool) -> TensorProto:
-        """Return a stored tensor in 16 bits; a large one is marked, and rounded while it is written."""
+        """Return a stored tensor in 16 bits.  A large tensor is marked, and rounded when it is written."""
         if tensor.data_location != TensorProto.EXTERNAL:
             array = self._store.array(tensor)
             if array is not None:

@@ -1,7 +1,7 @@
 """Choose the type of every operator by a minimum cut.
 
-A Cast costs, and a product in FP32 costs more.  Operators are nodes of a flow network: operators that stay in
-FP32 are on the side of the source, operators in 16 bits on the side of the sink
+A Cast has a cost, and a product in FP32 has a higher cost.  Operators are nodes of a flow network: operators
+that stay in FP32 are on the side of the source, operators in 16 bits on the side of the sink
 (https://networkx.org/documentation/stable/reference/algorithms/flow.html).  Products cost so much that they
 are on the side of the sink unless they are fixed, so the network splits into independent parts between
 products.

@@ -30,7 +30,7 @@ class Island(Struct, frozen=True):
 
     @property
     def divisible(self) -> bool:
-        """Return whether its operators may get different types: only attention, which needs 16 bits."""
+        """Return whether its operators may get different types.  Only those of attention may."""
         return self.kind == "attention"
 
 

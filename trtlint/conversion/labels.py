@@ -87,7 +87,8 @@ class Labels:
     def together(self, fixed: Mapping[Node, str]) -> tuple[frozenset[Node], ...]:
         """Return the groups of operators that must get the same type.
 
-        No builder fuses attention in FP32, so an attention block with a fixed FP32 operator is no group.
+        An attention block with a fixed FP32 operator is not a group, because no builder fuses attention in
+        FP32.
 
         Args:
             fixed: the operators in FP32.

@@ -115,7 +115,7 @@ def _constraints(value: str) -> Constraints:
 
 
 def asked_types(nodes: Iterable[Node], types: LayerTypes, type_: str) -> AskedTypes:
-    """Return the operators that layer types apply to; a later specification overrides an earlier one.
+    """Return the operators that layer types apply to.  A later specification overrides an earlier one.
 
     Args:
         nodes: the operators of the model.

@@ -32,9 +32,9 @@ _FREE_INPUTS: Mapping[str, frozenset[int]] = {
 }
 """Input ports that read either type without a Cast."""
 SPLIT_NORM_OPSET = 15
-"""The opset from which BatchNormalization has separate types for its data and its parameters."""
+"""First opset in which BatchNormalization has separate types for its data and its parameters."""
 QUANTIZED_OPSET = 19
-"""The opset from which QuantizeLinear and DequantizeLinear have scales in 16 bits."""
+"""First opset in which QuantizeLinear and DequantizeLinear support scales in 16 bits."""
 _WIDTH = {"fp16": "tensor(float16)", "bf16": "tensor(bfloat16)"}
 
 
@@ -42,7 +42,7 @@ class Ports(Struct, frozen=True):
     """The ports (inputs and outputs) of an operator type that become 16-bit together with the operator.
 
     Attributes:
-        inputs: for each input, whether it changes type with the operator; the last entry also counts for all
+        inputs: for each input, whether it changes type with the operator.  The last entry also counts for all
             later inputs.
         outputs: the same for each output.
         free: indexes of inputs that accept either type without a Cast.

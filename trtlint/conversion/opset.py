@@ -12,7 +12,7 @@ https://onnx.ai/onnx/operators/onnx__Conv.html"""
 
 
 def opset_for(model: Model, type_: str) -> int:
-    """Return the opset for the result; the model's opset if a newer one would not help any operator."""
+    """Return the opset for the result.  It is the model's opset if no operator needs a newer one."""
     own = model.opset or 1
     ops = {node.op for node in model.graph.nodes if not node.domain}
     wanted = own

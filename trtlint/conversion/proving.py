@@ -22,7 +22,7 @@ _NORM_WARNING = "norm_overflow"
 _SPARE_LAYERS = 2
 """Additional layers allowed in every engine: the Casts of one input and one output."""
 _NORM = re.compile(r"Mean.*Sqrt|Gnor")
-"""Names of generated kernels that compute a whole normalization: the names list the operators inside."""
+"""Names of generated kernels that compute a whole normalization.  Such names list the operators inside."""
 
 
 class EngineCounts(Struct, frozen=True):

@@ -56,7 +56,7 @@ class CastAdded(Struct, frozen=True):
 
 
 class Stored(Struct, frozen=True):
-    """A stored tensor that does not round to the narrow type without loss of range.
+    """A stored tensor with numbers beyond the range of the narrow type, or that round to zero.
 
     Attributes:
         tensor: its name.

@@ -171,7 +171,7 @@ def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
 
 
 def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
-    """Return the exponent of two that brings a tensor into the range; 0 for a tensor inside the range."""
+    """Return the power of two that brings a tensor into the range.  0 if the tensor is inside the range."""
     number = 0.0 if value is None else greatest.get(value.name, 0.0)
     if not math.isfinite(number):
         raise NotApplicable("a tensor is not finite in FP32")
@@ -179,7 +179,7 @@ def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
 
 
 def _larger(operands: Sequence[Value | None], greatest: Mapping[str, float]) -> int:
-    """Return the operand to scale: the computed operand; if both are computed, the larger one."""
+    """Return the index of the operand to scale: the computed one, or, of two computed ones, the larger."""
     computed = [
         index for index, value in enumerate(operands) if value is not None and value.initializer is None
     ]

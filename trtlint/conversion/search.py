@@ -20,12 +20,12 @@ Paths = frozenset[str]
 Measure = Callable[[Paths], "float | None"]
 """Returns the error with some operators in FP32; None if an output is not finite.
 
-An error above the limit of the search may be any number above that limit."""
+If the error exceeds the limit of the search, the function may return any number above that limit."""
 
 _PRODUCTS_SHARE = 0.8
 """Share of the error limit that products may use; the rest is for the operators between them."""
 _MOST_SINGLE = 16
-"""Largest number of products, and of regions, that are each tried alone if other inputs need more FP32."""
+"""Largest number of products, and of regions, to try one by one if other inputs need more FP32."""
 _SENSITIVITY_TIME = 0.4
 """Share of the time for simulations of single products."""
 
@@ -35,8 +35,8 @@ class Candidates(Struct, frozen=True):
 
     Attributes:
         fixed: paths of operators that stay in FP32.
-        forced: groups of operators that leave the range; each stays in FP32 unless a simulation shows no
-            harm.
+        forced: groups of operators with numbers beyond the range.  Each group stays in FP32, unless a
+            simulation shows no harm.
         products: groups with products, in the order of the graph.
         regions: groups of the other operators.
         costs: the FLOPs of each product by path.
@@ -143,7 +143,7 @@ def resumed(
 def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, budget: Budget) -> Choice:
     """Return a choice with more operators in FP32, for a measurement with more inputs.
 
-    If the time is over, the choice stays, and the check of the written file decides.
+    If the time is used up, the choice stays unchanged, and the check of the written file decides.
 
     Args:
         found: the operators to choose from.
@@ -212,7 +212,7 @@ def _ordered(
 def _fitting(
     order: Sequence[Paths], everything: Paths, measure: Measure, limit: float, budget: Budget
 ) -> int:
-    """Return how many of the first products may be in 16 bits together, with all other operators in FP32."""
+    """Return the number of first products that may be in 16 bits, with all other operators in FP32."""
 
     def fails(count: int) -> bool:
         if budget.spent:
@@ -224,7 +224,7 @@ def _fitting(
 
 
 def _without(units: Sequence[Paths], enough: Callable[[Paths], bool], budget: Budget) -> list[Paths]:
-    """Remove units one after the other, in longer and longer runs while that succeeds.
+    """Remove units from the front, more units at a time as long as that succeeds.
 
     Args:
         units: the units, the one to remove first at the front; all of them together pass.
@@ -278,7 +278,7 @@ def connected(units: Sequence[Paths], edges: Iterable[tuple[str, str]]) -> list[
 
     Args:
         units: the groups; no operator is in two groups.
-        edges: pairs of operators, the second of which reads what the first computes.
+        edges: pairs of operators.  The second operator reads an output of the first.
     """
     import networkx as nx
 

@@ -84,7 +84,7 @@ class PendingConversion(Struct, frozen=True):
     source: SourceModel
 
     def write(self, out: Path, protected: Sequence[Path] = ()) -> PendingConversion:
-        """Write the model; return the draft with the file's name and sizes.
+        """Write the model.  Return the draft with the file's name and sizes.
 
         Raises:
             ModelError: the source changed.

@@ -1,7 +1,7 @@
-"""Split a fused product of Q, K and V into one product for each, which may then have different types.
+"""Split a fused product of Q, K and V into one product for each.  The products may have different types.
 
-Q and K of large scores need the digits of FP32, V does not.  Each new product computes some columns of the
-old one, so that the results in FP32 stay the same.
+If scores are large, Q and K need the precision of FP32, but V does not.  Each new product computes some
+columns of the old product, so the results in FP32 stay the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Write = Callable[[Draft, str], object]
 
 
 class _Columns(Struct, frozen=True):
-    """A part of the columns of a product, and what replaces its readers.
+    """A range of columns of a product, and the operators that replace its readers.
 
     Attributes:
         begin, end: the columns.
@@ -144,7 +144,7 @@ class _Ends(Struct, frozen=True):
     """The readers that take single parts of a tensor.
 
     Attributes:
-        parts: for each part that is read, its index and what replaces its readers.
+        parts: for each part that is read, its index and the function that inserts new readers.
         removed: the readers.
     """
 
@@ -178,7 +178,7 @@ def _ends(value: Value, axis: int, parts: int, model: Model) -> _Ends:
 
 
 def _renamed(reader: Node, sizes: Sequence[int]) -> list[_Columns]:
-    """Return the parts of a Split that are read: the new products take their names."""
+    """Return the parts of a Split that are read.  The new products get the names of these parts."""
 
     def named(value: Value) -> _Write:
         return lambda draft, name: draft.op("Identity", name, out=value.name)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trtlint.conversion.labels import Labels
 
 _LEAST_NORMAL = 2.0**-14
-"""Smallest normal FP16 number: below it, each smaller power of two has fewer digits."""
+"""Smallest normal FP16 number.  Smaller numbers lose precision."""
 _FEW = 16
 """Largest number of elements of a tensor of fill values, such as the number that masks scores."""
 
@@ -41,7 +41,7 @@ class Range(Struct, frozen=True):
 
 
 def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
-    """Return the stored tensors of operators that may change whose numbers leave the range."""
+    """Return the stored tensors with numbers beyond the range, for operators that may change to 16 bits."""
     streamer = Streamer(model.tensors)
     clamped: set[str] = set()
     kept: dict[Node, str] = {}
