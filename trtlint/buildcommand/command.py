@@ -36,7 +36,7 @@ _SWITCHES: Mapping[str, tuple[str, bool]] = {
     "--stronglyTyped": ("strongly-typed", True),
     "--noTF32": ("tf32", False),
 }
-"""Options that decide builder settings: the name in targets, and on or off."""
+"""The builder setting of each option: its name in targets, and whether the option turns it on."""
 _MODES: Mapping[str, str] = {"FP16": "fp16", "BF16": "bf16", "INT8": "int8"}
 """Values of ``precision_mode`` and the settings they turn on.
 https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
@@ -138,7 +138,7 @@ class BuildCommand(Struct, frozen=True):
         return tuple(dict.fromkeys(option.name for option in self.options))
 
     def option(self, name: str) -> Option | None:
-        """Return the last option of that name, which takes effect; None if it is missing."""
+        """Return the last option of that name, because the last one takes effect; None if it is missing."""
         return next((option for option in reversed(self.options) if option.name == name), None)
 
     @property

@@ -33,7 +33,7 @@ class Raised(NamedTuple):
 
     Attributes:
         at: file, line and function of the last frame, such as ``export.py:31 in build``.
-        own: the same for the last frame outside of installed packages; empty if there is none.
+        own: file, line and function of the last frame outside of installed packages; empty if there is none.
         package: the installed package with the last frame; empty for another file.
         code: the source line of the last frame; empty if the log has none.
     """

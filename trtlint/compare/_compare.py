@@ -31,7 +31,7 @@ from trtlint.model.widening import FP32, FP64
 _MOST_BYTES = 1 << 30
 """Total bytes of inputs for failed attempts, each with another choice of shapes."""
 _SHARE = 8
-"""Inverse share of the process memory for all inputs and outputs: 1 / 8."""
+"""All inputs and outputs may use the process memory divided by this number."""
 _MOST_FOR_REFERENCE = 16 << 20
 """Largest model in bytes for ONNX's reference evaluator, which is slow."""
 _MOST_FOR_TWO = 256 << 20

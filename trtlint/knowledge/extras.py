@@ -34,7 +34,7 @@ def packages_of(extra: str, requirements: Iterable[str] | None = None) -> list[s
 
     Args:
         extra: the extra.
-        requirements: the requirements of the package, by default of the installed one.
+        requirements: the requirements of the package; by default those of the installed package.
     """
     if requirements is None:
         from importlib import metadata

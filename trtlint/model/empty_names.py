@@ -18,8 +18,9 @@ _MOST_VISITED = 10_000
 """Limit of values visited from an output with an empty name."""
 
 Clash = Literal["twice", "cycle"]
-"""Why the sort fails. ``twice``: two outputs have the empty name, both of this operator or one of an earlier
-operator. ``cycle``: an output has the empty name, and the operator depends on an omitted input.
+"""Why the sort fails. ``twice``: this output and another output have the empty name. The other output belongs
+to the same or an earlier operator. ``cycle``: an output has the empty name, and the operator depends on an
+omitted input.
 """
 
 

@@ -105,7 +105,7 @@ def is_static(value: Value) -> bool:
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
     """Return the operator types around a node at build time, innermost first.
 
-    An ``If`` with a condition that the builder knows does not count, because its branch replaces it.
+    An ``If`` does not count if the builder knows its condition, because its branch replaces it.
     """
     found: list[str] = []
     owner = graph.owner(node) if node.scope else None

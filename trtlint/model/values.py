@@ -45,7 +45,7 @@ class Constants:
     def array(self, value: Value | None) -> Array | None:
         """Return the elements of a value, masked where unknown; None if nothing is known.
 
-        Values of more than 4,096 elements are None too: see :meth:`payload`.
+        The result is also None for values of more than 4,096 elements; use :meth:`payload` for them.
         """
         if value is None:
             return None

@@ -71,7 +71,7 @@ def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
 
 
 def behind(value: Value, operators: Set[str]) -> Value:
-    """Return the last value of :func:`upstream`: the first that none of the operators computes."""
+    """Return the last value of :func:`upstream`, which none of the operators computes."""
     *_, last = upstream(value, operators)
     return last
 

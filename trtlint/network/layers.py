@@ -38,7 +38,7 @@ class Layer(Struct, frozen=True):
         index: its position in the network.
         name: its name.
         kind: the name of its ``LayerType``, such as ``SHUFFLE``.
-        inputs: positions of its input tensors in ``Network.tensors``, None for one that is not connected.
+        inputs: positions of its input tensors in ``Network.tensors``; None for an unconnected input.
         outputs: positions of its output tensors.
         types: TensorRT's names of the element types of its outputs.
         settings: its attributes under the names of the Python API; enumerations are their names.

@@ -15,7 +15,7 @@ from trtlint.network.onnxops import LARGE, compute, erf
 from trtlint.network.types import dtype_of, is_float, narrowed, saturated, wide
 
 Inputs = Sequence[Any]
-"""The inputs of a layer, arrays; None for one that is not connected."""
+"""The input arrays of a layer; None for an unconnected input."""
 Compute = Callable[[Layer, Inputs], list[Array]]
 
 

@@ -23,7 +23,7 @@ class Missing(Struct, frozen=True):
 
     Attributes:
         reason: the reason.
-        source: whether the tensor's own layer is the reason, and not an earlier layer.
+        source: whether the tensor's own layer is the reason; False if an earlier layer is.
     """
 
     reason: str
@@ -55,8 +55,8 @@ class Runner:
 
     Args:
         network: the network.
-        watch: sees each tensor of the main block when it is computed.
-        foresee: sees each layer of the main block before it is computed.
+        watch: called with each tensor of the main block when it is computed.
+        foresee: called with each layer of the main block before it is computed.
     """
 
     def __init__(self, network: Network, watch: Watch, foresee: Foresee | None = None) -> None:

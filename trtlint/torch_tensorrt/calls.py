@@ -102,8 +102,8 @@ class TorchCall(Struct, frozen=True):
         ir: the front end, ``dynamo``, ``torch_compile``, ``ts``, ``fx``, ``default``; None if unknown.
         arguments: the known arguments, in order.
         complete: whether all arguments are known.
-        unexported: whether a function that needs an exported program certainly gets a module.
-        scripted: whether the module comes from ``torch.jit``: then the default front end is TorchScript.
+        unexported: whether the call certainly passes a module to a function that needs an exported program.
+        scripted: whether the module comes from ``torch.jit``. If so, the default front end is TorchScript.
         source: the file; empty for a call given as text.
         line: the line of the call.
         code: the text of this line.
