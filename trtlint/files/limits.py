@@ -120,7 +120,7 @@ def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = Non
 
     This block sets no limits in these cases: inside another such block without an allowance, outside the main
     thread, in a program with its own profiling timer, and on systems without such timers. Then only the
-    limits of the readers apply.
+    limits of the readers and of an outer block apply.
 
     Args:
         files: files whose total size sets the default limits.

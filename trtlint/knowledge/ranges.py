@@ -72,7 +72,7 @@ def _run(run: Sequence[Version], everything: Sequence[Version]) -> str:
 def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> str:
     """Return the first (0) or last (-1) version of a run.
 
-    It is shortened to a minor version if the run contains all of its releases.
+    The result is only the minor version if the version is the first (or last) release of that minor version.
     """
     version = run[end]
     minor = [other for other in everything if other.release[:2] == version.release[:2]]

@@ -161,7 +161,7 @@ def interface_words(name: str, dtype: str) -> str:
 
 
 def shapeless_words(names: Sequence[str]) -> str:
-    """Return why the TensorRT provider ends a session because of inputs without shapes.
+    """Return why the TensorRT provider ends a session because of inputs without shapes; empty for no inputs.
 
     From the second call of the parser on, every input of a region needs a shape whose dimensions all have a
     size or a name (``GetSupportedList``).  The plug-in provider of TensorRT-RTX has no such check.

@@ -155,7 +155,7 @@ def _product(name: str | None) -> Product | None:
 
 
 def _known_version(version: str, product: Product) -> str | None:
-    """Return the version if it is a known release, or its release line if only that is known; else None."""
+    """Return the version if it is known, else its longest known prefix of two or three parts, else None."""
     parts = version.split(".")
     texts = (".".join(parts[:count]) for count in (len(parts), 3, 2))
     return next((known for text in texts if (known := _checked(text, product)) is not None), None)

@@ -225,9 +225,10 @@ class ScriptScope:
         return UNKNOWN if isinstance(node.op, ast.FloorDiv) and right == 0 else compute(left, right)
 
     def _events_before(self, name: str, block: tuple[int, ...], line: int) -> list[Event] | None:
-        """Return the events that determine a name's value; None if uncertain or not set in this scope.
+        """Return the events that determine a name's value; None if this scope does not set the name before.
 
-        The first event sets the name in a block around the use. All later events up to the use always run.
+        The first event sets the name in a block around the use. All later events up to the use always run. If
+        this is uncertain, the result is one ``lost`` event.
         """
         known = self.events.get(name, ())
         if len(known) > _MOST_EVENTS:
