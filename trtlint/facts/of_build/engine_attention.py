@@ -23,8 +23,8 @@ class EngineAttention(Fact, frozen=True):
     Attributes:
         attention: the block, with the fields of the fact ``attention``.
         fused: whether one fused attention kernel computes the block; False if its products and its softmax
-            are in different layers.  The file does not list the kernels of an island, so blocks inside an
-            island have no fact.
+            are in different layers.  A block inside an island has no fact if the file does not list
+            the island's kernels.
         layers: the names of the layers that compute its products and its softmax.
         ms: average milliseconds of these layers in one run.
         share: share of these layers in the time of all layers, 0 to 1.

@@ -78,7 +78,7 @@ class _Walk(Struct):
     value: float | None = None
 
     def guard(self, how: Literal["added", "clipped"], constant: float | None, node: Node) -> bool:
-        """Record an epsilon.  Return False for a negative constant, which makes the divisor non-zero."""
+        """Record an epsilon.  Return False for a negative constant, which is no epsilon."""
         if constant is None:
             self.epsilon, self.value = "runtime", None
         elif constant < 0:
