@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from trtlint.engine.finding import Rewrite
 from trtlint.engine.rule import Advice, Rule
 from trtlint.engine.subjects import Subject
 from trtlint.knowledge.ranges import in_words, matching
@@ -104,3 +105,8 @@ def shown_advice(
 def cited(rule: Rule, shown: Iterable[tuple[str, Advice]]) -> tuple[str, ...]:
     """Return the references of a rule, those of the shown advice first."""
     return tuple(dict.fromkeys([*(url for _, entry in shown for url in entry.see), *rule.references]))
+
+
+def rewrites_of(shown: Iterable[tuple[str, Advice]]) -> tuple[Rewrite, ...]:
+    """Return the rewrites that the shown advice names."""
+    return tuple(dict.fromkeys(Rewrite(entry.fix, entry.safety) for _, entry in shown if entry.fix))

@@ -14,6 +14,7 @@ from trtlint.engine.applying import (
     best_reading,
     cited,
     common_versions,
+    rewrites_of,
     shown_advice,
     version_truth,
 )
@@ -322,13 +323,7 @@ class _RuleSearch(Struct, frozen=True):
             message=rule.message.fill(names),
             advice=tuple(prefix + entry.do.fill(names) for prefix, entry in given),
             references=cited(rule, given),
-            fixes=tuple(
-                dict.fromkeys(
-                    Rewrite(entry.fix, entry.safety)
-                    for _, entry in given
-                    if entry.fix and self.facts.has_model  # Only a model can be rewritten.
-                )
-            ),
+            fixes=rewrites_of(given) if self.facts.has_model else (),
             depends=depends,
         )
 
