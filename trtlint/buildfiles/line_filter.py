@@ -150,7 +150,7 @@ class BlockFilter:
         return offset
 
     def _pick(self, words: _Words, at: Any, other: Any) -> Any:
-        """Return the indices of candidates, and count the lines that are only counted."""
+        """Return the indices of the lines to read, and count those of which only the number matters."""
         key = words[at]
         key &= np.uint64(_LOW)
         key *= np.uint64(_FACTOR)

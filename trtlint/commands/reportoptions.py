@@ -112,10 +112,10 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
 
 
 def require_folder(folder: Path, models: int) -> None:
-    """Refuse a result of several models that is not a folder.
+    """Require that the output path for several models is a folder.
 
     Raises:
-        click.UsageError: it is a file, or does not exist.
+        click.UsageError: the path is a file, or does not exist.
     """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"

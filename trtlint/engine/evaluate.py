@@ -155,7 +155,7 @@ def _rank(finding: Finding) -> tuple[bool, float, int, str]:
 
 
 class _Versions(Struct, frozen=True):
-    """Range of releases of a site, whether the range surely includes the target, and the range in words."""
+    """The range of releases of a finding, also in words, and whether it surely includes the target."""
 
     specifier: str
     sure: bool

@@ -39,12 +39,12 @@ class Band(Struct, frozen=True):
 
     @property
     def least(self) -> float | None:
-        """The smallest error; None if no way gives finite numbers."""
+        """The smallest error of all rehearsals; None if none of them gives finite numbers."""
         return min((error for error in self.errors if error is not None), default=None)
 
     @property
     def worst(self) -> float | None:
-        """The largest error; None if a way gives a number that is not finite."""
+        """The largest error of all rehearsals; None if one of them gives a number that is not finite."""
         return worst(self.errors)
 
     def verdict(self, bound: float) -> Verdict:

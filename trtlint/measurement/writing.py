@@ -86,7 +86,9 @@ class NodeWriter:
     def emit_node(
         self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None, *, inner: bool = False
     ) -> list[str]:
-        """Add a copy of an operator with other inputs; a product can accumulate in FP16.
+        """Add a copy of an operator that reads other inputs.
+
+        A matrix product or convolution accumulates in FP16 if the rehearsal does.
 
         Args:
             proto: the operator.

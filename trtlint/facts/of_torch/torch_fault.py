@@ -40,7 +40,7 @@ class TorchFaultFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The file and the line, or the name of the fault for a call given as text."""
+        """The file and the line of the call; the name of the fault if the call was given as text."""
         source = self.code_origin.source
         return self.name if source is None else f"{source.path}:{source.line}"
 

@@ -82,7 +82,7 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
 
 
 def _converted_from(op: str, release: str) -> str:
-    """Return the first later release that does not leave an operator to PyTorch; empty if unknown."""
+    """Return the first release after this one that converts an operator; empty if unknown."""
     row = torch_operators().get(op)
     if row is None:
         return ""

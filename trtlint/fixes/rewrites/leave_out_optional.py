@@ -2,7 +2,8 @@
 
 A trailing empty name is equivalent to no name:
 https://github.com/onnx/onnx/blob/main/docs/IR.md#optional-inputs-and-outputs.
-A required output, or one before another output, gets a name instead.
+Two kinds of outputs with an empty name stay, and get a name: required outputs, and outputs that precede a
+named output.
 """
 
 from __future__ import annotations
