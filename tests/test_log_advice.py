@@ -146,7 +146,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/Kiteretsu77/FAST_Anime_VSR/issues/3
         ((NO_DLL,), "the DLLs in the zip of TensorRT", "LOG124"),
         # https://github.com/alxmamaev/jetson_yolov5_tensorrt/issues/3
-        ((NO_LOADED,), "got no engine from deserialize_cuda_engine", "The builder returned nothing"),
+        ((NO_LOADED,), "If it loads a file (deserialize_cuda_engine)", "The builder returned nothing"),
         # https://github.com/wang-xinyu/tensorrtx/issues/800
         ((OTHER_WEIGHTS,), "another network than the one that the weights belong to", "An internal check"),
         # https://github.com/pytorch/TensorRT/issues/632
