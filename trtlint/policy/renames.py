@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import Generic, Protocol, TypeVar
 
+_CANDIDATES = 100
+"""Largest number of models with one fingerprint that are compared."""
 Key = tuple[str, str]
 """Rule and fingerprint of a site."""
 
@@ -56,10 +58,6 @@ class Renames(Generic[_AnEntry]):
                 del self._gone[model]
                 return model
         return None
-
-
-_CANDIDATES = 100
-"""Largest number of models with one fingerprint that are compared."""
 
 
 def _same(entries: Iterable[_Entry], found: Set[Key], possible: Set[Key], ran: Collection[str]) -> bool:
