@@ -2,10 +2,11 @@
 
     python -m benchmarks.convert [--models DIR] [--limit N] [--build] [--others] [--json FILE]
 
-The models are one export of each family and the public models of the shared data.  Each is converted with one
-batch of random inputs of scale 1 and one of scale 1000.  It counts as good if ONNX's checker and NVIDIA's
-parser accept the result and its error is at most 1e-2 on other inputs of both scales, by a rehearsal in half
-precision.  ``--build`` also builds source and result with TensorRT-RTX.  ``--others`` asks the converters of
+The models are one export of each family and the public models of the shared data, and encoders whose
+attention TensorRT-RTX fuses.  Each is converted with one batch of random inputs of scale 1 and one of scale
+1000.  It counts as good if ONNX's checker and NVIDIA's parser accept the result and its error is at most 1e-2
+on other inputs of both scales, by a rehearsal in half precision.
+``--build`` also builds source and result with TensorRT-RTX.  ``--others`` asks the converters of
 onnxconverter-common, ONNX Runtime and Model-Optimizer (with and without the measured inputs) where the Python
 of ``TRTLINT_CONVERTERS_PYTHON`` has them.
 """
@@ -22,12 +23,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+from msgspec.structs import asdict
+
+from benchmarks import attention
 
 SHARED = Path(os.environ.get("TRTLINT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 OTHERS = ("autocast", "autocast-calibrated", "onnxconverter", "onnxruntime")
@@ -57,7 +60,7 @@ else:
 
 
 def models(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield one FP32 export of each family, and the public models."""
+    """Yield one FP32 export of each family, the public models, and encoders with random weights."""
     seen: set[str] = set()
     files = sorted((folder / "exported").glob("*fp32.onnx"))
     families = sorted({file.name.split("__")[0] for file in files})
@@ -70,6 +73,7 @@ def models(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield file.stem, file.read_bytes()
     for file in sorted((folder / "public").glob("*.onnx.gz")):
         yield f"p_{file.name.removesuffix('.onnx.gz')}", gzip.decompress(file.read_bytes())
+    yield from attention.models()
 
 
 def one(name: str, source: Path, tool: str, folder: Path, *, build: bool) -> dict[str, Any]:
@@ -261,7 +265,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
     exports = [
         row["share"] if good(row) else 0.0
         for row in judged
-        if row.get("share") is not None and not row["model"].startswith("p_")
+        if row.get("share") is not None and not row["model"].startswith(("p_", "g_"))
     ]
     failures: Counter[str] = Counter()
     for row in changed:

@@ -55,6 +55,6 @@ def test_names_that_no_operator_has_are_noted(tmp_path: Path) -> None:
     layers = command("--layerPrecisions=nowhere:fp32,first:int8 --precisionConstraints=obey")
     _, draft = converted(saved(PRODUCTS, tmp_path / "m.onnx"), layers=layers)
     assert draft.conversion.notes == (
-        "no operator has the name of these 1 layers: nowhere",
-        "types of layers without effect: first:int8",
+        "the settings name 1 layers that match no operator of the model: nowhere",
+        "these layer types in the settings have no effect: first:int8",
     )

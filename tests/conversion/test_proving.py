@@ -42,9 +42,9 @@ def test_a_build_without_layers_counts_nothing() -> None:
 @pytest.mark.parametrize(
     ("source", "narrow", "result", "verdict", "text"),
     [
-        (["__myl_Gnor"], None, ["__myl_Gnor"], "proven", "builds it"),
-        (["__myl_Gnor"], None, ["__myl_Mean", "__myl_Sqrt"], "unproven", "0 fused normalizations; 1 are"),
-        (["a"], ["_gemm_mha_v2"], ["a"], "unproven", "the model needs FP32"),
+        (["__myl_Gnor"], None, ["__myl_Gnor"], "proven", "builds the converted model"),
+        (["__myl_Gnor"], None, ["__myl_Mean", "__myl_Sqrt"], "unproven", "0 fused normalizations, but 1 in"),
+        (["a"], ["_gemm_mha_v2"], ["a"], "unproven", "some operators must stay in FP32"),
         (["_gemm_mha_v2"], None, ["a"], "failed", "1 before"),
         (["a"], None, ["a", "b", "c", "d"], "unproven", "the source has 1 layers"),
     ],

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.conversion.models import saved
-from trtlint.conversion._rehearse import _compared
+from trtlint.conversion._rehearse import _beyond, _compared, _greatest, _ranges
 from trtlint.conversion.measuring import Found
 from trtlint.conversion.result import ConversionCheck
 from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest
+from trtlint.measurement.analysis import Findings
+from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.inputs import Inputs
 
 pytest.importorskip("onnxruntime")
@@ -71,3 +75,46 @@ def test_a_batch_of_small_numbers_counts_as_much_as_one_of_large(
         for right, got in zip(references, outputs, strict=True)
     ]
     assert max(found) == pytest.approx(error)
+
+
+def trial_with(*probes: tuple[str, str, float | None, bool, bool]) -> Any:
+    """A rehearsal of tensors: name, operator, magnitude, whether inside the operator, whether narrow."""
+    magnitudes = {name: magnitude for name, _, magnitude, _, _ in probes}
+    listed = [
+        SimpleNamespace(tensor=name, node=f"n{name}", op=op, inside=inside, narrow=narrow)
+        for name, op, _, inside, narrow in probes
+    ]
+    return SimpleNamespace(
+        ranged=SimpleNamespace(probes=listed, greatest=lambda probe: magnitudes[probe.tensor])
+    )
+
+
+TRIAL = trial_with(
+    ("a", "Add", 8191.0, False, True),
+    ("b", "Add", 8192.0, False, True),
+    ("c", "Mul", 9e9, True, True),
+    ("d", "Constant", 9e9, False, True),
+    ("e", "Input", 9e9, False, True),
+    ("f", "Add", 9e9, False, False),
+    ("g", "Add", None, False, True),
+    ("h", "Pow", 32759.0, False, True),
+    ("i", "Pow", 32760.0, False, True),
+)
+
+
+def test_magnitudes_near_the_end_of_the_range_are_reported() -> None:
+    assert _greatest(TRIAL) == {"b": 8192.0, "d": 9e9, "e": 9e9, "f": 9e9, "h": 32759.0, "i": 32760.0}
+    many = trial_with(*((str(number), "Add", 1e5, False, True) for number in range(10_001)))
+    assert len(_greatest(many)) == 10_000
+
+
+def test_numbers_within_a_factor_of_two_of_the_end_are_beyond_it() -> None:
+    found = _beyond(TRIAL, FORMATS["fp16"], Findings(frozenset({"z"}), frozenset({"k"}), frozenset({"m"})))
+    assert (found.beyond, found.constants, found.inside) == ({"z", "i"}, {"k"}, {"m", "nc"})
+
+
+def test_the_operators_with_the_largest_numbers_come_first() -> None:
+    found = _ranges(TRIAL)
+    assert [each[0] for each in found] == ["nc", "ne", "nf", "ni", "nh", "nb", "na"]
+    assert found[0] == ["nc", "Mul", 9e9]
+    assert len(_ranges(trial_with(*((str(n), "Add", float(n), False, True) for n in range(50))))) == 40

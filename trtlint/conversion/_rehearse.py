@@ -55,7 +55,7 @@ Say = Callable[[Any], None]
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Process a request and send answers.  The last answer is the result or the error."""
+    """Process a request and send messages about progress.  The last message is the result or the error."""
     given = request["inputs"]
     inputs = Inputs(tuple(given["files"]), tuple(given["lists"]), given["script"])
     try:
@@ -75,7 +75,7 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
     say({"doing": "ranges"})
     trial = trial_of(model, inputs, int(request["attempt"]), held_back=False)
     if list(trial.ranged.outputs[0]) and not trial.judged:
-        raise TrialError("no output is finite in FP32 on these inputs")
+        raise TrialError("every output contains infinity or NaN in FP32 on these inputs")
     found = findings(trial.ranged, format_)
     say({"doing": "search"})
     wide = _beyond(trial, format_, found)
@@ -123,7 +123,7 @@ def _ranges(trial: Trial) -> list[list[Any]]:
 
 
 def _greatest(trial: Trial) -> dict[str, float]:
-    """Return the largest magnitude of each tensor near or beyond the end of the FP16 range."""
+    """Return the largest magnitude of each tensor that comes near the limit of FP16, or exceeds it."""
     found: dict[str, float] = {}
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -133,7 +133,7 @@ def _greatest(trial: Trial) -> dict[str, float]:
 
 
 def _beyond(trial: Trial, format_: Format, found: Findings) -> Findings:
-    """Return the operators whose numbers leave the range or come close to its end."""
+    """Return the operators whose numbers exceed the range of the 16-bit type, or come close to its limit."""
     beyond, inside = set(found.beyond), set(found.inside)
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -187,7 +187,7 @@ def _merged(groups: Sequence[Paths]) -> list[Paths]:
 
 
 def _proven(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
-    """Compare the converted model in its own types with the source in FP32."""
+    """Compare the converted model, computed in its 16-bit types, with the source in FP32."""
     model = skeleton(Path(request["model"]))
     trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
     errors = errors_of(trial, Path(request["converted"]), FORMATS[request["type"]])
@@ -205,8 +205,8 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
 
     Args:
         trial: the source, run in FP32.
-        converted: the converted file, which runs in its own types.
-        format_: the narrow type.
+        converted: the converted file, which is computed in its 16-bit types.
+        format_: the 16-bit type.
 
     Raises:
         ModelError, TrialError: the converted model cannot be run.
@@ -217,13 +217,15 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
 
 
 class TrialErrors:
-    """Errors of a model with some operators in FP32, the batch with the largest errors first.
+    """Measures the errors of a model in 16 bits, with some operators in FP32.
+
+    The batch with the largest errors is measured first.
 
     Args:
         trial: the source, run in FP32.
-        narrowing: the settings without operators in FP32.
-        bound: an error above this number ends a measurement.
-        budget: counts the measurements.
+        narrowing: the settings of the simulation, without operators in FP32.
+        bound: limit of the error.  A measurement ends at the first batch with a larger error.
+        budget: limit of time and number of measurements.
     """
 
     def __init__(self, trial: Trial, narrowing: Narrowing, bound: float, budget: Budget) -> None:
@@ -243,7 +245,7 @@ class TrialErrors:
         return self._error(paths, self._order)
 
     def sample(self, paths: Paths) -> float | None:
-        """Return the error over the batches with the largest errors."""
+        """Return the error over a few batches, those with the largest errors."""
         if self._sampled is None:
             began = time.monotonic()
             self._run(self._session(paths), self._order[:1])
@@ -256,17 +258,20 @@ class TrialErrors:
         return _worst(_errors(self._trial, self._session(paths)))
 
     def limit(self, bound: float) -> None:
-        """Set the error above which a measurement ends."""
+        """Set the limit of the error at which a measurement ends."""
         self._bound = bound
         self._known.clear()
 
     def validate(self, trial: Trial | None) -> None:
-        """Add batches that are measured only if they show an error above the limit."""
+        """Store batches for :meth:`adopt`.  They are not measured before."""
         if trial is not None:
             self._unused = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
 
     def adopt(self, paths: Paths) -> bool:
-        """Measure the first unused batch with an error above the limit; return whether there is one."""
+        """Find a stored batch with an error above the limit, and add it to the measured batches.
+
+        Return whether there is such a batch.
+        """
         session = self._session(paths)
         for index, (feeds, reference) in enumerate(self._unused):
             error = _worst(_compared(reference, session.run(feeds)[0], self._least))
@@ -302,7 +307,10 @@ class TrialErrors:
 
 
 def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
-    """Return the error of each output in its worst batch: largest difference over largest magnitude."""
+    """Return the error of each output, for the batch with the largest error.
+
+    The error is the largest difference divided by the largest magnitude.
+    """
     least = _least(trial)
     found: dict[str, float | None] = dict.fromkeys(least, 0.0)
     for feeds, reference in zip(trial.feeds, trial.ranged.outputs, strict=True):
@@ -314,7 +322,7 @@ def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
 
 
 def _least(trial: Trial) -> dict[str, float]:
-    """Return the smallest divisor for the errors of each output."""
+    """Return a lower bound for the divisor in the error of each output."""
     return {
         name: _LEAST_MAGNITUDE * max(_magnitude(outputs[name]) for outputs in trial.ranged.outputs)
         for name in sorted(trial.judged)

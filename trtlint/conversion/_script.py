@@ -1,7 +1,8 @@
-"""Run a user's function on a recording wrapper of the parsed network, in a separate process.
+"""Run a function of the user on the parsed network, in a separate process, to learn layer types.
 
-The wrapper returns the names, types and tensors of NVIDIA's network.  It records the precisions that a weakly
-typed build would set: ``layer.precision = trt.float32``, ``layer.set_output_type(0, trt.float32)``
+The function gets a wrapper of the network.  The wrapper returns the names, types and tensors of NVIDIA's
+network, and records the precisions that the function sets for a weakly typed build: ``layer.precision =
+trt.float32``, ``layer.set_output_type(0, trt.float32)``
 (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html).
 """
 
@@ -23,7 +24,7 @@ Say = Callable[[Any], None]
 
 
 class Anything:
-    """An object with every attribute and method, in place of a missing builder or configuration."""
+    """A stand-in for a builder or configuration.  It accepts every attribute and method call."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -44,7 +45,7 @@ class Anything:
 
 
 class Names:
-    """An enumeration in which missing names have no effect, such as ``BuilderFlag.FP16`` in TensorRT-RTX.
+    """An enumeration that accepts missing names, such as ``BuilderFlag.FP16`` in TensorRT-RTX.
 
     Args:
         names: the enumeration.
@@ -138,7 +139,7 @@ class RecordingNetwork:
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Parse a model, run the function, and send the types that the function set."""
+    """Parse a model, run the function of the user, and send the layer types that the function set."""
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
     logger = trt.Logger(trt.Logger.ERROR)
     builder = trt.Builder(logger)
@@ -159,7 +160,7 @@ def work(request: Mapping[str, Any], say: Say) -> None:
 
 
 def _entry(layer: RecordingLayer) -> list[str] | None:
-    """Return the names of a layer and the type that was set; None if no type was set."""
+    """Return the names of a layer and the type that the function set; None if no type was set."""
     said = layer._said
     if not said:
         return None
@@ -170,7 +171,7 @@ def _entry(layer: RecordingLayer) -> list[str] | None:
 
 
 def _stand_in(trt: Any) -> types.ModuleType:
-    """Return a module ``tensorrt`` in which attributes that TensorRT-RTX lacks have no effect."""
+    """Return a module to import as ``tensorrt``.  Attributes that TensorRT-RTX lacks have no effect."""
     module = types.ModuleType("tensorrt")
 
     def find(name: str) -> Any:
@@ -199,7 +200,7 @@ def _function(script: str, name: str) -> Callable[..., Any]:
 
 
 def _call(function: Callable[..., Any], network: RecordingNetwork) -> None:
-    """Call the function with the network as the argument ``network``, or else as the first argument."""
+    """Call the function with the network as the argument ``network``; without it, as the first argument."""
     names = list(inspect.signature(function).parameters)
     at = names.index("network") if "network" in names else 0
     function(*[network if index == at else Anything() for index in range(len(names))])

@@ -1,4 +1,4 @@
-"""Split the user's inputs into batches to measure and batches to check the result with."""
+"""Split the inputs of the user: batches for the search, and batches for the check of the result."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ _FIRST_OF_VALIDATION = 1 << 20
 """Seed of the first noisy copy for validation; measured and held-back copies have smaller seeds."""
 
 _Role = Literal["measured", "validation", "held back"]
-"""Use of batches.  The search runs ``measured`` batches often.  It runs ``validation`` batches to check its
-result on other inputs.  ``held back`` batches check the converted file."""
+"""Use of batches.  The search runs ``measured`` batches often.
+
+It runs ``validation`` batches to check its result on other inputs.  ``held back`` batches check the converted
+file.
+"""
 
 
 def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) -> Trial:
@@ -34,8 +37,9 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
     Args:
         model: the model.
         inputs: the files; without files, generated inputs.
-        attempt: number of earlier searches.  Batches that earlier searches held back are measured now.
-        held_back: whether to use the held-back batches instead of the measured ones.
+        attempt: number of earlier searches.  Batches that were held back in earlier searches are used in this
+            search.
+        held_back: whether to return the batches for the check, instead of the batches for the search.
 
     Raises:
         TrialError: the model cannot be run.
@@ -47,7 +51,7 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
 
 
 def validation_of(model: Skeleton, inputs: Inputs, attempt: int) -> Trial | None:
-    """Run a model in FP32 on noisy copies of its batches.  Return None if there are many batches.
+    """Run a model in FP32 on noisy copies of its batches.  Return None if there are enough batches.
 
     Args:
         model: the model.
@@ -79,10 +83,10 @@ def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Tri
 
 
 def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
-    """Return the batches of a role.
+    """Return the batches for a purpose: search (``measured``), check (``held back``) or ``validation``.
 
-    If there are fewer than four batches, all are measured, together with noisy copies.  The check uses other
-    copies.  Batches for validation are noisy copies; many batches need none.
+    If there are fewer than four batches, the search uses all of them and noisy copies.  Then the check and
+    the validation use other noisy copies.  With more batches, there are no copies and no validation.
     """
     if len(batches) >= _SPLIT_FROM:
         if role == "validation":
@@ -106,7 +110,7 @@ def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
 def _noisy(batch: Feeds, seed: int) -> Feeds:
     """Return a copy of a batch with noise added to its float inputs.
 
-    The numbers of each input stay between its smallest and its largest number.
+    The noise does not exceed the smallest and the largest number of each input.
     """
     generator = np.random.default_rng(seed)
     found: Feeds = {}

@@ -15,7 +15,7 @@ _WEAK = "<11.0"
 def build_line(targets: Sequence[Target]) -> str:
     """Return the build command for the first target, with ``{model}`` for the file.
 
-    Before TensorRT 11 a network is strongly typed only with ``--stronglyTyped``.
+    Before TensorRT 11, the command needs ``--stronglyTyped`` for a strongly typed network.
     """
     target = next(iter(targets), None)
     if target is not None and target.product == "tensorrt-rtx":

@@ -1,14 +1,15 @@
-"""Apply a choice of types to the structure of a model: Casts, stored tensors, declared types."""
+"""Change a model to the chosen types: insert Casts, and convert stored tensors and declared types."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from trtlint.conversion.known import Array
 from trtlint.conversion.narrowing import narrowed
 from trtlint.conversion.result import CastAdded
 from trtlint.conversion.typing_plan import TypePlan, is_constant
@@ -28,20 +29,22 @@ Why = Callable[[Value, bool], str]
 
 
 class Casting:
-    """Writes the types of a plan into a structure.
+    """Changes the structure of a model to the types of a plan.
 
     Args:
-        proto: the structure, functions inlined; it is changed.
-        plan: the types.
-        format_: the narrow type.
+        proto: the structure, with inlined functions.  This class changes it.
+        plan: the types of all values.
+        format_: the 16-bit type.
         store: reads stored tensors.
         clamped: whether stored numbers beyond the range become the largest number of the type, by tensor
             name.
         why: returns the reason for the Cast of a value.
+        known: values that are written as a constant in place of a Cast, with their numbers.
 
     Attributes:
         casts: the Casts that were inserted.
-        made: large stored tensors that are rounded while the file is written, by the number in their mark.
+        made: large stored tensors that are rounded while the file is written.  The key is the number in the
+            marker that replaces the tensor.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class Casting:
         store: TensorStore,
         clamped: Callable[[str], bool],
         why: Why,
+        known: Mapping[Value, Array] | None = None,
     ) -> None:
         self.proto = proto
         self.plan = plan
@@ -61,6 +65,7 @@ class Casting:
         self._store = store
         self._clamped = clamped
         self._why = why
+        self._known = known or {}
         self._nodes = {(node.scope, _key(node.proto)): node for node in plan.graph.nodes}
         self._taken = set(plan.graph.values) | set(plan.graph.node_names)
         self._names: dict[tuple[Value, bool], str] = {}
@@ -108,7 +113,7 @@ class Casting:
         return self.plan.computed_narrow(value)
 
     def name(self, value: Value, narrow: bool) -> str:
-        """Return the name of a value in one of the two types."""
+        """Return the name that a value has in one of the two types."""
         if value.dtype != "f32":
             return value.name
         key = value, narrow
@@ -179,7 +184,7 @@ class Casting:
             tensor.elem_type = self.format.element if narrow else TensorProto.FLOAT
 
     def _node(self, proto: onnx.NodeProto, node: Node) -> list[onnx.NodeProto]:
-        """Change an operator; return the Casts that follow the operator."""
+        """Change an operator.  Return the Casts to insert after the operator."""
         for port, value in enumerate(node.inputs[: len(proto.input)]):
             if value is not None and value.dtype == "f32":
                 wanted = self.plan.wanted_narrow(node, port)
@@ -201,7 +206,7 @@ class Casting:
         return behind
 
     def _retype(self, proto: onnx.NodeProto) -> None:
-        """Set the attribute for an operator's output type to the narrow type."""
+        """Set the attribute for the output type (such as ``to`` of Cast) to the 16-bit type."""
         names = {text(attribute.name): attribute for attribute in proto.attribute}
         for name, attribute in names.items():
             if name in _TYPE_ATTRIBUTES and attribute.i == TensorProto.FLOAT:
@@ -221,6 +226,8 @@ class Casting:
             return []
         narrow = not own
         source, result = self.name(value, own), self.name(value, narrow)
+        if value in self._known:
+            return [self._number(value, result, narrow)]
         outside = value.is_input or (value.is_output and value.producer is not None)
         if (
             outside
@@ -234,10 +241,19 @@ class Casting:
         name = self._fresh(f"{value.name}/Cast", narrow)
         return [helper.make_node("Cast", [source], [result], name=name, to=element)]
 
+    def _number(self, value: Value, name: str, narrow: bool) -> onnx.NodeProto:
+        """Return a Constant with the numbers of a computed value."""
+        numbers = self._known[value]
+        if narrow:
+            tensor = self._small(numbers, "", clamp=self._clamped(value.name))
+        else:
+            tensor = numpy_helper.from_array(numbers)
+        return helper.make_node("Constant", [], [name], name=self._fresh(value.name, narrow), value=tensor)
+
     # Stored tensors.
 
     def _stored(self, tensor: TensorProto, value: Value) -> list[TensorProto]:
-        """Change an initializer; if operators read it in both types, return a copy in 16 bits."""
+        """Convert an initializer to 16 bits.  If operators read both types, return a converted copy."""
         wanted = self._wanted.get(value, set())
         if True not in wanted:
             return []
@@ -269,7 +285,10 @@ class Casting:
         return [] if target is proto else [target]
 
     def _rounded(self, tensor: TensorProto, clamp: bool) -> TensorProto:
-        """Return a stored tensor in 16 bits.  A large tensor is marked, and rounded when it is written."""
+        """Return a stored tensor in 16 bits.
+
+        A large tensor is replaced by a marker, and rounded when the file is written.
+        """
         if tensor.data_location != TensorProto.EXTERNAL:
             array = self._store.array(tensor)
             if array is not None:
@@ -283,9 +302,7 @@ class Casting:
         self.made.append((source, clamp))
         return found
 
-    def _small(
-        self, numbers: np.ndarray[tuple[int, ...], np.dtype[np.float32]], name: str, *, clamp: bool
-    ) -> TensorProto:
+    def _small(self, numbers: Array, name: str, *, clamp: bool) -> TensorProto:
         bits = narrowed(numbers.reshape(-1), self.format, clamp=clamp)
         found = TensorProto(name=name, data_type=self.format.element, dims=numbers.shape)
         found.raw_data = bits.tobytes()

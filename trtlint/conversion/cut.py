@@ -1,20 +1,21 @@
 """Choose the type of every operator by a minimum cut.
 
-A Cast has a cost, and a product in FP32 has a higher cost.  Operators are nodes of a flow network: operators
-that stay in FP32 are on the side of the source, operators in 16 bits on the side of the sink
-(https://networkx.org/documentation/stable/reference/algorithms/flow.html).  Products cost so much that they
-are on the side of the sink unless they are fixed, so the network splits into independent parts between
-products.
+Casts have a cost, and operators in FP32 have a cost.  The choice with the lowest total cost is a minimum cut
+of a flow network (https://networkx.org/documentation/stable/reference/algorithms/flow.html).  Its vertices
+are the operators. The vertices on the side of the source stay in FP32, the vertices on the side of the sink
+become 16-bit.  A large matrix product in FP32 costs so much that it is always on the side of the sink, unless
+its type is fixed.  So the network splits into independent parts between products.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct, field
 
-from trtlint.conversion.narrowports import Ports
+from trtlint.conversion.narrowports import Ports, narrow_values
+from trtlint.conversion.typing_plan import is_constant
 from trtlint.conversion.weight import elements, flops
 from trtlint.model.graph import Node, Value
 
@@ -43,13 +44,15 @@ class CutProblem(Struct, frozen=True):
 
     Attributes:
         nodes: the operators with FP32 tensors.
-        ports: by operator, the inputs and outputs that change type with the operator.
+        ports: for each operator, the inputs and outputs that change type with the operator.
         fixed: the operators that stay in FP32.
-        groups: groups of operators; all operators of a group get the same type.
+        groups: groups of operators.  All operators of a group get the same type.
         narrow_io: whether the inputs and outputs of the model are in 16 bits.
-        boundary: outputs of subgraphs, which keep FP32.
+        boundary: outputs of subgraphs, which stay in FP32.
         forced: operators that the user wants in 16 bits.
         preferred: operators with a preferred type, each with whether the preferred type is the narrow one.
+        copying: operators that copy numbers.  Each needs FP32 only between a writer and a reader in FP32.
+        known: values that are written as constants in either type, so they need no Cast.
     """
 
     nodes: tuple[Node, ...]
@@ -60,16 +63,37 @@ class CutProblem(Struct, frozen=True):
     boundary: frozenset[Value]
     forced: frozenset[Node] = frozenset()
     preferred: Mapping[Node, bool] = field(default_factory=dict)
+    copying: frozenset[Node] = frozenset()
+    known: Collection[Value] = ()
 
 
 def narrow_nodes(problem: CutProblem) -> set[Node]:
     """Return the operators that compute in 16 bits."""
-    return _MinimumCut(problem).result()
+    cut = _MinimumCut(problem, behind=False)
+    found = cut.result()
+    if problem.copying:
+        other = _MinimumCut(problem, behind=True)
+        others = other.result()
+        if other.cost < cut.cost:
+            return others
+    return found
 
 
 class _MinimumCut:
-    def __init__(self, problem: CutProblem) -> None:
+    """A flow network and its minimum cut.
+
+    Args:
+        problem: the input.
+        behind: whether copying operators get the type of their readers; otherwise that of their writers.
+
+    Attributes:
+        cost: the cost of the cut.
+    """
+
+    def __init__(self, problem: CutProblem, *, behind: bool) -> None:
         self.problem = problem
+        self.behind = behind
+        self.cost = 0
         self.leader: dict[Node, Node] = {}
         for group in problem.groups:
             first = min(group, key=lambda node: node.index)
@@ -79,7 +103,10 @@ class _MinimumCut:
         self.infinite = 1 << 60
 
     def key(self, node: Node) -> _Key:
-        """Return the vertex of an operator; for an operator with a decided type, the source or the sink."""
+        """Return the vertex of an operator.
+
+        If its type is already decided, this is the source or the sink.
+        """
         leader = self.leader.get(node, node)
         return self.settled.get(leader, leader)
 
@@ -110,7 +137,15 @@ class _MinimumCut:
                 self.edge(leader, _NARROW, cost)
         for value in self.values():
             self.connect(value)
+        for node in problem.copying:
+            self.follow(node)
         fp32 = self.solve()
+        self.cost = sum(
+            cost
+            for source in fp32
+            for target, cost in self.edges.get(source, {}).items()
+            if target not in fp32
+        )
         return {node for node in problem.nodes if self.key(node) not in fp32}
 
     def edge(self, source: _Key, target: _Key, cost: int) -> None:
@@ -128,30 +163,19 @@ class _MinimumCut:
 
     def connect(self, value: Value) -> None:
         """Add the cost of a Cast if the writer and a reader of a value have different types."""
-        ports, producer = self.problem.ports, value.producer
+        producer = value.producer
         if producer is not None and producer.op == "Constant" and not producer.domain:
             return
-        writer: _Key = _FP32
-        if producer is None:
-            writer = _NARROW if self.problem.narrow_io and value.is_input else _FP32
-        elif producer in ports and ports[producer].writes_narrow(value.port):
-            writer = self.key(producer)
-        readers: list[_Key] = []
-        for node, port in value.uses:
-            found = ports.get(node)
-            if found is not None and port in found.free:
-                continue
-            follows = found is not None and found.reads_narrow(port)
-            readers.append(self.key(node) if follows else _FP32)
-        if value.is_output:
-            readers.append(_NARROW if self.problem.narrow_io else _FP32)
-        if value in self.problem.boundary:
-            readers.append(_FP32)
-        others = [reader for reader in dict.fromkeys(readers) if reader is not writer]
+        if value in self.problem.known:
+            return
+        writer = self.writer(value)
+        others = [reader for reader in self.readers(value) if reader is not writer]
         if not others:
             return
-        cost = _CAST + min(_MOST_PER_CAST, elements(value) // _ELEMENTS_PER_UNIT)
-        if producer is not None and flops(producer):
+        cost = _CAST
+        if value.uses:  # a Cast between the last operator and an output of the model separates no operators
+            cost += min(_MOST_PER_CAST, elements(value) // _ELEMENTS_PER_UNIT)
+        if value.uses and producer is not None and flops(producer):
             cost *= _BEHIND_PRODUCT
         if len(others) == 1:
             self.edge(writer, others[0], cost)
@@ -164,8 +188,42 @@ class _MinimumCut:
             self.edge(down, other, self.infinite)
             self.edge(other, up, self.infinite)
 
+    def writer(self, value: Value) -> _Key:
+        """Return the vertex of the operator that computes a value."""
+        producer, ports = value.producer, self.problem.ports
+        if producer is None:
+            return _NARROW if self.problem.narrow_io and value.is_input else _FP32
+        narrow = producer in ports and ports[producer].writes_narrow(value.port)
+        return self.key(producer) if narrow else _FP32
+
+    def readers(self, value: Value) -> dict[_Key, None]:
+        """Return the vertices of the operators that read a value, and of outputs."""
+        found: list[_Key] = []
+        for node, port in value.uses:
+            ports = self.problem.ports.get(node)
+            if ports is None or port not in ports.free:
+                found.append(self.key(node) if ports is not None and ports.reads_narrow(port) else _FP32)
+        if value.is_output:
+            found.append(_NARROW if self.problem.narrow_io else _FP32)
+        if value in self.problem.boundary:
+            found.append(_FP32)
+        return dict.fromkeys(found)
+
+    def follow(self, node: Node) -> None:
+        """Keep a copying operator in FP32 if a writer, or a reader, of its values is in FP32."""
+        key = self.key(node)
+        if key in (_FP32, _NARROW):
+            return
+        reads, writes = narrow_values(node, self.problem.ports[node])
+        if self.behind or any(map(is_constant, reads)):
+            around = [reader for value in writes for reader in self.readers(value)]
+        else:
+            around = [self.writer(value) for value in reads]
+        for other in around:
+            self.edge(other, key, self.infinite)
+
     def solve(self) -> set[_Key]:
-        """Return the vertices on the side of FP32."""
+        """Compute the minimum cut and return the vertices on the side of the source (FP32)."""
         import networkx as nx
         from networkx.algorithms.flow import boykov_kolmogorov
 
@@ -193,7 +251,7 @@ class _MinimumCut:
 
 
 def _reached(residual: object) -> set[_Key]:
-    """Return the vertices that the source reaches in the residual network."""
+    """Return the vertices that can be reached from the source in the residual network."""
     graph: dict[_Key, dict[_Key, dict[str, int]]] = residual.adj  # type: ignore[attr-defined]
     seen: set[_Key] = {_FP32}
     waiting: list[_Key] = [_FP32]

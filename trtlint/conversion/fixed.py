@@ -1,4 +1,4 @@
-"""Find the operators that stay in FP32 regardless of measured values."""
+"""Find the operators that must stay in FP32, whatever numbers are measured."""
 
 from __future__ import annotations
 
@@ -24,16 +24,19 @@ _MOST_PATTERNS = 1000
 
 
 class KeepError(SettingError):
-    """A ``--keep`` pattern that matches no operator."""
+    """Error: a ``--keep`` pattern matches no operator."""
 
 
 def fixed_nodes(model: Model, type_: str, opset: int) -> Fixed:
-    """Return the operators that the type system, shapes or the author of the model keep in FP32.
+    """Return the operators that must stay in FP32, each with the reason.
+
+    Reasons are types that ONNX does not allow, computations of shapes, and FP32 parts in a model that is
+    already in 16 bits.
 
     Args:
         model: the source.
         type_: ``fp16`` or ``bf16``.
-        opset: the opset that the result will have.
+        opset: the opset of the converted model.
     """
     found: Fixed = {}
     sizes = _from_shapes(model)
@@ -41,7 +44,7 @@ def fixed_nodes(model: Model, type_: str, opset: int) -> Fixed:
         if reason := _reason(node, type_, opset, sizes):
             found[node] = reason
     for node in _typed_by_author(model):
-        found.setdefault(node, "the author of the model chose the types of this region")
+        found.setdefault(node, "the author of the model inserted Casts to run this region in FP32")
     return found
 
 
@@ -56,7 +59,7 @@ def is_stored(node: Node) -> bool:
 
 
 def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
-    """Return why an operator stays in FP32; an empty string if it may change."""
+    """Return why an operator must stay in FP32; empty if its type may change."""
     if is_stored(node) or not uses_floats(node):
         return ""
     label = type_.upper()
@@ -80,14 +83,17 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
     if node.op == "Cast":
         return _cast_reason(node)
     if node.op in _ANGLES:
-        return "angles need more than the digits of " + label
+        return "angles need more digits than " + label
     if any(value in sizes for value in node.outputs):
         return "the operator computes with shapes"
     return ""
 
 
 def _cast_reason(node: Node) -> str:
-    """Return why a Cast from or to integers stays unchanged: the integers are indices, sizes or positions."""
+    """Return why a Cast from or to integers must not change.
+
+    Such integers are indices, sizes or positions.
+    """
     first = node.input(0)
     if node.op != "Cast" or first is None:
         return ""
@@ -97,7 +103,7 @@ def _cast_reason(node: Node) -> str:
 
 
 def _from_shapes(model: Model) -> set[Value]:
-    """Return the values that are computed from shapes and stored tensors alone."""
+    """Return the values that are computed only from shapes and stored tensors."""
     found: set[Value] = set()
     constant: set[Value] = set()
     for node in model.graph.nodes:
@@ -119,7 +125,10 @@ def _from_shapes(model: Model) -> set[Value]:
 
 
 def _typed_by_author(model: Model) -> Iterator[Node]:
-    """Yield the operators of FP32 regions that the author placed between tensors of 16 bits."""
+    """Yield the operators in FP32 parts of a model that has 16-bit tensors around them.
+
+    The author of the model chose FP32 for these parts.
+    """
     seeds: list[Value] = []
     for node in model.graph.nodes:
         first = node.input(0)
@@ -150,7 +159,7 @@ def _typed_by_author(model: Model) -> Iterator[Node]:
 
 
 def kept_by_user(model: Model, patterns: Sequence[str]) -> Fixed:
-    """Return the operators that patterns name: a node, an operator type, or a name with ``*``.
+    """Return the operators that match ``--keep`` patterns: node names, operator types, or names with ``*``.
 
     Raises:
         KeepError: a pattern matches no operator.

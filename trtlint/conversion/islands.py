@@ -1,4 +1,4 @@
-"""Find the operators that a builder fuses, so that no Cast comes between them."""
+"""Find the operators that TensorRT's builder fuses.  A Cast between them would prevent the fusion."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Island(Struct, frozen=True):
 
     @property
     def divisible(self) -> bool:
-        """Return whether its operators may get different types.  Only those of attention may."""
+        """Return whether the operators of the group may get different types.  Only attention allows this."""
         return self.kind == "attention"
 
 
 def islands(model: Model) -> list[Island]:
-    """Return the islands of a model, in the order of the graph."""
+    """Return the groups of operators that must get the same type, in the order of the graph."""
     facts = facts_of(model)
     found = [
         Island("attention", nodes)

@@ -1,4 +1,4 @@
-"""The operators of a model, and the constraints on their types before any measurement."""
+"""The operators of a model, and the constraints on their types that need no measurement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Labels:
         model: the source.
         type_: ``fp16`` or ``bf16``.
         keep: the operators that the user keeps in FP32.
-        layers: the layer types that the user's build sets; None if it sets none.
+        layers: the layer types that the build command of the user sets; None without layer types.
     """
 
     def __init__(self, model: Model, type_: str, keep: Sequence[str], layers: LayerTypes | None) -> None:
@@ -54,7 +54,9 @@ class Labels:
             norms = (node for island in self.islands if island.kind == "norm" for node in island.nodes & own)
             for node in norms:
                 if node not in self.forced:
-                    self.fixed.setdefault(node, "TensorRT warns of normalizations written out in FP16")
+                    self.fixed.setdefault(
+                        node, "TensorRT warns if a normalization of several operators runs in FP16"
+                    )
         # An operator that no type but FP32 suits does not force its island.
         free = {node for node, reason in self.fixed.items() if reason.startswith("ONNX has no")}
         # What the user orders of single operators holds for these alone.
@@ -64,31 +66,42 @@ class Labels:
 
     @property
     def preferred(self) -> dict[Node, bool]:
-        """Operators with a type preferred by the build, each with whether that type is the narrow one."""
+        """Operators with a type that the build prefers: True for 16 bits, False for FP32."""
         if self.asked.binding:
             return {}
         return {**dict.fromkeys(self.asked.fp32, False), **dict.fromkeys(self.asked.narrow, True)}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes about layer types of the build that have no effect."""
+        """Notes about operators that cannot get the requested type, and about layer types without effect."""
         found = []
         if self.lacking:
             names = ", ".join(self.lacking[:_LISTED])
-            form = f"these have a {self.type.upper()} form in opset {NEWEST} only: {names}"
-            found.append(f"{form}; opset {self.opset} cannot be raised, so export the model with a newer one")
+            form = (
+                f"these operators support {self.type.upper()} in opset {NEWEST}, but not in "
+                f"opset {self.opset} of the model: {names}"
+            )
+            found.append(
+                f"{form}; trtlint cannot raise the opset of this model, so export the "
+                "model with a newer opset"
+            )
         if self.asked.unmatched:
             names = ", ".join(self.asked.unmatched[:_LISTED])
-            found.append(f"no operator has the name of these {len(self.asked.unmatched)} layers: {names}")
+            found.append(
+                f"the settings name {len(self.asked.unmatched)} layers that match no "
+                f"operator of the model: {names}"
+            )
         if self.asked.other:
-            found.append(f"types of layers without effect: {', '.join(self.asked.other[:_LISTED])}")
+            found.append(
+                f"these layer types in the settings have no effect: {', '.join(self.asked.other[:_LISTED])}"
+            )
         return tuple(found)
 
     def together(self, fixed: Mapping[Node, str]) -> tuple[frozenset[Node], ...]:
         """Return the groups of operators that must get the same type.
 
-        An attention block with a fixed FP32 operator is not a group, because no builder fuses attention in
-        FP32.
+        An attention block with an operator in FP32 is not a group, because TensorRT does not fuse attention
+        in FP32.
 
         Args:
             fixed: the operators in FP32.
@@ -97,10 +110,10 @@ class Labels:
         return tuple(map(frozenset, joined([*self.groups, *whole])))
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
-        """Return the operators in FP32, and the other operators of their islands.
+        """Return the operators in FP32, and all operators that are fused with them, each with the reason.
 
         Args:
-            kept: the reason by path, for operators that stay in FP32 because of their numbers.
+            kept: operators that stay in FP32 because of their numbers: reason by path.
         """
         found = dict(self.fixed)
         for node in self.nodes:
@@ -110,10 +123,25 @@ class Labels:
             first = next((node for node in group if node in found), None)
             if first is not None:
                 for node in group:
-                    found.setdefault(node, f"the operator is fused with {first.path}")
+                    found.setdefault(
+                        node, f"TensorRT fuses this operator with {first.path}, which stays in FP32"
+                    )
         return found
+
+    def kept_for_numbers(self, kept: Mapping[str, str]) -> frozenset[Node]:
+        """Return the operators that only their numbers keep in FP32, without operators of islands.
+
+        Args:
+            kept: the reason by path, for operators that stay in FP32 because of their numbers.
+        """
+        tied = frozenset().union(*self.groups)
+        return frozenset(
+            node
+            for node in self.nodes
+            if node.path in kept and node not in self.fixed and node not in self.forced and node not in tied
+        )
 
 
 def _tied(groups: Iterable[Iterable[Node]], free: Collection[Node]) -> list[frozenset[Node]]:
-    """Merge groups that overlap, without the unconstrained operators."""
+    """Merge groups that overlap.  Operators in ``free`` are left out."""
     return [group for found in joined(groups) if len(group := frozenset(found - set(free))) > 1]

@@ -1,4 +1,4 @@
-"""The types that a weakly typed build sets for single layers, as types of operators.
+"""The types that a weakly typed build sets for single layers, converted to types of operators.
 
 trtexec before TensorRT 11 has ``--layerPrecisions``, ``--layerOutputTypes`` and ``--precisionConstraints``
 (https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp), Polygraphy has
@@ -38,9 +38,9 @@ class LayerTypes(Struct, frozen=True):
 
     Attributes:
         specs: the layers, each with the type.
-        constraints: how strict they are: ``none`` ignores them, ``prefer`` makes them preferences, ``obey``
-            requirements.
-        source: the option with the types, for the reasons in reports.
+        constraints: how strict the types are.  With ``none`` they are ignored, with ``prefer`` they are
+            preferences, with ``obey`` they are requirements.
+        source: the option that contains the types, for the reasons in reports.
     """
 
     specs: tuple[LayerSpec, ...] = ()
@@ -54,9 +54,9 @@ class AskedTypes(Struct, frozen=True):
     Attributes:
         fp32: operators in FP32, each with the reason.
         narrow: operators in 16 bits, each with the reason.
-        binding: whether the types are requirements; otherwise they are preferences.
+        binding: whether the types are requirements, not only preferences.
         unmatched: names of layers that match no operator.
-        other: layers with neither of these types, such as ``int8``.
+        other: layers with another type, such as ``int8``.
     """
 
     fp32: dict[Node, str]
@@ -74,7 +74,7 @@ def of_command(command: BuildCommand) -> LayerTypes:
 
 
 def of_polygraphy(given: str) -> LayerTypes | None:
-    """Return the layer types that a Polygraphy command sets; None if the text is not such a command.
+    """Return the layer types that a Polygraphy command sets; None for another text.
 
     Args:
         given: the command, or a file that contains the command.
@@ -115,7 +115,7 @@ def _constraints(value: str) -> Constraints:
 
 
 def asked_types(nodes: Iterable[Node], types: LayerTypes, type_: str) -> AskedTypes:
-    """Return the operators that layer types apply to.  A later specification overrides an earlier one.
+    """Return the operators that layer types apply to.  A later type of a layer overrides an earlier type.
 
     Args:
         nodes: the operators of the model.

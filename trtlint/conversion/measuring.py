@@ -35,13 +35,13 @@ class Found(Struct, frozen=True):
     """Result of the search.
 
     Attributes:
-        kept: the reason by path, for each operator to keep in FP32.
+        kept: the operators to keep in FP32: reason by path.
         error: the largest error of an output with these operators in FP32; None if not measured or not
             finite.
-        enough: whether that error is within the tolerance; None if nothing was measured.
-        notes: limits of the result.
+        enough: whether this error is within the tolerance; None if nothing was measured.
+        notes: sentences about what was not measured.
         ranges: the largest magnitudes.
-        greatest: the largest magnitude of each tensor near or beyond the end of the FP16 range.
+        greatest: the largest magnitude of each tensor that comes near the limit of FP16, or exceeds it.
     """
 
     kept: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Found(Struct, frozen=True):
 
 
 class NotRunError(ConversionError):
-    """A model that ONNX Runtime cannot run; the text is the reason."""
+    """Error: ONNX Runtime cannot run the model.  The message is the reason."""
 
 
 def search_in_process(
@@ -71,10 +71,10 @@ def search_in_process(
         request: the settings of the conversion.
         model: the file to run.
         labels: the operators of the model.
-        ranges: the ranges of its stored tensors.
-        listen: receives the current step.
+        ranges: the ranges of the stored tensors.
+        listen: function that receives the current step.
         attempt: number of earlier searches whose results failed the simulation.
-        before: the result of the last of them.
+        before: the result of the last search.
 
     Raises:
         ConversionNeedsRuntimeError: ONNX Runtime is not installed.
@@ -93,7 +93,11 @@ def search_in_process(
         found = _ask(request, document, listen)
     except NotRunError as error:
         return Found({node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),))
-    notes = () if found["enough"] else ("no set of operators in FP32 keeps the errors within the tolerance",)
+    notes = (
+        ()
+        if found["enough"]
+        else ("no tested set of operators in FP32 keeps the errors within the tolerance",)
+    )
     listed = tuple(Magnitude(*each) for each in found["ranges"])
     return Found(found["kept"], found["error"], found["enough"], notes, listed, found["greatest"])
 
@@ -101,7 +105,7 @@ def search_in_process(
 def rehearse(
     request: ConversionRequest, converted: Path, listen: Callable[[str], None], attempt: int = 0
 ) -> ConversionCheck:
-    """Compare a converted file in its own types with the source in FP32, on held-back inputs."""
+    """Compare a converted file with the source in FP32, on inputs that the search did not use."""
     if find_spec("onnxruntime") is None:
         return ConversionCheck(
             "rehearsal", "unproven", f"ONNX Runtime is not installed: {how_to_install('measure')}"
@@ -115,12 +119,17 @@ def rehearse(
     figures = {"error": worst, "tolerance": request.tolerance, "batches": found["batches"]}
     figures["errors"] = found["errors"]
     if not found["errors"]:
-        return ConversionCheck("rehearsal", "unproven", "no float output is finite in FP32", figures)
+        return ConversionCheck(
+            "rehearsal", "unproven", "every float output contains infinity or NaN in FP32", figures
+        )
     if worst is None:
         return ConversionCheck(
-            "rehearsal", "failed", "an output is not finite or has a different shape", figures
+            "rehearsal",
+            "failed",
+            "an output of the converted model contains infinity or NaN, or has another shape",
+            figures,
         )
-    text = f"the largest error of an output is {worst:.2g} (tolerance {request.tolerance:g})"
+    text = f"the largest error of any output is {worst:.2g} (tolerance {request.tolerance:g})"
     if worst > request.tolerance:
         return ConversionCheck("rehearsal", "failed", text, figures)
     if found["trivial"]:

@@ -1,4 +1,4 @@
-"""Round stored tensors to a narrow type, one part at a time."""
+"""Round stored tensors to a 16-bit type, one part at a time."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ _INFINITE = 0x7F80_0000
 
 
 def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
-    """Round FP32 numbers to the nearest numbers of a narrow type; return little-endian bits.
+    """Round FP32 numbers to the nearest numbers of a 16-bit type.  Return their little-endian bits.
 
     Args:
-        numbers: FP32.
-        format_: the narrow type.
-        clamp: whether finite numbers beyond the type's range become its largest number; otherwise infinity.
+        numbers: the numbers in FP32.
+        format_: the 16-bit type.
+        clamp: whether finite numbers beyond the range become the largest number of the type.  Otherwise they
+            become infinite.
     """
     if clamp:
         finite = np.isfinite(numbers)
@@ -49,9 +50,9 @@ class Extent(Struct, frozen=True):
 
     Attributes:
         largest: the largest finite magnitude, 0 for a tensor of zeros.
-        beyond: number of finite elements beyond the range of the narrow type.
-        vanishing: number of elements that are not zero and round to zero.
-        used: number of elements that are not zero.
+        beyond: number of finite elements beyond the range of the 16-bit type.
+        vanishing: number of nonzero elements that round to zero.
+        used: number of nonzero elements.
     """
 
     largest: float
@@ -82,9 +83,9 @@ class NarrowTensor:
     """A stored tensor that is rounded while it is written.
 
     Args:
-        tensor: the source, FP32.
-        store: reads its elements.
-        format_: the narrow type.
+        tensor: the tensor of the source, in FP32.
+        store: reads the elements.
+        format_: the 16-bit type.
         clamp: as for :func:`narrowed`.
     """
 
@@ -119,9 +120,9 @@ class CopiedTensor:
     """A stored tensor whose elements are copied unchanged from the source file.
 
     Args:
-        tensor: the source, of any type.
-        store: reads its elements.
-        size: bytes of its elements.
+        tensor: the tensor of the source, of any type.
+        store: reads the elements.
+        size: size of the elements in bytes.
     """
 
     def __init__(self, tensor: TensorProto, store: TensorStore, size: int) -> None:

@@ -1,7 +1,8 @@
 """Find the inputs and outputs of an operator that change type together with the operator.
 
-An operator in 16 bits reads and writes 16 bits at the inputs and outputs (ports) whose type ONNX leaves open
-(https://onnx.ai/onnx/operators/).  Other ports keep FP32: the scales of ``Resize``, the ratio of ``Dropout``.
+An operator in 16 bits has 16-bit inputs and outputs (ports), where ONNX allows several types
+(https://onnx.ai/onnx/operators/).  Other ports stay in FP32, such as the scales of ``Resize`` and the ratio
+of ``Dropout``.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ _WIDTH = {"fp16": "tensor(float16)", "bf16": "tensor(bfloat16)"}
 
 
 class Ports(Struct, frozen=True):
-    """The ports (inputs and outputs) of an operator type that become 16-bit together with the operator.
+    """The ports (inputs and outputs) of an operator type that become 16-bit with the operator.
 
     Attributes:
-        inputs: for each input, whether it changes type with the operator.  The last entry also counts for all
+        inputs: for each input, whether its type changes with the operator.  The last entry is also for all
             later inputs.
         outputs: the same for each output.
         free: indexes of inputs that accept either type without a Cast.
@@ -53,11 +54,11 @@ class Ports(Struct, frozen=True):
     free: frozenset[int]
 
     def reads_narrow(self, port: int) -> bool:
-        """Return whether an input changes to the narrow type together with the operator."""
+        """Return whether an input becomes 16-bit with the operator."""
         return port_at(self.inputs, port)
 
     def writes_narrow(self, port: int) -> bool:
-        """Return whether an output changes to the narrow type together with the operator."""
+        """Return whether an output becomes 16-bit with the operator."""
         return port_at(self.outputs, port)
 
 
@@ -101,7 +102,7 @@ def ports_of(node: Node, opset: int, type_: str) -> Ports | None:
 
 
 def narrow_values(node: Node, found: Ports) -> tuple[list[Value], list[Value]]:
-    """Return the FP32 values that become 16-bit inputs and outputs if the operator computes in 16 bits."""
+    """Return the inputs and outputs that become 16-bit if the operator computes in 16 bits."""
     reads = [
         value
         for port, value in enumerate(node.inputs)

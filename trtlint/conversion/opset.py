@@ -8,11 +8,12 @@ from trtlint.model.load import Model
 
 NEWEST = 22
 """The first opset whose convolutions and recurrent operators have BF16 forms:
-https://onnx.ai/onnx/operators/onnx__Conv.html"""
+https://onnx.ai/onnx/operators/onnx__Conv.html
+"""
 
 
 def opset_for(model: Model, type_: str) -> int:
-    """Return the opset for the result.  It is the model's opset if no operator needs a newer one."""
+    """Return the opset of the converted model: a newer opset only if an operator needs it."""
     own = model.opset or 1
     ops = {node.op for node in model.graph.nodes if not node.domain}
     wanted = own
@@ -29,7 +30,7 @@ def opset_for(model: Model, type_: str) -> int:
 
 
 def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
-    """Return the operator types with a BF16 form only in an opset newer than the result's."""
+    """Return the operator types that support BF16 only in a newer opset than the given opset."""
     if type_ != "bf16":
         return ()
     return tuple(
@@ -38,6 +39,6 @@ def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
 
 
 def _gains(op: str, opset: int) -> bool:
-    """Return whether an operator has a BF16 form only in a newer opset."""
+    """Return whether an operator supports BF16 only in a newer opset."""
     before, after = ports(op, opset, "bf16"), ports(op, NEWEST, "bf16")
     return before is not None and after is not None and sum(after.inputs) > sum(before.inputs)

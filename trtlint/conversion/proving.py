@@ -26,7 +26,7 @@ _NORM = re.compile(r"Mean.*Sqrt|Gnor")
 
 
 class EngineCounts(Struct, frozen=True):
-    """Counts of an engine.
+    """Numbers of kernels, layers and warnings of an engine.
 
     Attributes:
         attention: fused attention kernels.
@@ -42,12 +42,16 @@ class EngineCounts(Struct, frozen=True):
 
 
 def check(proto: onnx.ModelProto, source: onnx.ModelProto) -> ConversionCheck:
-    """Run ONNX's checker on a converted structure."""
+    """Run ONNX's checker on a converted model."""
     found = checker_error(proto)
     if not found:
         return ConversionCheck("checker", "proven", "the ONNX checker accepts the model")
     if checker_error(source):
-        return ConversionCheck("checker", "unproven", f"the ONNX checker refuses the source too: {found}")
+        return ConversionCheck(
+            "checker",
+            "unproven",
+            f"the ONNX checker rejects the converted model, but also the source model: {found}",
+        )
     return ConversionCheck("checker", "failed", found)
 
 
@@ -55,7 +59,8 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
     """Run NVIDIA's parser on a converted file.
 
     Returns:
-        The proof (None without TensorRT-RTX), and the names of the nodes that the parser refuses.
+        The result of the check (None without TensorRT-RTX), and the names of the nodes that the parser
+        refuses.
     """
     try:
         found = dry_build(converted, level="parse")
@@ -70,12 +75,16 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
         ), ()
     errors = found.result.errors
     text = (
-        errors[0].text if errors else f"the parser ended: {found.result.cause} {found.result.signal}".strip()
+        errors[0].text
+        if errors
+        else f"the parser stopped without a result: {found.result.cause} {found.result.signal}".strip()
     )
     before = _dry(source, "parse")
     if before is None or not before.result.parsed:
         return ConversionCheck(
-            "parser", "unproven", f"TensorRT-RTX {version} refuses the source too: {text}"
+            "parser",
+            "unproven",
+            f"TensorRT-RTX {version} rejects the converted model, but also the source model: {text}",
         ), ()
     nodes = tuple(error.node for error in errors if error.node)
     return ConversionCheck("parser", "failed", f"TensorRT-RTX {version} refuses the model: {text}"), nodes
@@ -87,8 +96,8 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     Args:
         converted: the converted model.
         source: the FP32 model.
-        narrow: the model without operators kept in FP32 for their numbers; None if it equals the converted
-            one.
+        narrow: the converted model if no operators stayed in FP32 because of their numbers; None if it is the
+            same.
         sm: the compute capability times ten.
     """
     found = {
@@ -99,16 +108,22 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     result, before = found["result"], found["fp32"]
     if result is None or before is None:
         return ConversionCheck(
-            "builder", "unproven", "TensorRT-RTX is not installed, or cannot read the model"
+            "builder",
+            "unproven",
+            "trtlint could not run the parser: TensorRT-RTX is not installed, or cannot read the model file",
         )
     version = result.result.version
     if not result.result.built:
         if before.result.built:
             return ConversionCheck(
-                "builder", "failed", f"TensorRT-RTX {version} builds the source, not the result"
+                "builder",
+                "failed",
+                f"TensorRT-RTX {version} builds the source model, but not the converted model",
             )
         return ConversionCheck(
-            "builder", "unproven", f"TensorRT-RTX {version} does not build the source either"
+            "builder",
+            "unproven",
+            f"TensorRT-RTX {version} builds neither the source model nor the converted model",
         )
     counted = {name: counts(each) for name, each in found.items() if each is not None and each.result.built}
     figures = {
@@ -119,14 +134,19 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     }
     own = counted.pop("result")
     best = max(each.attention for each in (own, *counted.values()))
-    text = f"TensorRT-RTX {version} builds it: {own.layers} layers, {own.attention} fused attention"
+    text = (
+        f"TensorRT-RTX {version} builds the converted model: {own.layers} layers, "
+        f"{own.attention} fused attention"
+    )
     if own.attention < best:
         verdict: Verdict = "failed" if narrow is None else "unproven"
-        why = "" if narrow is None else " with every operator in 16 bits, but the model needs FP32"
+        why = (
+            "" if narrow is None else " with every operator in 16 bits, but some operators must stay in FP32"
+        )
         return ConversionCheck("builder", verdict, f"{text}, {best}{why or ' before'}", figures)
     norms = max((each.norms for each in counted.values()), default=0)
     if own.norms < norms:
-        text += f", {own.norms} fused normalizations; {norms} are possible"
+        text += f", {own.norms} fused normalizations, but {norms} in FP32 or with every operator in 16 bits"
         return ConversionCheck("builder", "unproven", text, figures)
     most = max((each.layers for each in counted.values()), default=0)
     if most and own.layers > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:
@@ -134,7 +154,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     before_warnings = counted["fp32"].warnings if "fp32" in counted else 0
     if own.warnings > before_warnings:
         return ConversionCheck(
-            "builder", "unproven", f"{text}; it warns of a normalization in 16 bits", figures
+            "builder", "unproven", f"{text}; the build warns of a normalization in 16 bits", figures
         )
     return ConversionCheck("builder", "proven", text, figures)
 
@@ -147,7 +167,7 @@ def _dry(path: Path, level: Level, sm: int | None = None) -> DryBuild | None:
 
 
 def counts(found: DryBuild) -> EngineCounts:
-    """Return the counts of a build."""
+    """Return the numbers of kernels, layers and warnings of a build."""
     record = found.record
     if record is None or record.layers is None:
         return EngineCounts()

@@ -18,18 +18,18 @@ Verdict = Literal["proven", "unproven", "failed"]
 
 
 class ConversionError(ExperimentError):
-    """A model that cannot be converted; the text is the reason."""
+    """Error: a model cannot be converted.  The message is the reason."""
 
 
 class KeptOperator(Struct, frozen=True):
     """An operator that stays in FP32.
 
     Attributes:
-        node: its path.
-        op: its operator type.
-        reason: the reason why the operator stays in FP32.
-        product: whether it is a matrix product or a convolution.
-        share: its share of the FLOPs of all products.
+        node: the path of the operator.
+        op: the operator type.
+        reason: why the operator stays in FP32.
+        product: whether the operator is a matrix product or a convolution.
+        share: its FLOPs divided by the FLOPs of all products.
     """
 
     node: str
@@ -43,10 +43,10 @@ class CastAdded(Struct, frozen=True):
     """A Cast that the conversion inserts.
 
     Attributes:
-        tensor: the tensor that it reads.
+        tensor: the tensor that the Cast reads.
         to: ``fp32``, ``fp16`` or ``bf16``.
         reason: the reason for the Cast.
-        inside: whether the Cast is inside the model; other Casts are at the model's inputs and outputs.
+        inside: whether the Cast is inside the model, and not at an input or output of the model.
     """
 
     tensor: str
@@ -56,12 +56,12 @@ class CastAdded(Struct, frozen=True):
 
 
 class Stored(Struct, frozen=True):
-    """A stored tensor with numbers beyond the range of the narrow type, or that round to zero.
+    """A stored tensor with numbers that are too large or too small for the 16-bit type.
 
     Attributes:
-        tensor: its name.
+        tensor: the name of the tensor.
         what: ``clamped``, ``kept`` or ``vanishing``.
-        reason: a description of its numbers.
+        reason: a description of the numbers.
     """
 
     tensor: str
@@ -73,8 +73,8 @@ class Magnitude(Struct, frozen=True):
     """The largest magnitude that an operator computes in FP32.
 
     Attributes:
-        node: its path.
-        op: its operator type.
+        node: the path of the operator.
+        op: the operator type.
         greatest: the magnitude, including squares and sums inside the operator.
     """
 
@@ -90,7 +90,7 @@ class IslandSummary(Struct, frozen=True):
         kind: ``attention``, ``norm`` or ``quantizers``.
         first: path of the first operator.
         operators: number of operators.
-        type: their type; ``mixed`` if options of the user set different types.
+        type: the type of the operators; ``mixed`` if options of the user set different types.
     """
 
     kind: str
@@ -119,27 +119,27 @@ class Conversion(Struct, frozen=True):
     """A converted model.
 
     Attributes:
-        path: the source, as the user wrote it.
+        path: the source model, as the user named it.
         output: the written file; empty if no file was written.
         type: ``fp16`` or ``bf16``.
-        io: the type of inputs and outputs, ``fp32`` or that type.
-        unchanged: why nothing was converted; empty if something was converted.
+        io: the type of inputs and outputs, ``fp32`` or the same as ``type``.
+        unchanged: why the model was not changed; empty for a converted model.
         operators: number of operators with FP32 tensors in the source.
         narrow: number of these operators that compute in 16 bits.
-        share: share of the FLOPs of products in 16 bits; None without products.
+        share: FLOPs of the products in 16 bits divided by the FLOPs of all products; None without products.
         kept: the operators in FP32.
         casts: the Casts that were inserted.
-        stored: the stored tensors whose numbers leave the range.
+        stored: the stored tensors whose numbers are too large or too small for the type.
         ranges: the largest magnitudes that were measured, the largest first.
-        islands: the operators that get one type.
+        islands: the groups of operators that get the same type.
         rewrites: rewrites of the graph before the conversion, in words.
-        opset: the opset of the source and of the result.
-        size: bytes of the source and of the result.
+        opset: the opsets of the source and of the result.
+        size: the sizes of the source and of the result in bytes.
         error: the largest error of an output in the simulation; None if not simulated or not finite.
         proofs: the checks.
         advice: one line that recommends another type; empty without a recommendation.
         command: the build command.
-        notes: limits of the result.
+        notes: sentences about limits of the result.
     """
 
     path: str
@@ -166,7 +166,7 @@ class Conversion(Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict:
-        """The weakest verdict of all proofs."""
+        """The weakest verdict of all checks."""
         verdicts = [proof.verdict for proof in self.proofs]
         if "failed" in verdicts:
             return "failed"

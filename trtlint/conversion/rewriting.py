@@ -1,7 +1,8 @@
-"""Rewrites after which a product with large numbers can compute in 16 bits.
+"""Rewrites that allow a product with large numbers to be computed in 16 bits.
 
-The results in FP32 stay the same: powers of two round nothing, and the scale of attention moves from the
-scores to Q.  A trial conversion of the rewritten model shows whether a rewrite helps.
+The rewrites do not change the results in FP32.  A product is scaled by a power of two, which causes no
+rounding, or the scale of attention is applied to Q instead of the scores.  The rewritten model is then
+converted, to find out whether the rewrite helps.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _BIAS = 2
 
 
 class ProductRewrite(Struct, frozen=True):
-    """A rewrite, and the product that it helps.
+    """A rewrite, and the product that can then be computed in 16 bits.
 
     Attributes:
         node: path of the product.
@@ -55,11 +56,11 @@ class ProductRewrite(Struct, frozen=True):
 
 
 def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) -> list[ProductRewrite]:
-    """Return rewrites for products in FP32; each operator is changed by at most one rewrite.
+    """Return rewrites for products in FP32.  At most one rewrite changes an operator.
 
     Args:
         model: the model.
-        kept: paths of the operators that stay in FP32 for their numbers.
+        kept: paths of the operators that stay in FP32 because of their numbers.
         greatest: the largest magnitudes of tensors.
     """
     wanted = set(kept)
@@ -77,7 +78,7 @@ def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) 
 def apply_to(
     source: SourceModel, model: Model, rewrites: Sequence[ProductRewrite], file: Path
 ) -> SourceModel:
-    """Apply rewrites; write the model to a file that can be run.
+    """Apply rewrites, and write the rewritten model to a file to run.
 
     Args:
         source: the model as it was read.
@@ -89,7 +90,7 @@ def apply_to(
         The rewritten model, whose tensors are those of the source.
 
     Raises:
-        EditError, ModelError: a rewrite does not fit.
+        EditError, ModelError: a rewrite cannot be applied.
         OSError: the file cannot be written.
     """
     proto: onnx.ModelProto = apply(source.proto, model.graph, [each.patch for each in rewrites])
@@ -98,7 +99,7 @@ def apply_to(
 
 
 def _attention(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[ProductRewrite]:
-    """Yield rewrites of attention: the scale moves to Q, and mask values are clamped to the FP16 range."""
+    """Yield rewrites of attention: apply the scale to Q, and clamp mask values to the FP16 range."""
     facts = facts_of(model)
     for fact in facts.of("attention"):
         scores = next((step.node for step in fact.chain if step.role == "scores"), None)
@@ -136,14 +137,14 @@ def _splits(model: Model, wanted: set[str]) -> Iterator[ProductRewrite]:
 
 
 def _powers(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> Iterator[ProductRewrite]:
-    """Yield rewrites that scale an operand of a product by a power of two, and its result back."""
+    """Yield rewrites that scale an operand of a product by a power of two, and scale the result back."""
     for node in model.graph.nodes:
         if node.path in wanted and is_product(node) and node.op in _SCALABLE and not node.scope:
             yield from _tried(node.path, partial(_scaled, node, model, greatest))
 
 
 def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
-    """Scale the operands of a product."""
+    """Return a rewrite that scales the operands of a product down, and its result up."""
     operands = node.inputs[:_OPERANDS]
     if len(operands) < _OPERANDS or node.output.dtype != "f32":
         raise NotApplicable("the product does not have two operands in FP32")
@@ -153,7 +154,7 @@ def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
         powers[_larger(operands, greatest)] += lacking
     total = sum(powers)
     if not 0 < total <= _MOST_POWER:
-        raise NotApplicable("no power of two brings the result into the range")
+        raise NotApplicable("no scale (a power of two) brings the result into the range of FP16")
     draft = Draft(model, node)
     inputs = [value.name if value is not None else "" for value in node.inputs]
     for port, power in enumerate(powers):
@@ -171,15 +172,19 @@ def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
 
 
 def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
-    """Return the power of two that brings a tensor into the range.  0 if the tensor is inside the range."""
+    """Return the exponent n for which 2^-n scales a tensor into the range of FP16; 0 if not needed."""
     number = 0.0 if value is None else greatest.get(value.name, 0.0)
     if not math.isfinite(number):
-        raise NotApplicable("a tensor is not finite in FP32")
+        raise NotApplicable("a tensor of the product contains infinity or NaN in FP32")
     return math.ceil(math.log2(number / _ROOM)) if number > FP16.largest / 2 else 0
 
 
 def _larger(operands: Sequence[Value | None], greatest: Mapping[str, float]) -> int:
-    """Return the index of the operand to scale: the computed one, or, of two computed ones, the larger."""
+    """Return the index of the operand to scale.
+
+    This is a computed operand if there is one.  Of two such operands, it is the operand with the larger
+    numbers.
+    """
     computed = [
         index for index, value in enumerate(operands) if value is not None and value.initializer is None
     ]

@@ -1,4 +1,4 @@
-"""Convert a model, prove the result, and write it."""
+"""Convert a model, check the result, and write the result to a file."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def run(
     protected: Sequence[Path] = (),
     listen: Listen | None = None,
 ) -> tuple[Conversion, PendingConversion]:
-    """Convert a model; write the result unless a proof fails.
+    """Convert a model.  The result is written unless a check fails.
 
     Args:
-        request: what to convert, and how.
+        request: the model and the settings of the conversion.
         out: the file to write; None to write no file.
         command: the build command to report, with ``{model}`` for the file.
         sm: the compute capability times ten to build for.
         protected: files that must not be replaced.
-        listen: receives the current step.
+        listen: function that receives the current step.
 
     Raises:
         ConversionError, InputsError, ModelError, OSError, KeepError: as :class:`ConversionSession`.
@@ -85,7 +85,7 @@ def run(
 def _rewritten(
     session: ConversionSession, draft: PendingConversion, proofs: tuple[ConversionCheck, ...], sm: int | None
 ) -> tuple[PendingConversion, tuple[ConversionCheck, ...]]:
-    """Return the better conversion: with or without rewrites of the model."""
+    """Convert the model with rewrites.  Return the better of this and the given conversion."""
     tried: Collection[str] = ()
     if _is_late(session.request):
         return draft, proofs
@@ -130,10 +130,10 @@ def _rank(draft: PendingConversion, proofs: Sequence[ConversionCheck]) -> tuple[
 def _proven(
     session: ConversionSession, sm: int | None
 ) -> tuple[PendingConversion, tuple[ConversionCheck, ...]]:
-    """Return the converted model with its proofs.
+    """Convert and check the model.  Return the converted model with the results of the checks.
 
-    Operators that the parser refuses stay in FP32.  If the simulation fails, its inputs are
-    added to the measured inputs.
+    Operators that the parser refuses in 16 bits stay in FP32.  If the simulation on other inputs fails, a new
+    search also uses these inputs.
     """
     request = session.request
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
@@ -168,18 +168,21 @@ def _proven(
 
 
 def _is_late(request: ConversionRequest) -> bool:
-    """Return whether too little time is left for another search."""
+    """Return whether there is too little time for another search."""
     return request.until is not None and request.until - time.monotonic() < _SECONDS / 2
 
 
 def _is_clear(proof: ConversionCheck, tolerance: float) -> bool:
-    """Return whether a simulation with other inputs probably gives the same verdict."""
+    """Return whether a simulation on other inputs would probably have the same result."""
     error = proof.figures.get("error")
     return proof.verdict != "failed" and (error is None or error <= tolerance * _CLEAR)
 
 
 def _accepted(session: ConversionSession, converted: Path) -> tuple[PendingConversion, list[ConversionCheck]]:
-    """Write the converted model to a file; keep operators in FP32 that the parser refuses in 16 bits."""
+    """Write the converted model to a file and parse it.
+
+    If the parser refuses operators in 16 bits, convert the model again with these operators in FP32.
+    """
     for _ in range(_MOST_ROUNDS):
         with limit_work(session.request.model, allowance=session.source.allowance()):
             draft = session.draft()
@@ -187,7 +190,10 @@ def _accepted(session: ConversionSession, converted: Path) -> tuple[PendingConve
         proofs = [proving.check(draft.converted.proto, session.source.proto)]
         weights = session.source.raw.tensors.size + session.source.external
         if weights > _MOST_PARSED and not (session.request.measure or session.request.build):
-            text = "not parsed: the parser needs memory for all weights; --verify-build runs the parser"
+            text = (
+                "trtlint did not run the parser because the weights need much memory; "
+                "--verify-build runs the parser"
+            )
             return draft, [*proofs, ConversionCheck("parser", "unproven", text)]
         session.listen("writing")
         draft.write(converted)
@@ -204,10 +210,13 @@ def _accepted(session: ConversionSession, converted: Path) -> tuple[PendingConve
 
 
 def _advice(request: ConversionRequest, found: Conversion, proofs: Sequence[ConversionCheck]) -> str:
-    """Return one line that recommends another type, if this type fits badly; otherwise an empty string."""
+    """Return a recommendation to use BF16, if FP16 is a bad choice for this model; else empty."""
     if request.type != "fp16":
         return ""
     failed = any(proof.name == "rehearsal" and proof.verdict == "failed" for proof in proofs)
     if failed or (found.share is not None and found.share < _LEAST_SHARE):
-        return f"FP16 fits this model badly: try trtlint convert {shlex.quote(found.path)} --to bf16"
+        return (
+            "many operators must stay in FP32, or the FP16 errors are too large; try BF16: "
+            f"trtlint convert {shlex.quote(found.path)} --to bf16"
+        )
     return ""

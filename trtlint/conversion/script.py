@@ -1,4 +1,4 @@
-"""The types that a user's function sets on the network, as types of operators."""
+"""The layer types that a function of the user sets on the network, for ``--network-script``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _NODE = re.compile(r"\[ONNX Layer: ([^\]]{1,1000})\]")
 
 
 class NetworkScriptError(SettingError):
-    """A network script that cannot be run; the text is the reason."""
+    """Error: a network script cannot be run.  The message is the reason."""
 
 
 def of_script(model: Path, given: str) -> LayerTypes:
     """Return the types that a function sets on the parsed network.
 
-    This runs the user's code; only the command line can name the script.
+    This runs code of the user, so only the command line can name the script.
 
     Args:
         model: the model to parse.

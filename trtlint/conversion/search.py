@@ -1,7 +1,8 @@
-"""Find a cheap set of operators to keep in FP32, by simulations.
+"""Find a small set of operators to keep in FP32, with simulations.
 
-First, each product is simulated in 16 bits with all other operators in FP32.  Products that add little error
-for their cost become 16-bit first.  The operators between products follow, region by region.
+A product is a matrix product or a convolution.  First, each product is simulated in 16 bits, with all other
+operators in FP32.  Products with little error relative to their FLOPs become 16-bit first.  Then the
+operators between products become 16-bit, region by region.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ Paths = frozenset[str]
 Measure = Callable[[Paths], "float | None"]
 """Returns the error with some operators in FP32; None if an output is not finite.
 
-If the error exceeds the limit of the search, the function may return any number above that limit."""
+If the error exceeds the limit of the search, the function may return any number above that limit.
+"""
 
 _PRODUCTS_SHARE = 0.8
 """Share of the error limit that products may use; the rest is for the operators between them."""
@@ -31,12 +33,12 @@ _SENSITIVITY_TIME = 0.4
 
 
 class Candidates(Struct, frozen=True):
-    """The operators to choose from.
+    """The operators that the search chooses from.
 
     Attributes:
         fixed: paths of operators that stay in FP32.
-        forced: groups of operators with numbers beyond the range.  Each group stays in FP32, unless a
-            simulation shows no harm.
+        forced: groups of operators with numbers beyond the range.  A group stays in FP32, unless a simulation
+            in 16 bits passes.
         products: groups with products, in the order of the graph.
         regions: groups of the other operators.
         costs: the FLOPs of each product by path.
@@ -57,9 +59,9 @@ class Choice(Struct, frozen=True):
     """Result of the search.
 
     Attributes:
-        kept: the reason by path, for operators that stay in FP32 in addition to the fixed ones.
+        kept: operators that stay in FP32 in addition to the fixed operators: reason by path.
         enough: whether the error is within the limit with these operators in FP32.
-        order: the groups with products, the one with the least error for its cost first.
+        order: the groups with products, sorted by their error relative to their FLOPs.
     """
 
     kept: Mapping[str, str]
@@ -67,22 +69,22 @@ class Choice(Struct, frozen=True):
     order: Sequence[Paths] = ()
 
 
-RANGE = "the numbers leave the range"
-PRODUCT = "the outputs need more digits of this product"
-DIGITS = "the outputs need more digits here"
+RANGE = "its values are outside the range of the 16-bit type"
+PRODUCT = "in 16 bits, this product makes the error of an output too large"
+DIGITS = "in 16 bits, this operator makes the error of an output too large"
 
 
 def search(
     found: Candidates, measure: Measure, bound: float, budget: Budget, sample: Measure | None = None
 ) -> Choice:
-    """Return the operators to keep.
+    """Return the operators to keep in FP32.
 
     Args:
         found: the operators to choose from.
-        measure: returns the error with some operators in FP32.
+        measure: function that returns the error if the given operators are in FP32.
         bound: the largest allowed error.
         budget: the limit of time and attempts.
-        sample: returns the error over part of the inputs, to compare products; None to use all inputs.
+        sample: like ``measure``, but with fewer inputs, to compare products; None to use all inputs.
     """
 
     def enough(paths: Paths) -> bool:
@@ -123,15 +125,15 @@ def resumed(
     budget: Budget,
     sample: Measure | None = None,
 ) -> Choice:
-    """Return the operators to keep, given the result of a search with fewer inputs.
+    """Return the operators to keep in FP32, starting from the result of a search with fewer inputs.
 
     Args:
         found: the operators to choose from.
-        kept: the earlier result.
-        measure: returns the error with some operators in FP32.
+        kept: the operators that the earlier search keeps in FP32.
+        measure: function that returns the error if the given operators are in FP32.
         bound: the largest allowed error.
         budget: the limit of time and attempts.
-        sample: returns the error over part of the inputs, to compare products; None to use all inputs.
+        sample: like ``measure``, but with fewer inputs, to compare products; None to use all inputs.
     """
     before = found.fixed.union(kept)
     free = [unit for unit in found.products if not unit <= before]
@@ -141,14 +143,14 @@ def resumed(
 
 
 def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, budget: Budget) -> Choice:
-    """Return a choice with more operators in FP32, for a measurement with more inputs.
+    """Keep more operators in FP32, because the measurement now has more inputs.
 
-    If the time is used up, the choice stays unchanged, and the check of the written file decides.
+    If there is no time left, the choice is returned unchanged.  The check of the written file then decides.
 
     Args:
         found: the operators to choose from.
-        choice: the operators that sufficed before.
-        measure: returns the error with some operators in FP32.
+        choice: the operators that were enough for fewer inputs.
+        measure: function that returns the error if the given operators are in FP32.
         bound: the largest allowed error.
         budget: the limit of time and attempts.
     """
@@ -187,13 +189,13 @@ def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, 
 def _ordered(
     units: Sequence[Paths], found: Candidates, everything: Paths, sample: Measure, budget: Budget
 ) -> list[Paths]:
-    """Return the products, the one that adds least error for its cost first.
+    """Return the products, sorted by their error in 16 bits relative to their FLOPs.
 
     Args:
         units: the products.
         found: all operators.
         everything: the operators that may stay in FP32.
-        sample: returns the error with some operators in FP32.
+        sample: function that returns the error if the given operators are in FP32.
         budget: the limit of time and attempts.
     """
     began = time.monotonic()
@@ -212,7 +214,7 @@ def _ordered(
 def _fitting(
     order: Sequence[Paths], everything: Paths, measure: Measure, limit: float, budget: Budget
 ) -> int:
-    """Return the number of first products that may be in 16 bits, with all other operators in FP32."""
+    """Return how many products, in this order, can be in 16 bits with all other operators in FP32."""
 
     def fails(count: int) -> bool:
         if budget.spent:
@@ -224,11 +226,13 @@ def _fitting(
 
 
 def _without(units: Sequence[Paths], enough: Callable[[Paths], bool], budget: Budget) -> list[Paths]:
-    """Remove units from the front, more units at a time as long as that succeeds.
+    """Remove units while the others are still enough, beginning with the first unit.
+
+    After each success, twice as many units are removed at once.
 
     Args:
-        units: the units, the one to remove first at the front; all of them together pass.
-        enough: tries a set.
+        units: the units, which are enough together.
+        enough: function that returns whether a set of units is enough.
         budget: the limit of time and attempts.
 
     Returns:
@@ -249,7 +253,7 @@ def _without(units: Sequence[Paths], enough: Callable[[Paths], bool], budget: Bu
 
 
 def _parts(units: Sequence[Paths], most: int) -> list[list[Paths]]:
-    """Divide units into at most ``most`` groups of neighbours."""
+    """Divide units into at most ``most`` groups of consecutive units."""
     count = min(most, len(units))
     bounds = [len(units) * index // count for index in range(count + 1)] if count else [0]
     return [list(units[begin:end]) for begin, end in pairwise(bounds)]
@@ -268,17 +272,17 @@ def _union(groups: Iterable[Paths]) -> Paths:
 
 
 def grouped(paths: Iterable[str], groups: Iterable[Paths]) -> list[Paths]:
-    """Return the groups of operators that stay together, in the order of the operators."""
+    """Return the groups of operators, in the order of ``paths``.  Other operators are groups of one."""
     leader = {path: group for group in groups for path in group}
     return list(dict.fromkeys(leader.get(path, frozenset({path})) for path in paths))
 
 
 def connected(units: Sequence[Paths], edges: Iterable[tuple[str, str]]) -> list[Paths]:
-    """Merge units that are connected by values.
+    """Merge groups of operators that are connected by values.
 
     Args:
-        units: the groups; no operator is in two groups.
-        edges: pairs of operators.  The second operator reads an output of the first.
+        units: the groups.  No operator is in two groups.
+        edges: pairs of operators.  The second operator reads an output of the first operator.
     """
     import networkx as nx
 

@@ -1,4 +1,4 @@
-"""Convert a model: choose types, write them, and prove the result."""
+"""Convert a model: choose the types, change the model, and check the result."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from trtlint.conversion.casting import Casting
 from trtlint.conversion.cut import CutProblem, narrow_nodes
 from trtlint.conversion.fixed import uses_floats
+from trtlint.conversion.known import copying, known_numbers
 from trtlint.conversion.labels import Labels
 from trtlint.conversion.layertypes import LayerTypes
 from trtlint.conversion.measuring import Found, search_in_process
@@ -42,16 +43,17 @@ class ConversionRequest(Struct, frozen=True):
     Attributes:
         model: the file.
         type: ``fp16`` or ``bf16``.
-        io: the type of inputs and outputs: ``fp32``, or that type.
-        inputs: the inputs for measurement and check; generated inputs if empty.
+        io: the type of inputs and outputs: ``fp32``, or the same as ``type``.
+        inputs: the inputs for search and check; empty for generated inputs.
         keep: nodes, operator types or names with ``*`` that stay in FP32.
         tolerance: the largest error of an output that passes.
         measure: whether ONNX Runtime runs the model.
         build: whether TensorRT-RTX builds both models.
-        seconds: the time limit of each run of ONNX Runtime; None for one limit for all runs, by model size.
-        memory: the memory limit in bytes; None for a limit by model size.
-        layers: the layer types that a weakly typed build sets; None if it sets none.
-        until: the deadline of all runs, by ``time.monotonic``; None for no deadline.
+        seconds: the time limit of each run of ONNX Runtime; None for a common limit of all runs, which
+            depends on the size of the model.
+        memory: the memory limit in bytes; None for a limit that depends on the size of the model.
+        layers: the layer types that a weakly typed build sets; None without layer types.
+        until: the deadline of all runs, by ``time.monotonic``; None without a deadline.
     """
 
     model: Path
@@ -73,7 +75,7 @@ class PendingConversion(Struct, frozen=True):
 
     Attributes:
         conversion: the description of the result.
-        converted: its structure; None if nothing changes.
+        converted: the structure of the converted model; None if nothing changes.
         external: whether the source has external data.
         source: the model as it was read.
     """
@@ -84,7 +86,7 @@ class PendingConversion(Struct, frozen=True):
     source: SourceModel
 
     def write(self, out: Path, protected: Sequence[Path] = ()) -> PendingConversion:
-        """Write the model.  Return the draft with the file's name and sizes.
+        """Write the model.  Return the result with the sizes of the files.
 
         Raises:
             ModelError: the source changed.
@@ -97,11 +99,11 @@ class PendingConversion(Struct, frozen=True):
 
 
 class RewrittenDraft(Struct, frozen=True):
-    """A model with rewrites that keep its results in FP32.
+    """A model after rewrites that do not change its results in FP32.
 
     Attributes:
-        source: the model; its tensors are those of the user's file.
-        file: a copy to run.
+        source: the rewritten model, which reads tensors from the file of the user.
+        file: a copy of the rewritten model to run.
         titles: the rewrites in words.
     """
 
@@ -111,12 +113,12 @@ class RewrittenDraft(Struct, frozen=True):
 
 
 class ConversionSession:
-    """The conversion of one model: choose types, write them, and choose again if a proof fails.
+    """The conversion of one model: choose types, change the model, and choose again if a check fails.
 
     Args:
-        request: what to convert, and how.
-        listen: receives the current step.
-        rewritten: the model with rewrites; None for the model of the request.
+        request: the model and the settings of the conversion.
+        listen: function that receives the current step.
+        rewritten: the rewritten model; None to convert the model of the request.
 
     Raises:
         ConversionError: the model cannot be converted.
@@ -148,7 +150,7 @@ class ConversionSession:
                 return
             self.labels = Labels(self.model, request.type, request.keep, request.layers)
             if all(node in self.labels.fixed for node in self.labels.nodes):
-                reason = "no operator of the model computes in FP32 and may change its type"
+                reason = "the model has no FP32 operator whose type may change"
                 if any(
                     value.dtype in ("f16", "bf16")
                     for same in self.model.graph.values.values()
@@ -177,7 +179,7 @@ class ConversionSession:
             self.found = Found({node.path: reason for node, reason in self.ranges.kept.items()})
 
     def pin(self, names: Iterable[str], reason: str) -> bool:
-        """Keep operators in FP32; return whether any of them was not kept before."""
+        """Keep operators in FP32.  Return whether this is new for at least one operator."""
         wanted = set(names)
         new = [
             node
@@ -191,7 +193,7 @@ class ConversionSession:
         """Return the converted model.
 
         Args:
-            kept: whether to keep operators in FP32 because of their numbers.
+            kept: False to convert also the operators that need FP32 because of their numbers.
         """
         if self.unchanged:
             request = self.request
@@ -221,22 +223,26 @@ def assemble(
     *,
     external: bool,
 ) -> PendingConversion:
-    """Choose the types by a minimum cut, write the structure, and describe the result."""
+    """Choose the types by a minimum cut, change the structure, and describe the result."""
     import onnx
 
     format_ = FORMATS[request.type]
     fixed = labels.fixed_with(found.kept)
+    loose = copying(labels.kept_for_numbers(found.kept), labels.ports)
+    known = known_numbers(model)
     narrow_io = request.io != "fp32"
     boundary = boundary_values(model.graph)
     problem = CutProblem(
         nodes=labels.nodes,
         ports=labels.ports,
-        fixed=frozenset(fixed),
+        fixed=frozenset(fixed) - loose,
         groups=labels.together(fixed),
         narrow_io=narrow_io,
         boundary=boundary,
         forced=labels.forced,
         preferred=labels.preferred,
+        copying=loose,
+        known=known,
     )
     narrow = {node for node in narrow_nodes(problem) if node in labels.ports}
     plan = TypePlan(model.graph, narrow, labels.ports, narrow_io=narrow_io)
@@ -247,7 +253,8 @@ def assemble(
     def why(value: Value, to_narrow: bool) -> str:
         return _why(value, to_narrow, plan, fixed)
 
-    casting = Casting(proto, plan, format_, source.raw.tensors, lambda name: name in ranges.clamped, why)
+    clamped = ranges.clamped.__contains__
+    casting = Casting(proto, plan, format_, source.raw.tensors, clamped, why, known)
     casting.apply()
     conversion = _described(request, model, labels, plan, fixed, casting.casts, ranges, found)
     _note(proto, conversion)
@@ -271,7 +278,7 @@ def _described(
         KeptOperator(
             node.path,
             node.op,
-            fixed.get(node, "a Cast would cost more time than the narrow type saves"),
+            fixed.get(node, "the Casts around the operator would cost more time than 16 bits save"),
             is_product(node),
             flops(node) / total if total else 0.0,
         )
@@ -322,7 +329,9 @@ def _is_float(value: Value | None) -> bool:
 def _why(value: Value, to_narrow: bool, plan: TypePlan, fixed: Mapping[Node, str]) -> str:
     """Return the reason for the Cast of a value."""
     if value.is_input:
-        return "the model's input stays in FP32" if to_narrow else "an operator in FP32 reads the input"
+        return (
+            "the model's input stays in FP32" if to_narrow else "an operator in FP32 reads the model's input"
+        )
     if not to_narrow and value.is_output and value.producer is not None:
         return "the model's output stays in FP32"
     around: list[Node] = [node for node, _ in value.uses]
@@ -331,7 +340,7 @@ def _why(value: Value, to_narrow: bool, plan: TypePlan, fixed: Mapping[Node, str
     for node in around:
         if node in fixed and node not in plan.narrow:
             return f"{node.path}: {fixed[node]}"
-    return "operators around it have different types"
+    return "operators before and after the Cast have different types"
 
 
 def _raise_opset(proto: onnx.ModelProto, opset: int) -> None:

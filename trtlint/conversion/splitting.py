@@ -1,7 +1,7 @@
-"""Split a fused product of Q, K and V into one product for each.  The products may have different types.
+"""Split a fused product of Q, K and V into three products, which may have different types.
 
-If scores are large, Q and K need the precision of FP32, but V does not.  Each new product computes some
-columns of the old product, so the results in FP32 stay the same.
+If the attention scores are large, Q and K need the precision of FP32, but V does not.  Each new product
+computes some columns of the old product, so the results in FP32 do not change.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _Write = Callable[[Draft, str], object]
 
 
 class _Columns(Struct, frozen=True):
-    """A range of columns of a product, and the operators that replace its readers.
+    """A range of columns of the old product, and a function that connects the new product.
 
     Attributes:
         begin, end: the columns.
-        write: inserts the readers of the new product, given its name.
+        write: function that inserts operators that read the new product, given the name of its result.
     """
 
     begin: int
@@ -42,7 +42,7 @@ class _Columns(Struct, frozen=True):
 
 
 class _Split(Struct, frozen=True):
-    """The parts of a product.
+    """The parts that a product is split into.
 
     Attributes:
         parts: the parts.
@@ -54,7 +54,7 @@ class _Split(Struct, frozen=True):
 
 
 def split_product(node: Node, model: Model) -> Patch:
-    """Replace a product, and the Split or Gathers of its result, by one product for each part.
+    """Replace a product, and the Split or Gather operators after it, by one product for each part.
 
     Raises:
         NotApplicable: the result of the product is not split into columns.
@@ -62,7 +62,7 @@ def split_product(node: Node, model: Model) -> Patch:
     weights = _stored(node.input(1), model)
     transposed = node.op == "Gemm" and bool(node.number("transB", 0))
     if node.op not in ("MatMul", "Gemm") or weights is None or weights.ndim != _MATRIX or not weights.size:
-        raise NotApplicable("the product has no stored matrix")
+        raise NotApplicable("the second operand of the product is not a stored matrix")
     if node.op == "Gemm" and (node.number("transA", 0), node.number("alpha", 1)) != (0, 1):
         raise NotApplicable("the product is transposed or scaled")
     count = weights.shape[0 if transposed else 1]
@@ -72,13 +72,13 @@ def split_product(node: Node, model: Model) -> Patch:
     if reader.op == "Add":
         bias = next((held for each in reader.inputs if (held := _stored(each, model)) is not None), None)
         if bias is None or bias.shape != (count,):
-            raise NotApplicable("the sum behind the product is no bias")
+            raise NotApplicable("the Add after the product does not add a stored bias")
         removed.append(reader)
         value, reader = reader.output, _reader(reader.output)
     found = _split(value, reader, count, model)
     given = _stored(node.input(2), model) if node.op == "Gemm" else None
     if node.input(2) is not None and (given is None or given.shape != (count,)):
-        raise NotApplicable("the bias is not one number for each column")
+        raise NotApplicable("the bias does not have one number for each column")
     if any(each.scope for each in (*removed, *found.removed)):
         raise NotApplicable("an operator is inside a subgraph")
     draft = Draft(model, node)
@@ -109,14 +109,14 @@ def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
     place = len(before) - 1
     inner = [size for size in shape[place:] if isinstance(size, int)]
     if shape[:place] != before[:place] or len(inner) != len(shape) - place or np.prod(inner) != count:
-        raise NotApplicable("the result is not reshaped by columns")
+        raise NotApplicable("the Reshape after the product does not keep the columns together")
     parts, axis, behind, removed = inner[0], place, reader, [reader]
     transpose = None
     if _is_read_by(behind.output, "Transpose"):
         transpose = _reader(behind.output)
         order = list(transpose.attribute("perm", ()))
         if sorted(order) != list(range(len(shape))):
-            raise NotApplicable("the order of the axes is not given")
+            raise NotApplicable("the attribute perm of the Transpose is missing or invalid")
         axis, behind = order.index(place), transpose
         removed.append(transpose)
     if not 1 < parts <= _MOST_PARTS:
@@ -141,11 +141,11 @@ def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
 
 
 class _Ends(Struct, frozen=True):
-    """The readers that take single parts of a tensor.
+    """The operators after the product that read single parts of its result.
 
     Attributes:
-        parts: for each part that is read, its index and the function that inserts new readers.
-        removed: the readers.
+        parts: for each part, its index and a function that inserts operators that read the new product.
+        removed: the operators that the new operators replace.
     """
 
     parts: Sequence[tuple[int, _Write]]
@@ -153,7 +153,7 @@ class _Ends(Struct, frozen=True):
 
 
 def _ends(value: Value, axis: int, parts: int, model: Model) -> _Ends:
-    """Return the readers of a tensor that is split along an axis with one part at each index."""
+    """Return the operators that split a tensor along an axis into one part for each index."""
     rank = len(model.constants.dimensions(value) or ())
     readers = list(dict.fromkeys(node for node, _ in value.uses))
     if value.is_output or not readers:
@@ -170,15 +170,15 @@ def _ends(value: Value, axis: int, parts: int, model: Model) -> _Ends:
         if reader.op != "Gather" or reader.domain or _axis(reader, rank) != axis or index is None:
             raise NotApplicable("the result is not split")
         if index.ndim or index.dtype.kind != "i" or not -parts <= int(index) < parts:
-            raise NotApplicable("an index is no single number in the range")
+            raise NotApplicable("the index of a Gather is not a single stored integer in the range")
         found.append((int(index) % parts, _squeezed(reader, axis)))
     if len({index for index, _ in found}) != len(found):
-        raise NotApplicable("a part is read twice")
+        raise NotApplicable("two Gathers read the same part")
     return _Ends(found, readers)
 
 
 def _renamed(reader: Node, sizes: Sequence[int]) -> list[_Columns]:
-    """Return the parts of a Split that are read.  The new products get the names of these parts."""
+    """Return the outputs of a Split that are used.  The new products get the names of these outputs."""
 
     def named(value: Value) -> _Write:
         return lambda draft, name: draft.op("Identity", name, out=value.name)
@@ -202,7 +202,7 @@ def _sizes(reader: Node, axis: int, model: Model) -> list[int]:
         shape = model.constants.dimensions(value)
         size = None if shape is None or axis >= len(shape) else shape[axis]
         if not isinstance(size, int):
-            raise NotApplicable("the sizes of the parts are not known")
+            raise NotApplicable("the sizes of the parts are known only at run time")
         found.append(size)
     return found
 
@@ -217,17 +217,17 @@ def _is_read_by(value: Value, op: str) -> bool:
 
 
 def _reader(value: Value) -> Node:
-    """Return the only reader of a value."""
+    """Return the only operator that reads a value."""
     if value.is_output or len(value.uses) != 1:
         raise NotApplicable("several operators read the result")
     node = value.uses[0][0]
     if node.domain:
-        raise NotApplicable("ONNX does not define the operator behind the product")
+        raise NotApplicable("the operator after the product is not an ONNX operator")
     return node
 
 
 def _stored(value: Value | None, model: Model) -> Array | None:
-    """Return the elements of a stored tensor of moderate size."""
+    """Return the elements of a stored tensor; None if it is too large."""
     if value is None:
         return None
     if value.initializer is None:

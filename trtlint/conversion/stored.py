@@ -27,11 +27,12 @@ _FEW = 16
 
 
 class Range(Struct, frozen=True):
-    """The stored tensors whose numbers leave the range of the narrow type.
+    """The stored tensors whose numbers are too large or too small for the 16-bit type.
 
     Attributes:
-        clamped: names of tensors whose numbers beyond the range become the type's largest number.
-        kept: the operators that stay in FP32 because of their stored tensors, if nothing is measured.
+        clamped: names of tensors whose numbers beyond the range become the largest number of the type.
+        kept: the operators that stay in FP32 because of their stored tensors, with the reason.  This is used
+            if nothing is measured.
         stored: the tensors to report.
     """
 
@@ -41,7 +42,7 @@ class Range(Struct, frozen=True):
 
 
 def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
-    """Return the stored tensors with numbers beyond the range, for operators that may change to 16 bits."""
+    """Check the stored tensors of all operators that may become 16-bit."""
     streamer = Streamer(model.tensors)
     clamped: set[str] = set()
     kept: dict[Node, str] = {}
@@ -53,12 +54,15 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
             continue
         if found.beyond:
             clamped.add(value.name)
-            text = f"{found.beyond:,} numbers beyond {format_.largest:,.0f}, up to {found.largest:.3g}"
+            text = (
+                f"{found.beyond:,} numbers with a magnitude above {format_.largest:,.0f}, up to "
+                f"{found.largest:.3g}"
+            )
             listed.append(Stored(value.name, "clamped", text))
             if found.used > _FEW:
                 kept.update((node, f"its stored tensor {value.name} has {text}") for node in readers)
         elif found.used and found.largest < _LEAST_NORMAL and format_.name == "fp16":
-            text = f"no number above {found.largest:.3g}, where FP16 has few digits"
+            text = f"only numbers of up to {found.largest:.3g}, where FP16 has few digits"
             listed.append(Stored(value.name, "vanishing", text))
             if any(map(is_product, readers)) or found.vanishing == found.used:
                 kept.update((node, f"its stored tensor {value.name} has {text}") for node in readers)
@@ -66,7 +70,7 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
 
 
 def _read_by(labels: Labels) -> dict[Value, list[Node]]:
-    """Return the stored tensors with the operators that may read them in 16 bits."""
+    """Return the stored tensors, each with the operators that may read it in 16 bits."""
     found: dict[Value, list[Node]] = {}
     for node in labels.nodes:
         ports = labels.ports.get(node)

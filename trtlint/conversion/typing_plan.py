@@ -1,4 +1,4 @@
-"""The types of all values for a given choice of 16-bit operators, and the required Casts."""
+"""The types of all values if given operators compute in 16 bits, and the required Casts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TypePlan:
     Args:
         graph: the graph of the source.
         narrow: the operators that compute in 16 bits.
-        ports: by operator, the inputs and outputs that change type with the operator.
+        ports: for each operator, the inputs and outputs that change type with the operator.
         narrow_io: whether the inputs and outputs of the model are in 16 bits.
     """
 
@@ -28,7 +28,7 @@ class TypePlan:
         self.narrow_io = narrow_io
 
     def computed_narrow(self, value: Value) -> bool:
-        """Return whether an FP32 value is computed in 16 bits."""
+        """Return whether a value that is FP32 in the source is computed in 16 bits."""
         producer = value.producer
         if producer is None:
             return self.narrow_io and value.is_input
@@ -51,7 +51,7 @@ def is_constant(value: Value) -> bool:
 
 
 def boundary_values(graph: Graph) -> frozenset[Value]:
-    """Return the outputs of subgraphs, which keep FP32."""
+    """Return the outputs of subgraphs, which stay in FP32."""
     return frozenset(
         value
         for node in graph.nodes

@@ -21,12 +21,15 @@ def is_product(node: Node) -> bool:
 
 
 def elements(value: Value | None) -> int:
-    """Return the number of elements of a tensor, with assumed dynamic sizes."""
+    """Return the number of elements of a tensor.  Sizes are assumed for dynamic dimensions."""
     return 0 if value is None else _count(value.shape)
 
 
 def flops(node: Node) -> int:
-    """Return the floating-point operations of a product, with assumed dynamic sizes; at least 1."""
+    """Return the floating-point operations of a product, at least 1.
+
+    Sizes are assumed for dynamic dimensions.
+    """
     if not is_product(node):
         return 0
     return max(1, min(_LARGEST, _flops(node)))
@@ -58,7 +61,7 @@ def _flops(node: Node) -> int:
 
 
 def _einsum(equation: str, shapes: list[tuple[int, ...]], result: int) -> int:
-    """Return the number of combinations of all indices."""
+    """Return the product of the sizes of all indices of an Einsum."""
     sizes: dict[str, int] = {}
     for term, shape in zip(equation.replace(" ", "").split("->")[0].split(","), shapes, strict=False):
         if "." in term:

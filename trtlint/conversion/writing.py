@@ -1,4 +1,4 @@
-"""Write a converted model; large tensors are rounded or copied one at a time."""
+"""Write a converted model.  Large tensors are rounded or copied one at a time."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ _MOST_INLINE = (2 << 30) - (64 << 20)
 _RAW_DATA = 9
 _ALIGNED = 4096
 """Offsets of external data are multiples of this, so that readers can map them:
-https://github.com/onnx/onnx/blob/main/docs/ExternalData.md"""
+https://github.com/onnx/onnx/blob/main/docs/ExternalData.md
+"""
 
 
 class Converted(Struct, frozen=True):
     """A converted structure and its large tensors.
 
     Attributes:
-        proto: the structure; large tensors are marked.
+        proto: the structure, with markers instead of large tensors.
         made: the large tensors to round, each with whether to clamp numbers beyond the range.
         store: reads the tensors of the source.
-        format: the narrow type.
+        format: the 16-bit type.
     """
 
     proto: onnx.ModelProto
@@ -46,7 +47,7 @@ class Converted(Struct, frozen=True):
     format: Format
 
     def pieces(self, tensor: TensorProto) -> list[Piece] | None:
-        """Return the pieces of a tensor that is rounded; None for one that is copied."""
+        """Return the pieces of a tensor to round; None for a tensor to copy."""
         made = self.tensor(tensor)
         if made is None:
             return None
@@ -54,7 +55,7 @@ class Converted(Struct, frozen=True):
         return [plain.SerializeToString(), header(_RAW_DATA, made.size), made]
 
     def tensor(self, tensor: TensorProto) -> NarrowTensor | None:
-        """Return a tensor that is rounded while it is written; None for any other tensor."""
+        """Return the object that rounds a tensor while the file is written; None for other tensors."""
         number = next((entry.value for entry in tensor.external_data if entry.key == MADE), None)
         if number is None:
             return None
@@ -79,7 +80,7 @@ def write(converted: Converted, out: Path, protected: tuple[Path, ...], *, exter
 
     Args:
         converted: the model.
-        out: the file; external data go to ``OUT.data``.
+        out: the file.  External data are written to ``OUT.data``.
         protected: files that must not be replaced.
         external: whether the source has external data.
 
@@ -137,11 +138,11 @@ def _large(proto: onnx.ModelProto, converted: Converted) -> Iterator[tuple[Tenso
 
 
 def require_writable(proto: onnx.ModelProto) -> None:
-    """Refuse a model with large sparse tensors, which cannot be external data.
+    """Raise an error for large sparse tensors, because ONNX does not allow them as external data.
 
     Raises:
         ConversionError: the model has large sparse tensors.
     """
     for sparse in proto.graph.sparse_initializer:
         if _is_marked(sparse.values):
-            raise ConversionError("the model has large sparse weights: store them densely")
+            raise ConversionError("the model has large sparse weights; store them as dense tensors")

@@ -1,0 +1,93 @@
+"""Find numbers that need no Cast: they are known before any input is fed, or an operator only copies them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from trtlint.conversion.fixed import is_stored, uses_floats
+from trtlint.conversion.narrowports import Ports, narrow_values
+from trtlint.model.folding import fold
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+
+Array = np.ndarray[Any, np.dtype[np.float32]]
+
+_MOST_ELEMENTS = 64
+"""Largest number of elements of a computed value that is written as a constant."""
+_EXACT = frozenset(
+    {
+        *("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split"),
+        *("Gather", "GatherElements", "GatherND", "Concat", "Expand", "Tile"),
+        *("DepthToSpace", "SpaceToDepth", "Relu", "Neg", "Abs", "Max", "Min", "Where"),
+        *("MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin"),
+    }
+)
+"""Operators whose outputs are numbers of their inputs, also with the sign changed or replaced by 0
+(https://onnx.ai/onnx/operators/).  They round nothing if their inputs have 16 bits."""
+
+
+def known_numbers(model: Model) -> dict[Value, Array]:
+    """Return the small FP32 values that are computed from stored tensors and known shapes alone.
+
+    Exporters compute the scale of attention from the size of a head.  Operators read such a number in either
+    type without a Cast.
+    """
+    found: dict[Value, Array] = {}
+    folded: dict[Value, Any] = {}
+
+    def number(value: Value | None) -> Any:
+        return folded[value] if value in folded else model.constants.array(value)
+
+    for node in model.graph.nodes:
+        if is_stored(node):
+            continue
+        sizes = _sizes(node, model)
+        if sizes is not None:
+            folded[node.output] = sizes
+        elif any(value in folded for value in node.inputs):
+            result = fold(node, [number(value) for value in node.inputs])
+            if result is not None:
+                folded[node.output] = result
+        for value in node.outputs:
+            if value.dtype != "f32" or value.is_output:
+                continue
+            array = number(value)
+            if array is None or array.size > _MOST_ELEMENTS or np.ma.is_masked(array):
+                continue
+            numbers = np.asarray(array, np.float32)
+            if numbers.size and np.isfinite(numbers).all():
+                found[value] = numbers
+    return found
+
+
+def _sizes(node: Node, model: Model) -> Any:
+    """Return the output of a Shape, masked where unknown.  More sizes are known than inference finds."""
+    value = node.input(0)
+    if node.op != "Shape" or node.domain or value is None or node.attribute("end") is not None:
+        return None
+    dims = model.constants.dimensions(value)
+    if dims is None or node.attribute("start", 0):
+        return None
+    known = [dim if isinstance(dim, int) else 0 for dim in dims]
+    unknown = [not isinstance(dim, int) for dim in dims]
+    return np.ma.MaskedArray(np.array(known, np.int64), mask=np.array(unknown, bool))
+
+
+def copying(nodes: Collection[Node], ports: Mapping[Node, Ports]) -> frozenset[Node]:
+    """Return the operators that round nothing if all of their inputs have 16 bits.
+
+    Args:
+        nodes: the operators to choose from.
+        ports: by operator, the inputs and outputs that change type with the operator.
+    """
+    return frozenset(node for node in nodes if node in ports and _copies(node, ports[node]))
+
+
+def _copies(node: Node, found: Ports) -> bool:
+    if node.op not in _EXACT or node.domain or not uses_floats(node):
+        return False
+    reads, writes = narrow_values(node, found)
+    return bool(reads and writes)
