@@ -79,18 +79,26 @@ def _joined(parts: list[str]) -> list[str]:
 
 
 def slowest(pattern: re.Pattern[Any], length: int, enough: float, most: int = 400) -> tuple[float, str]:
-    """The longest that a search takes in one of these texts, in seconds, and the text's beginning."""
+    """The longest that a search takes in one of these texts, in seconds, and the text's beginning.
+
+    A search that takes longer than enough is timed again, since another process may have slowed it down.
+    """
     worst, where = 0.0, ""
-    binary = isinstance(pattern.pattern, bytes)
     for text in islice(attacks(pattern, length), most):
-        began = time.process_time()
-        pattern.search(text.encode("utf-8") if binary else text)
-        took = time.process_time() - began
+        took = _seconds(pattern, text)
+        if took > enough:
+            took = min(took, _seconds(pattern, text), _seconds(pattern, text))
         if took > worst:
             worst, where = took, text[:80]
         if worst > enough:
             break
     return worst, where
+
+
+def _seconds(pattern: re.Pattern[Any], text: str) -> float:
+    began = time.process_time()
+    pattern.search(text.encode("utf-8") if isinstance(pattern.pattern, bytes) else text)
+    return time.process_time() - began
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[Any]]]:

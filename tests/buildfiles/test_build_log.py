@@ -257,6 +257,16 @@ def test_version_numbers(number: str, version: str | None) -> None:
     assert decode_version(number) == version
 
 
+@pytest.mark.parametrize(
+    ("cache", "version"),
+    [("TRT-100700-EntropyCalibration2", "10.7.0"), ("TRT-8502-MinMaxCalibration", "8.5.2")],
+)
+def test_calibration_cache_names_the_release(cache: str, version: str) -> None:
+    error = "[E] Error[1]: Calibration table does not match calibrator algorithm type.\n"
+    assert read(f"{cache}\nimages: 3c010a14\n{error}").settings.version == version
+    assert read(f"{cache}\n[I] TensorRT version: 10.13.3\n{error}").settings.version == "10.13.3"
+
+
 def test_torch_tensorrt_settings() -> None:
     # Shape as in https://github.com/pytorch/benchmark/pull/1909
     log = read(

@@ -73,15 +73,18 @@ def test_files_that_differ_are_named(folder: Path) -> None:
     assert found.settings.version == "10.13.3"
     (note,) = found.notes
     assert note == (
-        "model.plan says version 10.8.0, build.log:1 says version 10.13.3: "
-        "are they of one build? build.log:1 is used"
+        "model.plan reports version 10.8.0, but build.log:1 reports version 10.13.3; "
+        "trtlint uses build.log:1: check that both files come from the same build"
     )
 
 
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ([("build.log", "any"), ("build.log.gz", "any")], "build.log.gz: a second log; pass one per build"),
+        (
+            [("build.log", "any"), ("build.log.gz", "any")],
+            "build.log.gz: a second log; pass one file of each kind for a build",
+        ),
         ([("layers.json", "profile")], "layers.json: the file has no layer times"),
         ([("profile.json", "layers")], "profile.json: the file has no engine layers"),
         ([("build.log", "layers")], "build.log: the file has no engine layers"),
@@ -116,8 +119,8 @@ def test_a_plan_without_tensorrt_says_so_and_gives_its_header(
     found = read_build([("model.plan", "layers")])
     assert (found.settings.product, found.settings.version, found.layers) == ("tensorrt", "10.8.0", None)
     assert found.notes == (
-        "model.plan: cannot list the layers without the Python package tensorrt; "
-        "only its product and version are used",
+        "model.plan: cannot list the layers without the Python package tensorrt; trtlint uses only "
+        "the product and version of this engine",
     )
 
 
@@ -227,5 +230,5 @@ def test_files_without_a_telling_name(tmp_path: Path, data: bytes, expected: boo
 def test_an_empty_engine_is_no_log(tmp_path: Path) -> None:
     path = tmp_path / "a.engine"
     path.write_bytes(b"")
-    with pytest.raises(BuildFileError, match="the file is empty"):
+    with pytest.raises(BuildFileError, match="the engine file is empty"):
         read_build([str(path)])

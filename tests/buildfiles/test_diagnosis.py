@@ -426,7 +426,7 @@ def test_a_log_that_ends_in_parsing(tmp_path: Path, after: tuple[str, ...], cut:
     lines = (*HEADER, *after)
     (tmp_path / "build.log").write_text("\n".join([*lines, ""]), "utf-8")
     found = cut_in_parsing(read_log(tmp_path / "build.log"))
-    assert found.startswith(f"the log ends while the parser reads the model (line {len(lines)})") is cut
+    assert found.startswith(f"the log ends in line {len(lines)}, while the parser reads the model;") is cut
     assert bool(found) is cut
 
 

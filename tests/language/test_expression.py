@@ -163,13 +163,13 @@ def test_values_for_messages() -> None:
         ("scale.placement == 'boht'", 20, "did you mean 'both'?"),
         ("scale.placement in ('key', 'querry')", 28, "did you mean 'query'?"),
         ("'boht' == scale.placement", 1, "did you mean 'both'?"),
-        ("block.axis == 2", 15, "2 is none of -1, 1"),
+        ("block.axis == 2", 15, "2 is not one of -1, 1"),
         ("dtype(x) == 'fp16'", 13, "did you mean 'f16'?"),
         ("'fp61' in target.asked", 1, "did you mean 'fp16'?"),
-        ("heads == 'eight'", 10, "a number and a text are never equal"),
+        ("heads == 'eight'", 10, "the comparison never holds: a number and a text are never equal"),
         ("heads == True", 10, "never equal"),
-        ("heads", 1, "must be a condition, but is a number"),
-        ("not scale", 5, "must be a condition, but is a Scale"),
+        ("heads", 1, "the expression must be a condition, but is a number"),
+        ("not scale", 5, "the expression must be a condition, but is a Scale"),
         ("heads and causal", 1, "must be a condition"),
         ("target.version >= '10.7'", 1, "compare versions in the rule's 'applies'"),
         ("heads.size", 1, "'heads' is a number and has no field 'size'"),
@@ -268,7 +268,7 @@ def test_attacks_are_refused(text: str) -> None:
 def test_numbers_do_not_explode(text: str) -> None:
     started = time.process_time()
     assert value(text) is None
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 10
 
 
 def test_nested_comparisons_are_checked_once_each() -> None:
@@ -277,7 +277,7 @@ def test_nested_comparisons_are_checked_once_each() -> None:
         text = f"causal in (True, {text})"
     started = time.process_time()
     assert truth(text, causal=True) is True
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 10
 
 
 PARTS = [

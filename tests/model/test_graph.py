@@ -167,7 +167,8 @@ def test_declared_types_survive_a_failed_inference(tmp_path: Path, monkeypatch: 
     )
     assert types(result) == {"a": "f32[2]", "b": "f32", "y": "f32[2]"}
     assert result.notes == (
-        "shape inference failed, so only declared types are known: it exceeded the limit of 0 s",
+        "shape inference failed, so only declared types are known: "
+        "the ONNX library exceeded the limit of 0 s",
     )
 
 
@@ -224,7 +225,7 @@ def test_ten_thousand_nodes(tmp_path: Path) -> None:
     proto = model(f"g (float[2] v0) => (float[2] v10000) {{ {lines} }}")
     path = tmp_path / "model.onnx"
     onnx.save(proto, path)
-    assert any(_seconds(path) < 3.0 for _ in range(3))  # a fraction of a second on an idle machine
+    assert any(_seconds(path) < 6.0 for _ in range(3))  # less than a second on an idle machine
 
 
 def _seconds(path: Path) -> float:

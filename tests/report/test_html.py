@@ -420,7 +420,7 @@ def test_a_large_model_with_many_findings(large: Model) -> None:
     style = Style(files=1, rules=(), root=None, look=lambda path: Facts(load(Path(path))))
     start = time.process_time()
     text = "\n".join(document(Run(report, style, {})))
-    assert time.process_time() - start < 4  # 2 seconds on a machine of its own
+    assert time.process_time() - start < 30  # 2 seconds on an idle machine
     assert len(text.encode()) < 1_000_000
     assert Parsed(text).elements["figure"] == 51
 

@@ -1,4 +1,4 @@
-"""Files that a build writes as typed data: logs, layer information, profiles and engine files.
+"""Readers of the files that a build writes: logs, layer information, profiles and engine files.
 
 This package knows no rules or facts.  Only :mod:`~trtlint.buildfiles.join` knows the ONNX graph.
 """

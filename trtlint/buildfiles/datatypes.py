@@ -1,4 +1,4 @@
-"""Data types in the words of engines, as one type name."""
+"""Names of data types in engine files, mapped to the type names of trtlint."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
 """Diagnosis of a log: how a build, load or run ended, and the line with the reason.
 
-Each entry of the pattern table classifies the outcome of its lines:
+Each entry of the pattern table (``patterns.yaml``) classifies the lines that it matches:
 
 - ``cause``: the reason of a failure;
-- ``skipped``: something was skipped; this is the reason only if nothing else was left;
-- ``unusable``: no usable GPU; this is the reason unless an engine was built earlier;
-- ``refused``: a request was rejected; this is the reason unless something is skipped later;
+- ``skipped``: the builder skipped something; this is the reason of a failure only if no alternative was left;
+- ``unusable``: there is no usable GPU; this is the reason of a failure if no engine was built before;
+- ``refused``: a request was rejected; this is the reason of a failure if no ``skipped`` line follows;
 - ``failed``: there is no engine, and the line gives no reason;
 - ``died``: the process ended;
 - ``passed``: there is an engine;
 - ``anew``: a program tries the failed step in another way;
 - ``harmless``: an error that successful builds print, too.
 
-An unknown error of the library counts as a cause: successful builds print warnings, not errors.
+An error of the library without an entry counts as a cause, because successful builds print no errors.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Diagnosis(Struct, frozen=True):
     Attributes:
         failed: whether something failed without a later success.
         cause: the first record whose entry states the reason.
-        line: the record that states the reason best. None without a failure. Also None if an entry states the
-            reason before any unknown line.
+        line: the record that explains the failure best. None without a failure, or if ``cause`` comes
+            before every unknown error.
     """
 
     failed: bool = False
@@ -66,7 +66,7 @@ class Successes(Struct, frozen=True):
     ends: tuple[int, ...]
 
     def follow(self, line: int) -> bool:
-        """Return whether the run that contains a line produces an engine after that line."""
+        """Return whether the run that printed a line produced an engine after this line."""
         after = bisect_right(self.lines, line)
         if after == len(self.lines):
             return False
@@ -75,7 +75,10 @@ class Successes(Struct, frozen=True):
 
 
 def successes(log: Log) -> Successes:
-    """Find the lines that show an engine. Earlier errors of the same run did not prevent it."""
+    """Find the lines that show an engine.
+
+    Errors before such a line, in the same run, did not prevent the engine.
+    """
     banners = log.records.get("banner", ())
     lines = [
         *_lines(log, "passed"),
@@ -89,7 +92,7 @@ def successes(log: Log) -> Successes:
 
 
 def _lines(log: Log, outcome: Outcome) -> Iterator[int]:
-    """Yield the line numbers of an outcome."""
+    """Yield the numbers of the lines that the table classifies with this outcome."""
     names = (entry.name for entry in table().patterns if entry.says == outcome)
     return (record.line for name in names for record in log.records.get(name, ()))
 
@@ -165,7 +168,7 @@ def _is_of_settings(record: Record) -> bool:
 
 
 def _is_unexplained(record: Record) -> bool:
-    """Return whether an error has no entry, or one for unknown errors."""
+    """Return whether an error matches no specific entry of the pattern table."""
     entry = table().named(record.pattern)
     if record.severity is None:
         return entry is not None and entry.bare and entry.tells == "unexplained"
@@ -173,7 +176,7 @@ def _is_unexplained(record: Record) -> bool:
 
 
 def _is_anyones(record: Record) -> bool:
-    """Return whether the record may come from any program, not only from TensorRT."""
+    """Return whether a record may come from a program other than TensorRT."""
     return record.pattern == "other" and record.common
 
 
@@ -187,7 +190,7 @@ def _is_about_engines(record: Record) -> bool:
 
 
 def _verdict(log: Log) -> Record | None:
-    """Return the banner of a failed tool."""
+    """Return the line in which a tool reports its failure, such as ``&&&& FAILED``."""
     banners = log.records.get("banner", ())
     return next((record for record in banners if record.groups["state"] == "FAILED"), None)
 
@@ -216,6 +219,6 @@ def cut_in_parsing(log: Log) -> str:
         if ended and any(record.line > header for record in records):
             return ""
     return (
-        f"the log ends while the parser reads the model (line {log.lines}), so the result of the build is"
-        " unknown; give the whole log"
+        f"the log ends in line {log.lines}, while the parser reads the model; trtlint needs the whole log "
+        "to find the result of the build"
     )

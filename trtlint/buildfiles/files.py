@@ -34,7 +34,9 @@ def read_build_file(path: Path) -> BuildFile:
     if head[:4] in MAGIC:
         return read_plan(path)
     if not head and path.suffix.lower() in _ENGINES:
-        raise BuildFileError("the file is empty: the build that should have written the engine failed")
+        raise BuildFileError(
+            "the engine file is empty because its build failed; pass the log of that build with --log"
+        )
     if not JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
         return read_log(path)
     root = load_json(path)

@@ -26,7 +26,7 @@ def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> BuildInput:
 def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
     """Read build files without a model, and group them by build.
 
-    All files belong to one build, unless two have the same kind, such as two logs.
+    All files belong to one build. If two files have the same kind, such as two logs, each file is a build.
     """
     listed = list(files)
     read, problems = _read(listed)

@@ -70,9 +70,9 @@ class NodeNames:
 
 
 def is_of_another_model(log: Log, names: NodeNames) -> bool:
-    """Return whether a log names nodes or inputs, and none of them is in the graph.
+    """Return whether a log belongs to another model: no node or input that the log names is in the graph.
 
-    A log without names may belong to any model.
+    False for a log without names, which may belong to any model.
     """
     found = {
         part.strip()
@@ -90,11 +90,12 @@ class Join(Struct, frozen=True):
 
     Attributes:
         nodes: the nodes that each layer computes, by layer index, in graph order.
-        beside: the nodes before or after each reformat, by layer index.
+        beside: the nodes before or after each reformat layer, by layer index.
         layers: the layers that compute each node, by node, in engine order, without reformats.
-        absorbed: layers by absorbed layout operator. Such an operator has no layer of its own: another layer
-            accesses memory in a different order. These are the layers that read the operator's result. If
-            there are none, they are the layers that compute its input.
+        absorbed: for each layout operator without a layer (such as a Transpose), the layers that absorbed
+            the operator, by accessing memory in a different order. These are the layers that read the
+            operator's result. If there are no such layers, these are the layers that compute the operator's
+            input.
     """
 
     nodes: Mapping[int, tuple[Node, ...]]
@@ -110,9 +111,10 @@ class Join(Struct, frozen=True):
 def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
     """Map the layers of an engine to the nodes of its graph.
 
-    The metadata of a layer takes precedence over its name. Some layer names give only the two ends of an
-    island. Then the island contains the nodes between them, except nodes that another layer names. A layer
-    without node names is mapped by the ONNX names of its output tensors. All other layers have no nodes.
+    The metadata of a layer takes precedence over the layer's name. Some layer names give only the first and
+    the last node of a Myelin island. Such a layer computes the nodes between the two, except nodes that
+    another layer names. If a layer names no nodes, its output tensors decide: the layer computes the nodes
+    of these tensors. All other layers have no nodes.
     """
     members = island_members(log)
     taken = [layer_names(layer.name, layer.metadata) for layer in info.layers]
@@ -160,10 +162,10 @@ def _absorbed(
 
 
 def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
-    """Return the nodes on a path between the ends of an island, ends included, in graph order.
+    """Return the nodes between the first and the last node of an island, both included, in graph order.
 
-    If an end is a stored tensor, the nodes that read the tensor replace it. If only one end is in the graph,
-    the result is that end.
+    If the name of an end is a stored tensor, the nodes that read this tensor are used instead. If only one
+    of the two ends is in the graph, return this end.
     """
     first, last = _end(range_.first, names), _end(range_.last, names)
     if not first or not last:

@@ -1,7 +1,8 @@
-"""Messages in logs of JSON objects, one on a line.
+"""Log messages inside JSON objects, with one JSON object per line.
 
-Container runtimes and structured loggers write these: Docker (https://docs.docker.com/engine/logging/drivers/json-file/),
-Kubernetes with Fluent Bit, journalctl -o json (https://systemd.io/JOURNAL_EXPORT_FORMATS/), Google Cloud.
+Container runtimes and structured loggers write these: Docker
+(https://docs.docker.com/engine/logging/drivers/json-file/), Kubernetes with Fluent Bit, journalctl -o json
+(https://systemd.io/JOURNAL_EXPORT_FORMATS/), Google Cloud.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def _message(value: object) -> str | None:
 
 
 def _unescaped(text: bytes) -> str:
-    """Return the characters of a truncated JSON string."""
+    """Decode a JSON string whose end is missing."""
     text = text.removesuffix(b"\\")
     try:
         return str(json.loads(b'"' + text + b'"', strict=False))

@@ -44,10 +44,11 @@ class LayerTensor(Struct, frozen=True):
 class EngineLayer(Struct, frozen=True):
     """One layer of an engine. A field is None if this form of file does not contain it.
 
-    ``index`` is its position in the file, from 0; ``profile`` its optimization profile. ``constants`` are
-    tensors fixed in the engine. ``tactic`` is the kernel's name, ``tactic_id`` its number. ``weights`` is the
-    stored type of the weights. ``dynamic_filter`` is True if the kernel gets the weights as a tensor at run
-    time. ``origin`` is the reason of a reformat (``REFORMAT``, ``QDQ``).
+    ``index`` is the position of the layer in the file, from 0. ``profile`` is the number of its
+    optimization profile. ``constants`` are tensors that the engine stores. ``tactic`` is the name of the
+    kernel, and ``tactic_id`` the number of the kernel. ``weights`` is the type in which the engine stores
+    the weights. ``dynamic_filter`` is True if the kernel gets the weights as a tensor at run time.
+    ``origin`` is the reason of a reformat (``REFORMAT``, ``QDQ``).
     """
 
     index: int

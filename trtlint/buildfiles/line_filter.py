@@ -1,7 +1,7 @@
 """Vectorized search for candidate lines in a block of a log, for :mod:`trtlint.buildfiles.scan`.
 
-The first 14 bytes of each quiet message are hashed into a table of known beginnings. A false hit costs one
-more check of the line. The search misses no line.
+The search hashes the first 14 bytes of each message below severity W, and looks the hash up in a table of
+known beginnings. A hash collision costs one more check of the line. The search misses no line.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _slot(text: bytes) -> int:
 
 
 class BlockFilter:
-    """Finds lines whose message begins with one of ``literals``, and all lines in an unusual format.
+    """Finds the lines whose message begins with one of ``literals``, and all lines without a usual prefix.
 
     ``shapes`` are the tools whose prefixes occurred.
     """
@@ -79,7 +79,7 @@ class BlockFilter:
         self._third_mask = np.array([(1 << 8 * count) - 1 for count in used], dtype=np.uint64)
 
     def enough(self, literal: bytes, context: bool) -> None:
-        """From now on, only count the lines with this beginning, if their first bytes identify it."""
+        """Only count later lines with this beginning, if the first 14 bytes identify the beginning."""
         if LONG <= len(literal) <= _SURE and literal in self._literals:
             self._only_count[self._literals.index(literal)] = True
             self._context[self._literals.index(literal)] = context
@@ -119,7 +119,10 @@ class BlockFilter:
         return taken, int(ends[-1]) + 1, batches()
 
     def _offsets(self, view: np.ndarray[Any, Any], words: _Words, starts: Any, ends: Any) -> Any:
-        """Return the message offset in each line; 0 without a usual quiet prefix."""
+        """Return the start of the message in each line.
+
+        0 for a line without a usual prefix of low severity.
+        """
         middle, after = words[starts + 20], words[starts + 24]
         marked = (middle == _SAMPLE[0]) | (middle == _SAMPLE[1])
         marked &= after == _MARK
@@ -150,7 +153,7 @@ class BlockFilter:
         return offset
 
     def _pick(self, words: _Words, at: Any, other: Any) -> Any:
-        """Return the indices of the lines to read, and count those of which only the number matters."""
+        """Return the indices of the lines to read, and count the lines that need no reading."""
         key = words[at]
         key &= np.uint64(_LOW)
         key *= np.uint64(_FACTOR)

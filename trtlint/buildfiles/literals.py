@@ -11,10 +11,11 @@ _BEGINNING = re.compile(r"\b\w{3}")
 
 
 class Literals:
-    """Texts, indexed by the beginning of one of their words.
+    """Fixed texts, indexed by the first characters of a word in each text.
 
-    A message is split into words once, in linear time.  A text is searched only if the message has a word
-    with this beginning.  A text without such a word is always searched.
+    :class:`Literals` splits a message into words once, in linear time. A text is searched in the message
+    only if a word of the message begins like the indexed word. A text without a suitable word is always
+    searched.
 
     Args:
         texts: the texts, possibly with repeats.

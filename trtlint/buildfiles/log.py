@@ -111,7 +111,9 @@ class LogReader:
                     yield from self._kept.ready
                     self._kept.ready.clear()
                 if self._severities.total() > _MOST_LOUD:
-                    self._limit = f"more than {_MOST_LOUD:,} warnings and errors; the rest was not read"
+                    self._limit = (
+                        f"more than {_MOST_LOUD:,} warnings and errors; trtlint ignored the later ones"
+                    )
                     break
         except OSError as error:
             raise BuildFileError(f"cannot read the log: {error}", line=self._scanner.lines + 1) from error
@@ -125,7 +127,7 @@ class LogReader:
         self._kept.ready.clear()
 
     def _ending(self) -> None:
-        """Keep the last line if it suggests that the build was cut off."""
+        """Store the last line of the log if this line suggests that the build was interrupted."""
         number, line = self._scanner.last_line()
         line, prefix = prefixed(line)
         if prefix is None:
@@ -281,7 +283,7 @@ class LogReader:
         return any(pattern.tells != "hint" or not self._open for pattern, _ in found)
 
     def _dumped(self, line: bytes) -> bool:
-        """Pass a line to the open dump; return False if the dump ended before it."""
+        """Pass a line to the current dump of layers; return False if the dump ended before this line."""
         if self._dump is None:
             return line.startswith((b"Name: ", b"Layer("))
         text = _text(line)
@@ -375,7 +377,7 @@ class LogReader:
 
 
 def _joined(lines: list[str]) -> str:
-    """Join the lines of a message; on one line if the first line stops before the reason."""
+    """Join the lines of a message with newlines, or with spaces if the first line ends before the reason."""
     if not _UNSAID.search(lines[0]):
         return "\n".join(lines).rstrip()
     text = lines[0].rstrip()

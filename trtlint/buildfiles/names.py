@@ -1,7 +1,7 @@
-"""From the name of an engine layer to the names of its ONNX nodes.
+"""Names of ONNX nodes in the name of an engine layer.
 
-The engine's metadata takes precedence.  Without metadata, the name is parsed by the grammar with which the
-optimizer joins names.  Public readers of the same grammar:
+The metadata of the layer takes precedence. Without metadata, this module splits the layer name in the way
+in which the TensorRT optimizer joins node names.  Public readers of the same grammar:
 https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer and, for the metadata,
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html.
 """
@@ -26,7 +26,10 @@ _ISLAND = "{ForeignNode["
 
 
 class NodeRange(Struct, frozen=True):
-    """An island between two named ends; each end is one or more fused nodes, in order."""
+    """A Myelin island of which only the first and the last nodes are named.
+
+    Each end is one or more fused nodes.
+    """
 
     first: tuple[str, ...]
     last: tuple[str, ...]
@@ -35,11 +38,11 @@ class NodeRange(Struct, frozen=True):
 class LayerNames(Struct, frozen=True):
     """The ONNX names in an engine layer's name.
 
-    ``nodes`` are the names in order: nodes, but also initializers and the builder's own ``(Unnamed Layer* 12)
-    [Shuffle]``; the caller knows the graph's nodes. ``ranges`` are islands whose name gives only the two
-    ends. ``kind`` is ``reformat`` for a copy to another layout or type, before or after ``nodes``, and
-    ``internal`` if neither name nor metadata leads to a node. ``profile`` is the layer's optimization
-    profile; ``exact`` is whether the names come from metadata.
+    ``nodes`` are the names in order: nodes, but also initializers and the builder's own ``(Unnamed Layer*
+    12) [Shuffle]``; the caller knows the graph's nodes. ``ranges`` are islands whose name gives only the
+    two ends. ``kind`` is ``reformat`` for a copy to another layout or type, before or after ``nodes``. It
+    is ``internal`` if neither the name nor the metadata contains a node. ``profile`` is the layer's
+    optimization profile; ``exact`` is whether the names come from metadata.
     """
 
     kind: Kind

@@ -23,7 +23,10 @@ _LEGACY_TENSOR = re.compile(r" \(([A-Za-z0-9]+)\[([^\]()]*)\]\)(?:, |$)")
 
 
 class DumpReader:
-    """Collects the lines of one dump; feed it every line from the heading to the next prefix."""
+    """Collects the layers of one dump in a log.
+
+    The caller passes every line from the heading to the next log prefix.
+    """
 
     def __init__(self, line: int) -> None:
         self.line = line

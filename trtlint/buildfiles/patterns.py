@@ -52,14 +52,15 @@ _compiled = cache(re.compile)
 class LogPattern(Struct, frozen=True, eq=False):
     """One message of a build.
 
-    ``name`` is the key of the records; ``phase`` the phase of the build; ``severity`` the printed letters
-    (``V I W E F``). A message is a candidate if it begins with one of ``starts`` or, at severity W and above,
-    contains one of ``contains``. Then ``regex`` is searched in it, and its named groups become the record's.
-    ``meaning`` is for people, ``source`` a public URL that shows or prints the line. At most ``keep`` records
-    are stored; the others are only counted. If ``decisive``, they are counted by the beginning of the line.
-    Lines of a pattern with ``context`` name the node or layer of later warnings.
+    ``name`` is the key of the records, ``phase`` the phase of the build, and ``severity`` the printed
+    letters (``V I W E F``). A message is a candidate if it begins with one of ``starts`` or, at severity W
+    and above, contains one of ``contains``. Then ``regex`` is searched in the message, and the named groups
+    of the match are stored in the record. ``meaning`` explains the message, and ``source`` is a public URL
+    with the line. At most ``keep`` records are stored, and later records are only counted. If ``decisive``
+    is true, the beginning of a line is enough to count the line. If a pattern has ``context``, its lines
+    name the node or layer of later warnings.
 
-    The table's header and the users of the other fields explain them.
+    The header of the table explains the other fields.
     """
 
     name: str
@@ -98,11 +99,14 @@ class LogPattern(Struct, frozen=True, eq=False):
 
     @property
     def compiled(self) -> re.Pattern[str]:
-        """The compiled expression, cached. Compiling all of them takes longer than reading a small log."""
+        """The compiled expression, cached.
+
+        Compiling the expressions of all entries takes longer than reading a small log.
+        """
         return _compiled(self.regex)
 
     def search(self, message: str, at: int = 0) -> re.Match[str] | None:
-        """Search in a message; ``at`` is the position of the text that made it a candidate."""
+        """Search the expression in a message; ``at`` is the position of the matching text of ``contains``."""
         if self.whole or len(message) <= SEARCHED:
             return self.compiled.search(message)
         begin = max(0, at - _BEFORE)
@@ -116,7 +120,7 @@ beginning alone identifies the pattern.
 
 
 def _alone(literal: bytes, pattern: LogPattern, starts: Iterable[tuple[bytes, LogPattern]]) -> bool:
-    """Return whether a beginning identifies only this entry. Then lines are counted by this beginning."""
+    """Return whether a beginning identifies only this entry, so that it is enough to count lines."""
     return pattern.decisive and not any(
         other is not pattern and (text.startswith(literal) or literal.startswith(text))
         for text, other in starts
@@ -183,7 +187,8 @@ class Table:
     def loud(self, message: str, severity: str = "") -> tuple[tuple[LogPattern, dict[str, str]], ...]:
         """Return every entry that a message of severity W or above matches, with its groups, best first.
 
-        An entry with an outcome matches only messages of its own severities.
+        An entry with an outcome (see :mod:`trtlint.buildfiles.diagnosis`) matches only messages of the
+        severities in the entry.
         """
         # Builders repeat warnings word for word, some of them thousands of times.
         found = self._known.get(message)
@@ -223,7 +228,7 @@ def _match(
 
 
 def groups(found: re.Match[str]) -> dict[str, str]:
-    """Return the named groups that took part in a match."""
+    """Return the named groups of a match, without the groups that matched nothing."""
     return {name: text for name, text in found.groupdict().items() if text is not None}
 
 

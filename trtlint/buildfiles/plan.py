@@ -1,6 +1,6 @@
 """Header of an engine file, read without TensorRT.
 
-``trtexec --getPlanVersionOnly`` checks the same magic and version bytes:
+``trtexec --getPlanVersionOnly`` reads the same magic and version bytes:
 https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleEngines.cpp.
 """
 

@@ -1,4 +1,4 @@
-"""Prefixes of loggers: severity, and the tool that prints this form.
+"""Prefixes of log lines, such as ``[I] [TRT]``: the severity, and the tool that prints this form.
 
 Sources: trtexec and the samples (https://github.com/NVIDIA/TensorRT/blob/main/samples/common/logging.h),
 Polygraphy (https://github.com/NVIDIA/TensorRT/blob/main/tools/Polygraphy/polygraphy/logger/logger.py),
@@ -86,8 +86,8 @@ class Prefix(NamedTuple):
         severity: one of V I W E F; empty for a line with a name but no severity.
         tool: the tool that prints this form.
         start: the start of the message.
-        library: whether the builder library printed the line; None if unknown.
-        common: whether programs unrelated to TensorRT print this form, too.
+        library: whether the TensorRT library printed the line (not the tool); None if unknown.
+        common: whether programs unrelated to TensorRT also print this form of prefix.
     """
 
     severity: str
@@ -130,7 +130,7 @@ def embedded(line: bytes, start: int) -> int:
 
 
 def without_tail(message: bytes) -> bytes:
-    """Return a message without the source location that some sinks of ONNX Runtime append."""
+    """Return a message without the source location that some loggers of ONNX Runtime append."""
     if not message.endswith(b"]"):
         return message
     return message[:-_TAIL] + _ORT_TAIL.sub(b"", message[-_TAIL:])

@@ -33,7 +33,7 @@ _NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c\x7f]")
 def is_build_file(path: str) -> bool:
     """Return whether a path is a build file rather than a model; ``-`` is a log.
 
-    The name decides if the file is unreadable.
+    If the file is unreadable, the file name decides.
     """
     name = path.lower()
     if path == "-":

@@ -44,13 +44,11 @@ class BuildRecord(Struct, frozen=True):
     Attributes:
         files: the files, as the user wrote them.
         log: the log.
-        log_name: the file of the log. This name and the other names are empty if there is no such file.
-        layers: the engine's layers, from a layer file. Without such a file, they come from the last dump of
-            the log.
-        layers_name: their file.
-        profile: layer times, from a profile file. Without such a file, they come from the last table of the
-            log.
-        profile_name: their file.
+        log_name: the file of the log; empty without a log, as for the other names.
+        layers: the engine's layers, from a layer file, or else from the last dump of layers in the log.
+        layers_name: the file with the layers.
+        profile: layer times, from a profile file, or else from the last table of times in the log.
+        profile_name: the file with the layer times.
         times: end-to-end times.
         plan: the header of the engine file.
         plan_name: the engine file.
@@ -81,8 +79,8 @@ def read_build(paths: Iterable[str | tuple[str, GivenAs]]) -> BuildRecord:
     ``-`` is a log on standard input.
 
     Raises:
-        BuildFileError: a file is unreadable, does not fit its role, or is the second of its kind; the message
-            begins with the file's name.
+        BuildFileError: a file is unreadable, has another kind than its role, or is the second file of a
+            kind. The message begins with the file's name.
     """
     return together([read_file(*((entry, _ANY) if isinstance(entry, str) else entry)) for entry in paths])
 
@@ -105,7 +103,8 @@ def read_file(path: str, role: GivenAs = "any") -> FileRead:
     """Read one file of a build.
 
     Raises:
-        BuildFileError: the file is unreadable or does not fit its role; the message begins with its name.
+        BuildFileError: the file is unreadable or has another kind than its role; the message begins with
+            the file's name.
     """
     try:
         content, note = _read(path, role)
@@ -159,7 +158,7 @@ def _only_layers(path: str, content: BuildFile) -> tuple[BuildFile | InspectedPl
         found = inspect_plan(Path(path))
         if isinstance(found, LayerInfo):
             return InspectedPlan(content, found), None
-        return content, f"{path}: {found}; only its product and version are used"
+        return content, f"{path}: {found}; trtlint uses only the product and version of this engine"
     if isinstance(content, Log) and content.dumps:
         return LayerInfo(content.dumps[-1].layers, content.dumps[-1].tensors), None
     if not isinstance(content, LayerInfo):
@@ -267,15 +266,15 @@ class _Together:
                 elif value != known and item not in _APART:
                     first = places[item]
                     self._notes.append(
-                        f"{place} says {_words(item, value)}, {first} says {_words(item, known)}: "
-                        f"are they of one build? {first} is used"
+                        f"{place} reports {_words(item, value)}, but {first} reports {_words(item, known)}; "
+                        f"trtlint uses {first}: check that both files come from the same build"
                     )
         return merged, places
 
 
 def _single(known: object, what: str) -> None:
     if known is not None:
-        raise BuildFileError(f"a second {what}; pass one per build")
+        raise BuildFileError(f"a second {what}; pass one file of each kind for a build")
 
 
 def _words(name: str, value: object) -> str:

@@ -1,4 +1,4 @@
-"""Buffer for log records: a limited number per pattern, the rest only counted."""
+"""Buffer for log records: stores a limited number of records per pattern, and counts all records."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _OTHERS = 400  # warnings and errors without a pattern
 
 
 class RecordBuffer:
-    """Stores records, counts the others, and passes their settings to the collector.
+    """Stores the first records of each pattern, counts all records, and collects build settings.
 
-    ``records`` are the stored records and ``counts`` the number of all, both by pattern name.  ``ready`` are
-    the records stored since it was last emptied.
+    ``records`` are the stored records and ``counts`` the numbers of all records, both by pattern name.
+    ``ready`` are the records stored since the caller last emptied ``ready``.
     """
 
     def __init__(self, collector: Collector) -> None:
@@ -42,7 +42,7 @@ class RecordBuffer:
         common: bool = False,
         raised: Raised | None = None,
     ) -> None:
-        """Add a message with its pattern, or None, and the groups of the match."""
+        """Add a message, the pattern that matches the message (or None), and the groups of the match."""
         name, most = ("other", _OTHERS) if pattern is None else (pattern.name, pattern.keep)
         self.counts[name] += 1
         if pattern is not None and pattern.settles:

@@ -20,12 +20,12 @@ Severity = Literal["V", "I", "W", "E", "F"]
 class Record(Struct, frozen=True):
     """One message of a log.
 
-    ``pattern`` is the name of its pattern table entry, ``line`` the number of its first line from 1,
-    ``severity`` the printed letter (None without a prefix). ``message`` is the text without prefix, with its
-    continuation lines, cut at 4,000 characters; ``groups`` are the groups of the match. ``context`` is the
-    last node or layer that the build announced before a warning or error, which may name none. ``common`` is
-    whether any program may print its prefix. For the exception at the end of a traceback, ``raised`` is the
-    place in the program. Warnings and errors without an entry have the pattern ``other``.
+    ``pattern`` is the name of the matching entry in the pattern table, or ``other`` for a warning or error
+    that matches no entry. ``line`` is the number of the first line, from 1. ``severity`` is the printed
+    letter (None without a prefix). ``message`` is the text without the prefix, with continuation lines, cut
+    at 4,000 characters. ``groups`` are the groups of the match. ``context`` is the last node or layer in
+    the log before a warning or error. ``common`` is whether programs other than TensorRT print the same
+    prefix. For the exception at the end of a traceback, ``raised`` is the place in the program.
     """
 
     pattern: str
@@ -58,8 +58,8 @@ class Log(Struct, frozen=True):
     """A parsed log.
 
     ``records`` has the first records of each pattern, ``counts`` the number of lines, both by pattern name.
-    ``severities`` counts the lines printed as W, E and F.  ``options`` are trtexec's ``=== ... Options ===``
-    blocks.  ``notes`` report unread parts.
+    ``severities`` counts the lines printed as W, E and F.  ``options`` are trtexec's ``=== ... Options
+    ===`` blocks. ``notes`` report parts of the log that were not read.
     """
 
     lines: int
@@ -75,7 +75,7 @@ class Log(Struct, frozen=True):
 
     @property
     def is_log(self) -> bool:
-        """True if anything in it looks like the output of a TensorRT build."""
+        """True if any line of the log looks like the output of a TensorRT build."""
         return bool(self.records or self.options or self.dumps or self.settings.tool)
 
     def first(self, pattern: str) -> Record | None:
@@ -84,7 +84,7 @@ class Log(Struct, frozen=True):
         return found[0] if found else None
 
     def telling(self, tells: Tells) -> Iterator[Record]:
-        """Yield the records with this role in the pattern table, by pattern."""
+        """Yield the records whose entry in the pattern table has this role, pattern by pattern."""
         for pattern in table().patterns:
             if pattern.tells == tells:
                 yield from self.records.get(pattern.name, ())
@@ -92,7 +92,7 @@ class Log(Struct, frozen=True):
     def seconds(self) -> dict[str, float]:
         """Return the printed durations in seconds: ``parse``, ``graph``, ``engine``, ``build``.
 
-        With several builds in the log, these are sums.
+        If the log contains several builds, each duration is the sum over the builds.
         """
         total: dict[str, float] = {}
         for pattern in table().patterns:

@@ -1,8 +1,9 @@
-"""Selection of the few lines of a log that can matter.
+"""Fast selection of the informative lines of a log.
 
-A verbose log is mostly tactic timings: hundreds of megabytes with a few hundred informative lines.  Lines are
-classified in blocks, without an object per line.  If a block has one of the two usual forms, the first bytes
-of all messages are looked up at once.  Lines of other forms, warnings and errors are always candidates.
+A verbose log is mostly tactic timings: hundreds of megabytes with a few hundred informative lines.  The
+scanner classifies whole blocks of lines, without a Python object per line. In the two usual log formats,
+the scanner looks up the first bytes of all messages of a block at once.  Lines of other forms, warnings and
+errors are always candidates.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ _TAIL = 1 << 12  # bytes at the end that are stored for the last line
 class Scanner:
     """Batches of candidate lines of one stream, in order.
 
-    ``literals`` are the beginnings of relevant quiet messages.  ``lines`` and ``size`` are the number of
-    lines and bytes read.  ``shapes`` are the tools whose prefixes occurred.  ``note`` reports an unread rest,
-    or is empty.
+    ``literals`` are the beginnings of relevant messages below severity W.  ``lines`` and ``size`` are the
+    number of lines and bytes read.  ``shapes`` are the tools whose prefixes occurred.  ``note`` reports
+    that the end of the log was not read; otherwise empty.
     """
 
     def __init__(
@@ -62,7 +63,10 @@ class Scanner:
         self._tail = b""
 
     def last_line(self) -> tuple[int, bytes]:
-        """Return number and text of the last non-empty line, after the scan; a long line is cut."""
+        """After the scan, return the number and the text of the last non-empty line.
+
+        A long line is shortened.
+        """
         ending = self._tail.rstrip()
         line = _ANSI.sub(b"", ending.rpartition(b"\n")[2])
         line = (json_message(line) or [line])[-1]
@@ -71,8 +75,8 @@ class Scanner:
     def enough(self, literal: bytes, *, context: bool) -> None:
         """Only count lines with this beginning from now on.
 
-        With ``context``, the last one before any other line is still a candidate.  The scanner may still pass
-        on any of these lines.
+        With ``context``, the last of these lines before a line of another kind is still a candidate. The
+        scanner may also return other lines with this beginning.
         """
         if self._filter:
             self._filter.enough(literal, context)
@@ -89,7 +93,7 @@ class Scanner:
         dropping = False
         while chunk := self._source.read(BLOCK):
             if self.size + len(chunk) > MOST:
-                self.note = f"the log is longer than {MOST >> 30} GiB; the rest was not read"
+                self.note = f"the log is longer than {MOST >> 30} GiB; trtlint ignored the text after that"
                 break
             self.size += len(chunk)
             self._tail = chunk[-_TAIL:] if len(chunk) >= _TAIL else (self._tail + chunk)[-_TAIL:]
@@ -124,7 +128,10 @@ class Scanner:
             yield from self._block(line, 0, len(line))
 
     def _block(self, data: bytes, begin: int, end: int) -> Iterator[Batch]:
-        """Process whole lines: the bytes from ``begin`` to ``end``, where the last one is a line end."""
+        """Process the whole lines in the bytes from ``begin`` to ``end``.
+
+        The last of these bytes is a line end.
+        """
         if data.find(b"\x1b", begin, end) >= 0:
             data = _ANSI.sub(b"", data[begin:end])
             begin, end = 0, len(data)

@@ -50,14 +50,15 @@ class PrintedShapes(Struct, frozen=True):
 
 
 class BuildSettings(Struct, frozen=True):
-    """Settings in a log or a metadata file; None is unknown.
+    """Build settings in a log or a metadata file. A field is None if unknown.
 
-    ``product`` is ``tensorrt`` or ``tensorrt-rtx``; ``version`` the printed release without build number
-    (``build``); ``library`` the version of the builder library, if printed apart from the tool's.  ``sm`` is
-    the compute capability as a whole number (8.9 is 89).  ``flags`` are the given precision options
-    (``fp16``, ``best``, ``no-tf32`` ...), ``precision`` the types that layers may use (``fp32``, ``fp16``
-    ...). ``constraints`` is ``obey`` or ``prefer``.  ``torch`` are settings of Torch-TensorRT as printed.
-    ``status`` is ``passed`` or ``failed``.  ``found`` has the source line of each field, if known.
+    ``product`` is ``tensorrt`` or ``tensorrt-rtx``. ``version`` is the printed release, and ``build`` its
+    build number. ``library`` is the version of the builder library, if it is printed separately from the
+    tool's version.  ``sm`` is the compute capability as a whole number (8.9 is 89).  ``flags`` are the
+    given precision options (``fp16``, ``best``, ``no-tf32`` ...), ``precision`` the types that layers may
+    use (``fp32``, ``fp16`` ...). ``constraints`` is ``obey`` or ``prefer``.  ``torch`` are settings of
+    Torch-TensorRT as printed. ``status`` is ``passed`` or ``failed``.  ``found`` has the source line of
+    each field, if known.
     """
 
     product: str | None = None
@@ -99,7 +100,10 @@ def decode_version(number: str) -> str | None:
 
 
 class Collector:
-    """Collects settings from records and option lines; the first value of a field stays."""
+    """Collects build settings from records and option lines.
+
+    If a field is set twice, the first value counts.
+    """
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
@@ -108,6 +112,7 @@ class Collector:
         self._know_flags = False
         self._shapes: list[PrintedShapes] = []
         self._dated: tuple[Mapping[str, str], int] = {}, 0
+        self._table: tuple[str | None, int] = None, 0
 
     def set(self, name: str, value: object, line: int | None) -> None:
         """Set a field, unless it is already set or the value is None or empty."""
@@ -122,7 +127,7 @@ class Collector:
         _HANDLERS[settles](self, groups, line)
 
     def error(self, message: str, line: int) -> None:
-        """Use the source line in an error to find the release, if nothing else shows it."""
+        """Find the release from the source line in an error, if no other line shows the release."""
         if not self._dated[0]:
             self._dated = release_of(message), line
 
@@ -168,6 +173,7 @@ class Collector:
     def settings(self, shapes: Collection[str] = ()) -> BuildSettings:
         """Return all settings; ``shapes`` are the tools whose prefixes occurred."""
         self._date()
+        self.set("version", *self._table)
         values = dict(self._values)
         if "tool" not in values:
             values["tool"] = next((tool for tool in _TOOLS if tool in shapes), None)
@@ -227,6 +233,10 @@ class Collector:
     def _version(self, groups: Mapping[str, str], line: int) -> None:
         self.set("product", "tensorrt", line)
         self.set("version", groups["version"].rstrip("."), line)
+
+    def _calibration_table(self, groups: Mapping[str, str], line: int) -> None:
+        """Keep the release that wrote a calibration cache, for logs that show no other."""
+        self._table = decode_version(groups["number"]), line
 
     def _resource(self, groups: Mapping[str, str], line: int) -> None:
         self.set("product", "tensorrt", line)
@@ -297,6 +307,7 @@ class Collector:
 
 _HANDLERS: Mapping[str, Callable[[Collector, Mapping[str, str], int], None]] = {
     "banner": Collector._banner,
+    "calibration_table": Collector._calibration_table,
     "command": Collector._command,
     "header": Collector._header,
     "module": Collector._module,

@@ -67,7 +67,7 @@ class Recoded:
 
 
 class Unzipped:
-    """A gzip stream; truncated or damaged data end it early, with a note."""
+    """A gzip stream. At truncated or damaged data the stream ends, with a note."""
 
     def __init__(self, rest: ByteStream) -> None:
         self._raw = _GzipSource(rest)
@@ -87,13 +87,18 @@ class Unzipped:
         self._given += len(data)
         most = _MOST_UNZIPPED + _MOST_RATIO * self._raw.taken
         if self._given > most:
-            self.note = f"the gzip data unpacks to more than {most >> 20} MiB; the rest was not read"
+            self.note = (
+                f"the gzip data unpacks to more than {most >> 20} MiB; trtlint ignored the data after that"
+            )
             return b""
         return data
 
 
 class _GzipSource:
-    """The part of a file object that ``gzip`` uses, over a :class:`ByteStream`."""
+    """A file object for ``gzip`` that reads from a :class:`ByteStream`.
+
+    Only with the methods that ``gzip`` calls.
+    """
 
     def __init__(self, rest: ByteStream) -> None:
         self._rest = rest
@@ -143,7 +148,7 @@ def decoded(raw: ByteStream) -> ByteStream:
 
 
 class _Noted(PrefixedStream):
-    """Unzipped bytes put back, with access to the note of the stream below."""
+    """An unzipped stream with its first bytes put back, and with the note of the underlying gzip stream."""
 
     def __init__(self, head: bytes, rest: Unzipped) -> None:
         super().__init__(head, rest)

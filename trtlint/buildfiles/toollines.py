@@ -1,4 +1,4 @@
-"""A tool's own lines in a log: its options, the device, tables of layer times."""
+"""Log lines that a tool such as trtexec prints itself: options, the device, tables of layer times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECTIONS = ("Options ===", "Device Information ===", "Performance summary ===",
 
 
 class ToolLines:
-    """Reads a tool's own lines, one after the other.
+    """Reads the lines that a tool prints itself, one after the other.
 
     Args:
         quiet: patterns by the beginning of their lines.
@@ -42,7 +42,7 @@ class ToolLines:
         return MappingProxyType({name: MappingProxyType(dict(values)) for name, values in found})
 
     def wants(self, key: bytes) -> bool:
-        """Return whether a line with this beginning is relevant at this place."""
+        """Return whether a line with this beginning is relevant in the current section of the log."""
         return (
             self._table is not None
             or key in self._quiet

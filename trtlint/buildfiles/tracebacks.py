@@ -1,8 +1,9 @@
 """Python tracebacks in a log, in particular tracebacks without an exception message.
 
-Front ends end this way when TensorRT returned nothing: Torch-TensorRT with a bare ``AssertionError``
-(https://github.com/pytorch/TensorRT/issues/4610).  Threads quote tracebacks without indentation, and truncate
-them (https://github.com/TNTwise/REAL-Video-Enhancer/issues/134).
+Front ends stop with such a traceback if TensorRT returns no engine, such as Torch-TensorRT with a bare
+``AssertionError`` (https://github.com/pytorch/TensorRT/issues/4610).  Logs that people paste into issues
+have tracebacks without indentation, or truncated tracebacks
+(https://github.com/TNTwise/REAL-Video-Enhancer/issues/134).
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ class Ending(NamedTuple):
 
 
 class Traceback:
-    """Follows one traceback at a time; ``open`` is whether there is one."""
+    """Reads one traceback at a time, line by line.
+
+    ``open`` is whether a traceback has begun and not ended.
+    """
 
     def __init__(self) -> None:
         self.open = False
@@ -99,7 +103,7 @@ class Traceback:
         return code
 
     def end(self, number: int, line: bytes) -> Ending | None:
-        """Close at the first line after the traceback.
+        """End the traceback at the first line after it.
 
         Return an :class:`Ending` for an exception without a message, else None.
         """
@@ -110,16 +114,19 @@ class Traceback:
         return None if found is None else Ending(number, found["type"].decode() + self._at())
 
     def is_cut(self, line: int) -> bool:
-        """Return whether a log that ends with this line ends in a traceback."""
+        """Return whether a log whose last line is this line ends inside a traceback."""
         return self.open or (self._last == line and line > 0)
 
     def cut(self) -> Ending:
-        """Close at the end of the log."""
+        """End the traceback at the end of the log."""
         self.open = False
         return Ending(self._number, "a Python traceback that is cut off" + self._at())
 
     def _at(self) -> str:
-        """Return the last frame, as part of a sentence; an empty string without a frame."""
+        """Return the last frame as the end of a sentence, such as `` at loader.py:3 in load``.
+
+        Empty without a frame.
+        """
         return "" if self._frame is None else f" at {_place(self._frame)}"
 
     def raised(self, line: int) -> Raised | None:

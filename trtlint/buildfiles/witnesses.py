@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 FileKind = Literal["log", "layers", "profile"]
 
 WITNESSES: Mapping[FileKind, str] = {
-    "log": "Log of a build, plain or .gz; - for standard input.",
-    "layers": "Layers of the engine (--exportLayerInfo), or the engine.",
+    "log": "Log of a build, as text or .gz (-: standard input).",
+    "layers": "Layer information of the engine (trtexec --exportLayerInfo), or the engine file itself.",
     "profile": "Layer times (--exportProfile).",
 }
 """Description of each kind, for the help of its option."""

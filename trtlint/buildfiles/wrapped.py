@@ -1,9 +1,9 @@
 """TensorRT's lines in other programs' output: wrapped, renamed, or without a prefix.
 
 A program with its own logger prints the library's message after its own name and severity.  A container, a
-launcher or a CI adds another prefix.  The forms are those of public threads: DeepStream
-(https://github.com/marcoslucianops/DeepStream-Yolo/issues/210),
-mmdeploy (https://github.com/open-mmlab/mmdeploy/issues/1876), Isaac
+launcher or a CI adds another prefix.  The supported forms come from public issues: DeepStream
+(https://github.com/marcoslucianops/DeepStream-Yolo/issues/210), mmdeploy
+(https://github.com/open-mmlab/mmdeploy/issues/1876), Isaac
 (https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_common/issues/17), ROS launch
 (https://github.com/autowarefoundation/autoware_universe/pull/6454), docker compose
 (https://github.com/NVIDIA/TensorRT-LLM/issues/1838), ``NVINFER LOG``
@@ -117,7 +117,10 @@ def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
 
 
 class MarkSearch:
-    """Searches lines for marks. In a long batch, it searches only for the marks that occur in the batch."""
+    """Searches lines for marks (fixed texts of TensorRT builds).
+
+    In a long batch, the search uses only the marks that occur somewhere in the batch.
+    """
 
     def __init__(self) -> None:
         self.begin(())
@@ -161,7 +164,10 @@ def prefixed(line: bytes) -> tuple[bytes, Prefix | None]:
 
 
 def within(line: bytes, outer: Prefix) -> Prefix:
-    """Return the library's prefix after the prefix of a program's logger; without it, the outer prefix."""
+    """Return the prefix of the TensorRT library behind the prefix of a program's logger.
+
+    Otherwise the program's prefix.
+    """
     inner = _own(line[outer.start :])
     if inner is None or not inner.library or not inner.severity:
         return outer
@@ -176,7 +182,7 @@ def unquoted(line: bytes, prefix: Prefix | None) -> tuple[bytes, Prefix | None]:
 
 
 def _is_error(line: bytes, start: int) -> bool:
-    """Return whether a message of the library without severity is an error."""
+    """Return whether a message of the TensorRT library that has no severity is an error."""
     return _CODE.match(line, start) is not None or _NUMBERED.match(line, start) is not None
 
 

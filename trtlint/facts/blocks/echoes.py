@@ -1,9 +1,10 @@
 """Lines of a log that repeat an earlier failure.
 
-After TensorRT has reported a cause, a framework reports that a part of its model has no engine.  The library
-reports a missing plugin again as an unreadable engine.  The parser quotes the library's error about shapes.
-A warning contains the size of an allocation that failed.  A general entry of the table matches the same line
-as an entry for one cause.  One failure is one finding about its cause, and these lines are its evidence.
+One failure often gives several lines. TensorRT reports the cause, and then a framework reports that a part
+of its model has no engine. The library reports a missing plugin, and then an unreadable engine. The parser
+quotes the library's error about shapes. A warning gives the size of a failed allocation. A line matches
+both a general and a specific entry of the pattern table. trtlint reports such lines as one finding about
+the cause, with the repetitions as evidence.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _LEAST = 20
 
 
 def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Return the original record of each repetition, by the identity of the repetition.
+    """Map each repeating record to the original record of the failure, by ``id()`` of the repeating record.
 
     Args:
         records: the records of a log, in the order of their lines.
@@ -80,7 +81,10 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
 
 
 def part_of(record: Record) -> str:
-    """Return the part of a model, or the model, that has no engine according to a framework."""
+    """Return the part of a model that has no engine, from the message of a framework.
+
+    Empty if none is named.
+    """
     return next((record.groups[key] for key in _NAMES if record.groups.get(key)), "")
 
 
@@ -96,7 +100,10 @@ def _repeats_plugin(record: Record, plugin: Record) -> bool:
 
 
 def _leader_of_node(record: Record, leaders: Mapping[int, Record]) -> Record | None:
-    """Return the specific error near a refusal that only names a node.  None if there is no such error."""
+    """Return the specific error near a message that only names the refused node.
+
+    None if there is no such error.
+    """
     if record.pattern != _REFUSED or _INVALID not in record.message:
         return None
     near = range(record.line - _REFUSED_LINES, record.line + _REFUSED_LINES + 1)
@@ -110,7 +117,7 @@ def _continues_refusal(record: Record, refusal: Record | None) -> bool:
 
 
 def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
-    """Return whether a message is about the allocation of the error above it."""
+    """Return whether a message is about the same allocation as the error before it."""
     above = last.get(_FULL) or last.get(_UNGIVEN)
     if record.pattern != _UNGIVEN or above is None:
         return False
@@ -118,7 +125,7 @@ def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
 
 
 def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
-    """Return the leading record of each repeated error about one file, by the identity of the error."""
+    """Map each repeated error about a file to the error to report, by ``id()`` of the repeated record."""
     found: dict[int, Record] = {}
     for group in _groups([record for record in records if record.pattern in _OF_FILES]):
         named = {record.line: _file_of(record) for record in group if _file_of(record)}
@@ -137,7 +144,7 @@ def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
 
 
 def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
-    """Yield runs of records with few lines between them."""
+    """Yield groups of consecutive records with few lines between one record and the next."""
     group: list[Record] = []
     for record in records:
         if group and record.line - group[-1].line > _FILE_LINES:
@@ -179,7 +186,7 @@ def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
 
 
 def _leaders(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Return the first record of each line that comes from a specific entry."""
+    """Map each line number to the first record of this line whose pattern table entry is specific."""
     entries = table().by_name
     found: dict[int, Record] = {}
     for record in records:

@@ -1,0 +1,66 @@
+"""Lines of a log that repeat an earlier failure, and how far from it they may be."""
+
+from __future__ import annotations
+
+import pytest
+
+from trtlint.buildfiles.records import Record
+from trtlint.facts.blocks.echoes import echoes
+
+DESERIALIZE = "Cannot deserialize plugin since corresponding IPluginCreator not found in registry"
+INVALID = "In node 5 (parseGraph): INVALID_NODE: Invalid Node - Resize_5"
+
+
+def record(pattern: str, line: int, message: str = "", severity: str | None = "E", **groups: str) -> Record:
+    return Record(pattern, line, severity, message, groups)  # type: ignore[arg-type]
+
+
+def repeated(*records: Record) -> dict[int, int]:
+    """The line of the original by the line of each repetition."""
+    found = echoes(records)
+    return {each.line: found[id(each)].line for each in records if id(each) in found}
+
+
+@pytest.mark.parametrize(("line", "found"), [(5, {}), (6, {6: 5}), (10, {10: 5}), (11, {})])
+def test_a_library_repeats_a_missing_plugin(line: int, found: dict[int, int]) -> None:
+    if line == 5:
+        other = record("plugin_library", 6, "Cannot open the library")
+        assert repeated(record("plugin_not_found", 5), other) == found
+    else:
+        assert repeated(record("plugin_not_found", 5), record("plugin_library", line, DESERIALIZE)) == found
+
+
+@pytest.mark.parametrize(("line", "found"), [(11, {11: 10}), (13, {13: 10}), (14, {}), (10, {})])
+def test_an_old_parser_names_the_node_below(line: int, found: dict[int, int]) -> None:
+    assert repeated(record("network_refused", 10), record("parser_bare", line)) == found
+
+
+@pytest.mark.parametrize("full", ["out_of_memory", "allocation_refused"])
+@pytest.mark.parametrize(("line", "found"), [(10, {}), (11, {11: 10}), (13, {13: 10}), (14, {})])
+def test_a_warning_has_the_size_of_a_failed_allocation(full: str, line: int, found: dict[int, int]) -> None:
+    assert repeated(record(full, 10), record("allocation_refused", line, "", "W")) == found
+
+
+@pytest.mark.parametrize(("line", "found"), [(11, {11: 10}), (50, {50: 10}), (51, {})])
+def test_a_framework_reports_a_part_without_an_engine(line: int, found: dict[int, int]) -> None:
+    cause = record("out_of_memory", 10)
+    assert repeated(cause, record("provider_failed", line, model="a")) == found
+
+
+def test_a_framework_repeats_the_cause_for_one_part_alone() -> None:
+    cause = record("out_of_memory", 10)
+    reports = [
+        record("provider_failed", line, model=name) for line, name in ((11, "a"), (12, "a"), (13, "b"))
+    ]
+    assert repeated(cause, *reports) == {11: 10, 12: 10}
+    assert repeated(record("out_of_memory", 10, severity="W"), *reports) == {}
+    assert repeated(record("out_of_memory", 10, severity=None), *reports) == {11: 10, 12: 10}
+
+
+@pytest.mark.parametrize(("line", "found"), [(22, {22: 10}), (23, {})])
+def test_one_file_is_one_failure(line: int, found: dict[int, int]) -> None:
+    first, second = (record("model_unreadable", at, path="models/a.onnx") for at in (10, line))
+    assert repeated(first, second) == found
+    assert repeated(first, record("model_unreadable", 11, path="other/a.onnx")) == {11: 10}
+    assert repeated(first, record("model_unreadable", 11, path="models/b.onnx")) == {}
+    assert repeated(first, record("model_unreadable", 11, op="Relu")) == {11: 10}
