@@ -48,12 +48,10 @@ CHILD = """
 import json, logging, sys, tempfile, warnings
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from trtlint.knowledge.torchreleases import torch_release
 from trtlint.torch_tensorrt._stand_in import install
 warnings.simplefilter("ignore")
-release = torch_release(sys.argv[2])
 folder = tempfile.mkdtemp()
-torch_tensorrt = install(release.version, release.tensorrt, 89, sys.argv[3], Path(folder))
+torch_tensorrt = install(sys.argv[2], sys.argv[3], 89, sys.argv[4], Path(folder))
 logging.disable(logging.CRITICAL)
 import torch
 import torch_tensorrt.dynamo._compiler as compiler
@@ -68,7 +66,7 @@ compiler.compile_module = made
 net, x = torch.nn.Linear(4, 4).eval(), torch.randn(2, 4)
 device = torch_tensorrt.Device("cuda:0")
 answers = []
-for call in json.loads(sys.argv[4]):
+for call in json.loads(sys.argv[5]):
     given = eval(f"dict({call})")
     seen.clear()
     try:
@@ -107,6 +105,7 @@ def main(python: str, wheels: str) -> int:
             CHILD,
             root,
             release.version,
+            release.tensorrt,
             f"{wheels}/{release.version}",
             json.dumps(CALLS),
         ]
@@ -114,6 +113,7 @@ def main(python: str, wheels: str) -> int:
         found = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS")]
         if not found:
             print(f"{release.version}: could not ask: {done.stderr.strip().splitlines()[-1:]}")
+            wrong += len(CALLS)
             continue
         for call, answer in zip(CALLS, json.loads(found[0].removeprefix("ANSWERS")), strict=True):
             count += 1

@@ -229,7 +229,8 @@ def told(run: DryRun, answers: Sequence[Any], impure: Sequence[str]) -> dict[str
     """Return the same of trtlint's dry run.
 
     The text counts no operators with random results or other side effects, although it lists their nodes
-    among those in PyTorch; trtlint reports them.
+    among those in PyTorch; trtlint reports them. For an operator of the CPU alone, the registry has no
+    converter.
     """
     if not run.operators:
         return {"error": run.error.partition(":")[0] or run.unasked}
@@ -242,7 +243,10 @@ def told(run: DryRun, answers: Sequence[Any], impure: Sequence[str]) -> dict[str
         "in_torch": sorted(run.in_torch),
         "engines": run.engines,
         "sizes": sizes,
-        "reasons": {each.name: each.reason_kind for each in sorted(run.fallbacks, key=lambda f: f.name)},
+        "reasons": {
+            each.name: "none" if each.reason_kind == "cpu" else each.reason_kind
+            for each in sorted(run.fallbacks, key=lambda f: f.name)
+        },
     }
 
 

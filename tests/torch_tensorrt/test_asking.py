@@ -6,14 +6,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from trtlint.engine.evidence.torch_program import TorchProgramEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_operator import TorchOperatorFact
 from trtlint.process.spawn import Limits
+from trtlint.torch_tensorrt._dryrun import _whole, logged_errors, raised_at
+from trtlint.torch_tensorrt._stand_in import remove_checks
 from trtlint.torch_tensorrt.asking import UNTRUSTED, TorchRequest, ask
 from trtlint.torch_tensorrt.program import Program
 from trtlint.torch_tensorrt.result import result_of
@@ -58,6 +63,12 @@ class Small(nn.Module):
         for _ in range(6):
             x = torch.relu(x + 1)
         return x
+class Casts(nn.Module):
+    def forward(self, x):
+        x = torch.relu(x + x).float()
+        x = torch.relu(x * x).half()
+        return torch.relu(x - 1)
+torch.export.save(torch.export.export(Casts(), (torch.randn(2, 8).half(),)), "casts.pt2")
 torch.export.save(torch.export.export(ResNet().eval(), (torch.randn(1, 3, 64, 64),)), "resnet.pt2")
 batch = {0: torch.export.Dim("b", min=1, max=8)}
 torch.export.save(torch.export.export(Small(), (torch.randn(2, 8),), dynamic_shapes=(batch,)), "small.pt2")
@@ -83,7 +94,7 @@ def test_no_program_is_loaded_without_consent(tmp_path: Path) -> None:
 
 def test_a_python_without_the_wheel(tmp_path: Path) -> None:
     run = ask(tmp_path / "m.pt2", TorchRequest("2.13.0", 89, trusted=True, limits=Limits(60.0)))
-    assert run.unasked == "the wheel torch-tensorrt is not in this Python"
+    assert run.unasked == "the package torch-tensorrt is not installed in this Python"
     assert run.engines is None
 
 
@@ -140,9 +151,45 @@ def test_what_takes_a_result_of_another_operator_is_no_finding_of_its_own() -> N
     ]
 
 
+class Graph:
+    """A graph whose nodes have targets alone."""
+
+    def __init__(self, *targets: str) -> None:
+        self.nodes = [SimpleNamespace(target=target) for target in targets]
+
+    def erase_node(self, node: SimpleNamespace) -> None:
+        """Remove a node."""
+        self.nodes.remove(node)
+
+
+def test_checks_of_newer_torch_are_removed() -> None:
+    targets = ["aten.add.Tensor", "aten._assert_tensor_metadata.default", "aten._to_copy.default"]
+    compiled: list[bool] = []
+    module = SimpleNamespace(graph=Graph(*targets), recompile=lambda: compiled.append(True))
+    assert remove_checks(module) is module
+    assert [node.target for node in module.graph.nodes] == [targets[0], targets[2]]
+    remove_checks(module)
+    assert compiled == [True]
+
+
 def test_nothing_of_torch_is_imported_here() -> None:
     code = "import trtlint.cli, trtlint.engine.exampleblocks, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+def test_a_lint_of_a_model_imports_nothing_for_torch(tmp_path: Path) -> None:
+    """Neither torch, nor the modules that read programs and scripts for Torch-TensorRT."""
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "net", value[:1], value[1:])
+    onnx.save(helper.make_model(graph), tmp_path / "net.onnx")
+    code = (
+        "import sys; from trtlint.cli import run;"
+        "run(['net.onnx', '--trt', '10.7', '--isolated', '--no-cache']);"
+        "print(*(m for m in sys.modules if m.startswith(('torch', 'tensorrt', 'trtlint.torch_tensorrt'))))"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == ""
 
 
 @needs_torch
@@ -173,3 +220,43 @@ def test_an_operator_that_falls_back(programs: Path) -> None:
     assert run.unasked == ""
     assert [(each.op, each.reason) for each in run.fallbacks] == [("aten.cumprod.default", "no converter")]
     assert (run.engines, run.built) == (2, 2)
+
+
+def test_the_log_shows_why_the_builder_rejects_a_network() -> None:
+    first = "ITensor::getDimensions: Error Code 4: API Usage Error (input is BFloat16 but kernel is Float)"
+    log = "\n".join(
+        [
+            "Loading the module",
+            first,
+            "Error Code 1: Cuda Runtime (CUDA driver version is insufficient for CUDA runtime version)",
+            "ITensor::getDimensions: Error Code 4: (Output shape can not be computed for node a.)",
+            first,
+            "[11/23/2026-10:00:00] [TRT] [E] IBuilder::buildSerializedNetwork: no engine",
+        ]
+    )
+    assert logged_errors(log.encode()) == [first, "[E] IBuilder::buildSerializedNetwork: no engine"]
+
+
+def test_an_error_names_the_operator_and_the_function_of_torch_tensorrt(tmp_path: Path) -> None:
+    folder = tmp_path / "torch_tensorrt"
+    folder.mkdir()
+    (folder / "registry.py").write_text(
+        "class Node:\n    op, target = 'call_function', 'aten.sort.default'\n\n"
+        "def sort_validator(node):\n    return ()[1]\n\n"
+        "def contains():\n    return sort_validator(Node())\n",
+        encoding="utf-8",
+    )
+    found: dict[str, Any] = {}
+    exec(compile((folder / "registry.py").read_text("utf-8"), str(folder / "registry.py"), "exec"), found)
+    with pytest.raises(IndexError) as raised:
+        found["contains"]()
+    assert raised_at(raised.value) == " (aten.sort.default in sort_validator)"
+    assert raised_at(ValueError("raised elsewhere")) == ""
+
+
+def test_an_unbounded_size_gets_a_range() -> None:
+    class Infinity:
+        def __int__(self) -> int:
+            raise AttributeError("'Infinity' object has no attribute '_mpf_'")
+
+    assert _whole(Infinity(), 64) == 64

@@ -168,7 +168,7 @@ def test_a_pasted_call_needs_no_imports() -> None:
 def test_the_line_and_its_code(tmp_path: Path) -> None:
     file = tmp_path / "build.py"
     file.write_text("import torch_tensorrt\n\n\nx = torch_tensorrt.compile(\n    m,\n    debug=True,\n)\n")
-    ((call,), _) = read_script(file)
+    ((call,), *_) = read_script(file)
     assert (call.line, call.code) == (4, "x = torch_tensorrt.compile(")
     debug = call.argument("debug")
     assert debug is not None

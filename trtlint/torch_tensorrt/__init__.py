@@ -1,4 +1,4 @@
-"""Torch-TensorRT without ONNX: calls in Python scripts, and exported programs.
+"""Check uses of Torch-TensorRT without ONNX: calls in Python scripts, and exported programs.
 
-Nothing of torch is imported in this process.
+This process never imports torch.
 """

@@ -1,4 +1,4 @@
-"""Ask Torch-TensorRT about an exported program; this module runs in a separate process.
+"""Dry run of Torch-TensorRT on an exported program.  This module runs in a separate process.
 
 Torch-TensorRT itself makes the partition and the network of each engine.  Instead of running the engine,
 trtlint reads the network and builds it with TensorRT-RTX, which needs no GPU.
@@ -30,12 +30,12 @@ Say = Callable[[Any], None]
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Process a request; send the result of each stage at its end.
+    """Process a request, and send the result of each stage when it ends.
 
     Args:
-        request: ``program``, a path; ``release`` and ``tensorrt``, versions; ``sm``; ``wheel``, a folder or
-            None; ``options``, keyword arguments of the compiler; ``build``, whether to build.
-        say: receives ``{"stage": ...}`` when a stage begins, and its result at the end.
+        request: the keys ``program`` (a path), ``release`` and ``tensorrt`` (versions), ``sm``, ``wheel`` (a
+            folder or None), ``options`` (keyword arguments of the compiler) and ``build`` (whether to build).
+        say: function that receives ``{"stage": ...}`` when a stage begins, and the result when it ends.
     """
     say({"stage": "import"})
     scratch = Path.cwd() / "package"
@@ -61,7 +61,7 @@ def compile_program(torch: Any, package: Any, request: dict[str, Any], say: Say,
     """Compile an exported program and report the results.
 
     Args:
-        torch: the module.
+        torch: the module ``torch``.
         package: the module ``torch_tensorrt``, from :func:`~trtlint.torch_tensorrt._stand_in.install`.
         request: as in :func:`work`.
         say: as in :func:`work`.
@@ -94,12 +94,12 @@ class _Asked:
             inputs, names = _inputs(self._torch, self._package, program)
             self._compiler.compile(program, arg_inputs=inputs, kwarg_inputs=names, device=device, **options)
         except Exception as error:  # noqa: BLE001 - whatever the compiler raises is the answer
-            self._say({"ended": _said(error), "error_type": type(error).__name__})
+            self._say({"ended": _said(error) + raised_at(error), "error_type": type(error).__name__})
         else:
             self._say({"stage": "done"})
 
     def _watch(self, undo: contextlib.ExitStack) -> None:
-        """Watch the functions of the compiler until ``undo`` closes."""
+        """Record calls of functions of the compiler, until ``undo`` is closed."""
         compiler, say = self._compiler, self._say
         partitioning = compiler.partitioning
         support = partitioning.get_graph_converter_support
@@ -137,11 +137,12 @@ class _Asked:
     def _convert(
         self, module: Any, inputs: Any, *_: Any, settings: Any = None, name: str = "", **__: Any
     ) -> Any:
-        """Make the network of an engine, read it back and build it. The engine is not loaded."""
+        """Make the network of an engine, read the network and build it.  The engine is not loaded."""
         say = self._say
         say({"stage": "network", "engine": name})
         interpreter = self._interpreter(module, inputs, output_dtypes=None, compilation_settings=settings)
         owners, nodes = watch_owners(interpreter)
+        begin = _position()
         try:
             interpreter._construct_trt_network_def()
         except Exception as error:  # noqa: BLE001 - the converter's own words are the answer
@@ -153,11 +154,11 @@ class _Asked:
         self._send_layers(name, LayerReader(importlib.import_module("tensorrt"), network, owners), nodes)
         if self._request["build"]:
             say({"stage": "build", "engine": name})
-            say({"build": {"engine": name, **self._build(interpreter, network)}})
+            say({"build": {"engine": name, **self._build(interpreter, network, begin)}})
         return _gone(self._torch)
 
     def _send_layers(self, name: str, reader: LayerReader, nodes: list[Any]) -> None:
-        """Send the layers of a network; a network that cannot be read is left out."""
+        """Send the layers of a network.  A network that cannot be read is left out."""
         try:
             found = reader.read()
         except Exception as error:  # noqa: BLE001 - the answers without the layers are still useful
@@ -169,12 +170,12 @@ class _Asked:
             texts = list(traces)
             self._say({"graph": {"engine": name, **found, "nodes": places, "traces": texts}})
 
-    def _build(self, interpreter: Any, network: Any) -> dict[str, Any]:
+    def _build(self, interpreter: Any, network: Any, begin: int) -> dict[str, Any]:
+        """Build a network; report the errors since a position of the log before the network was made."""
         trt = importlib.import_module("tensorrt")
         config = interpreter._populate_trt_builder_config()
         config.num_compute_capabilities = 1
         config.set_compute_capability(getattr(trt.ComputeCapability, f"SM{self._request['sm']}"), 0)
-        begin = _position()
         began = time.monotonic()
         try:
             plan = interpreter.builder.build_serialized_network(network, config)
@@ -230,13 +231,13 @@ def _input(package: Any, value: Any, ranges: Any) -> Any:
 def _whole(bound: Any, otherwise: int) -> int:
     try:
         found = int(bound)
-    except (TypeError, ValueError, OverflowError):
+    except (AttributeError, TypeError, ValueError, OverflowError):  # AttributeError: infinity
         return otherwise
     return max(1, found) if found < 1 << 31 else otherwise
 
 
 def _network(network: Any) -> dict[str, Any]:
-    """Return the layers of a network, and the convolutions whose weights are a tensor."""
+    """Return the layers of a network, and the convolutions whose weights are an input tensor."""
     kinds: Counter[str] = Counter()
     types: Counter[str] = Counter()
     weighted = 0
@@ -261,7 +262,7 @@ def _network(network: Any) -> dict[str, Any]:
 
 
 def _mark_outputs(interpreter: Any) -> None:
-    """Make the interpreter mark outputs without a type: ``ITensor.dtype`` has no setter in TensorRT-RTX."""
+    """Patch the interpreter: mark outputs without setting a type, because TensorRT-RTX has no such setter."""
     trt = importlib.import_module("tensorrt")
     tensor = importlib.import_module("torch_tensorrt.dynamo.conversion.converter_utils").get_trt_tensor
 
@@ -291,7 +292,11 @@ def _gone(torch: Any) -> Any:
     return NoEngine()
 
 
-_LOGGED = re.compile(rb"\[(?:E|F)\] ([^\n]{1,1000})|(?:IBuilder|Error)[^\n]{0,1000}")
+_LOGGED = re.compile(rb"\[[EF]\] [^\n]{1,1000}|(?:\bI[A-Z]\w{1,40}::\w{1,60}: )?\bError Code [^\n]{1,1000}")
+_FOLLOWS = b"Output shape can not be computed"
+"""Error of a layer whose own error was logged before it."""
+_NO_GPU = re.compile(rb"Error Code 1: Cuda Runtime|CUDA driver")
+"""Errors of a machine without a GPU."""
 
 
 def _position() -> int:
@@ -301,15 +306,35 @@ def _position() -> int:
 
 
 def _errors_since(begin: int) -> list[str]:
-    """Return the errors that the builder logged since a position of the log."""
+    """Return the errors that TensorRT logged since a position of the log."""
     with contextlib.suppress(OSError), Path("/proc/self/fd/1").open("rb") as file:
         file.seek(begin)
-        lines = _LOGGED.findall(file.read(4 << 20))
-        return [line.decode("utf-8", "replace")[:_LONGEST] for line in lines if line][:5]
+        return logged_errors(file.read(4 << 20))
     return []
+
+
+def logged_errors(log: bytes) -> list[str]:
+    """Return at most five different errors of TensorRT in a log, without those of a machine without a GPU."""
+    lines = [line for line in _LOGGED.findall(log) if not _NO_GPU.search(line)]
+    own = dict.fromkeys(line for line in lines if _FOLLOWS not in line) or dict.fromkeys(lines)
+    return [line.decode("utf-8", "replace")[:_LONGEST] for line in own][:5]
 
 
 def _said(error: BaseException) -> str:
     text = " ".join(str(error).split())
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def raised_at(error: BaseException) -> str:
+    """Return the operator and the innermost function of Torch-TensorRT that raised an error."""
+    function, operator, step = "", "", error.__traceback__
+    while step is not None:
+        frame, step = step.tb_frame, step.tb_next
+        path = frame.f_code.co_filename.replace(os.sep, "/")
+        if "/torch_tensorrt/" in path and "/trtlint/" not in path:
+            function = frame.f_code.co_name
+            node = frame.f_locals.get("node")
+            target = getattr(node, "target", None)
+            operator = f"{target} " if target is not None and hasattr(node, "op") else operator
+    return f" ({operator}in {function})" if function else ""

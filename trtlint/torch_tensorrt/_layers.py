@@ -1,4 +1,4 @@
-"""Read the network of an engine as data; this module runs in the process that asks Torch-TensorRT."""
+"""Read the network of an engine as data.  This module runs in the process of the dry run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LayerReader:
     """Reads one network, with the node of the program that each layer comes from.
 
     Args:
-        trt: the module of the bindings.
+        trt: the module of TensorRT's Python API.
         network: the network.
         owners: for each layer, the position of its node in the program.
     """
@@ -136,7 +136,7 @@ def watch_owners(interpreter: Any) -> tuple[dict[int, int], list[Any]]:
     """Make an interpreter record the node that each layer comes from.
 
     Returns:
-        The position of the node for each layer, and the nodes, both filled while the interpreter runs.
+        The position of the node for each layer, and the nodes.  Both are filled while the interpreter runs.
     """
     owners: dict[int, int] = {}
     nodes: list[Any] = []

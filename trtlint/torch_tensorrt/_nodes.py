@@ -1,6 +1,6 @@
-"""Nodes of a lowered program as data, and the reasons why some have no converter.
+"""Nodes of a lowered program as data, and the reasons why nodes have no converter.
 
-This module runs in the process that asks Torch-TensorRT.
+This module runs in the process of the dry run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def operators(torch: Any, module: Any) -> dict[str, Any]:
 
 
 def _of_the_cpu(node: Any) -> dict[str, str] | None:
-    """Return a reason for an operator that torch uses only on a CPU; None for others.
+    """Return a reason for an operator that torch uses only on a CPU; None for other operators.
 
     On a GPU, torch uses other operators, which have converters.
     """
@@ -42,7 +42,7 @@ def _of_the_cpu(node: Any) -> dict[str, str] | None:
 
 
 def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
-    """Return why the partition leaves a node to PyTorch even with a converter; None if it does not.
+    """Return why PyTorch runs a node although it may have a converter; None without such a reason.
 
     https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/dynamo/partitioning/_global_partitioner.py
     """
@@ -59,7 +59,7 @@ def _left_out(converters: Any, node: Any) -> dict[str, str] | None:
 
 
 def _reason(converters: Any, node: Any) -> dict[str, str]:
-    """Return why no converter accepts a node, by the same checks as Torch-TensorRT's registry."""
+    """Return why no converter accepts a node.  The checks are the same as in Torch-TensorRT."""
     registry = importlib.import_module("torch_tensorrt.dynamo.conversion._ConverterRegistry")
     key, excluded = node.target, converters.disallowed_targets
     if key in excluded or converters.qualified_name_or_str(key) in excluded:

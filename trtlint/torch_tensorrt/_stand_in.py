@@ -1,10 +1,10 @@
-"""Torch-TensorRT without a GPU: its Python part over the bindings of TensorRT-RTX.
+"""Run the Python part of Torch-TensorRT without a GPU, with TensorRT-RTX instead of TensorRT.
 
 This module runs in a separate process, in a Python with torch, a torch-tensorrt wheel and tensorrt-rtx. The
 compiled parts of the wheel are its run time and its TorchScript front end. Without these parts, the package
 disables both features and can still be imported
-(https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/_features.py). The remaining code asks
-torch for a GPU and ``tensorrt`` for a builder. This module replaces both by stand-ins.
+(https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/_features.py). The remaining code needs a
+GPU from torch and a builder from ``tensorrt``.  This module replaces both by stand-ins.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ _ALGORITHMS = (
     "IAlgorithmVariant",
 )
 """Classes of TensorRT 8 to 10 that TensorRT-RTX lacks; Torch-TensorRT up to 2.10 derives from one of them."""
+_CHECK = "aten._assert_tensor_metadata.default"
+_REMOVES_CHECKS = 7
+"""Minor number of the first release that removes these checks itself: https://github.com/pytorch/TensorRT/pull/3395"""
 
 
 class StandInError(ExperimentError):
-    """Torch-TensorRT cannot run in this Python."""
+    """Error: Torch-TensorRT cannot run in this Python."""
 
 
 def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Path) -> Any:
@@ -42,10 +45,10 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
 
     Args:
         release: the required release.
-        tensorrt: the version of TensorRT that the package should see.
-        sm: compute capability times ten of the GPU that the package should see.
-        wheel: a folder with an unpacked wheel; None for the installed one.
-        folder: where to put the Python files of the package.
+        tensorrt: the version of TensorRT to report to the package.
+        sm: compute capability times ten of the GPU to report to the package.
+        wheel: a folder with an unpacked wheel; None for the installed wheel.
+        folder: folder to copy the Python files of the package to.
 
     Raises:
         StandInError: a package is missing or has a different release.
@@ -71,7 +74,24 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
         raise StandInError(f"torch-tensorrt {found} cannot be imported here: {error!r}") from None
     cpu = importlib.import_module("torch").device("cpu")
     device.to = lambda *_: cpu
+    if int(release.split(".")[1]) < _REMOVES_CHECKS:
+        passes: Any = importlib.import_module("torch_tensorrt.dynamo.lowering.passes._aten_lowering_pass")
+        passes.ATEN_POST_LOWERING_PASSES.add_pass_with_index(remove_checks, 0)
     return package
+
+
+def remove_checks(module: Any, _settings: Any = None) -> Any:
+    """Remove the checks of types that torch 2.7 and newer write before each conversion; return the module.
+
+    Torch-TensorRT 2.6 requires torch 2.6, which does not write them
+    (https://github.com/pytorch/TensorRT/issues/3375). With a newer torch, each one would split an engine.
+    """
+    checks = [node for node in module.graph.nodes if str(node.target) == _CHECK]
+    for node in checks:
+        module.graph.erase_node(node)
+    if checks:
+        module.recompile()
+    return module
 
 
 def _copied(wheel: str | None, folder: Path) -> str:
@@ -85,7 +105,7 @@ def _copied(wheel: str | None, folder: Path) -> str:
         text = (source / "_version.py").read_text(encoding="utf-8")
     except OSError:
         where = "in this Python" if wheel is None else f"in {wheel}"
-        raise StandInError(f"the wheel torch-tensorrt is not {where}") from None
+        raise StandInError(f"the package torch-tensorrt is not installed {where}") from None
     ignored = shutil.ignore_patterns("*.so", "*.so.*", "*.dll", "*.pyd", "lib", "bin", "include")
     shutil.copytree(source, folder / "torch_tensorrt", ignore=ignored)
     version = re.search(r"__version__\s*=\s*[\"']([^\"']{1,40})", text)
@@ -93,7 +113,7 @@ def _copied(wheel: str | None, folder: Path) -> str:
 
 
 def _stand_in_for_cuda(sm: int) -> None:
-    """Make torch report the GPU of the build, without starting CUDA."""
+    """Make torch report the GPU of the build, without CUDA."""
     torch: Any = importlib.import_module("torch")
 
     class Properties:
@@ -119,7 +139,7 @@ def _stand_in_for_cuda(sm: int) -> None:
 
 
 class _Members:
-    """An enumeration of the bindings, extended by members that TensorRT-RTX lacks."""
+    """An enumeration of TensorRT-RTX, with additional members that only TensorRT has."""
 
     def __init__(self, base: Any, more: dict[str, int]) -> None:
         self._base, self._more = base, more
@@ -135,7 +155,7 @@ class _Members:
 
 
 def _stand_in_for_tensorrt(bindings: Any, version: str) -> None:
-    """Install the bindings of TensorRT-RTX as the module ``tensorrt`` with a given version."""
+    """Make ``import tensorrt`` return TensorRT-RTX's Python API, with a given version."""
     module: Any = types.ModuleType("tensorrt")
     module.__dict__.update(
         {name: getattr(bindings, name) for name in dir(bindings) if not name.startswith("__")}

@@ -14,8 +14,8 @@ from trtlint.torch_tensorrt.options import RunOptions
 from trtlint.torch_tensorrt.result import DryRun, result_of
 
 UNTRUSTED = (
-    "could not ask Torch-TensorRT: loading a program with torch.export.load can run code from the file; "
-    "allow it with --trust-pickle if you trust the file"
+    "could not ask Torch-TensorRT: torch.export.load can run code from the program file; if you "
+    "trust the file, use --trust-pickle"
 )
 OLDEST = 6
 """Minor number of the first release whose networks can be made with TensorRT-RTX."""
@@ -23,13 +23,13 @@ USUAL = Limits(seconds=600.0, memory=16 << 30)
 
 
 class TorchRequest(Struct, frozen=True):
-    """A request to Torch-TensorRT.
+    """Settings of a dry run of Torch-TensorRT.
 
     Attributes:
         release: the release of Torch-TensorRT.
         sm: compute capability of the build, times ten.
-        python: the Python to run; None for this one.
-        wheel: the folder with an unpacked wheel; None for the installed one.
+        python: the Python interpreter to run; None for this interpreter.
+        wheel: the folder with an unpacked wheel; None for the installed wheel.
         options: keyword arguments of the compiler.
         build: whether to build the networks.
         trusted: whether the user allows the program to be loaded.
@@ -47,7 +47,7 @@ class TorchRequest(Struct, frozen=True):
 
 
 def ask(program: Path, request: TorchRequest) -> DryRun:
-    """Ask Torch-TensorRT about a program; the result also contains errors."""
+    """Run Torch-TensorRT on a program.  Errors are part of the result."""
     if not request.trusted:
         return DryRun(unasked=UNTRUSTED)
     release = torch_release(request.release)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from trtlint.files.limits import limit_work
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
+from trtlint.torch_tensorrt.marks import ScriptMark, mark_of, operators_in
 from trtlint.torch_tensorrt.modules import is_module, module_classes
 from trtlint.torch_tensorrt.syntax import PythonScriptError, imports_of, parsed
 from trtlint.torch_tensorrt.uses import FrontEnd, TorchUse, use_of
@@ -78,13 +79,13 @@ _LONGEST = 60
 
 
 class Argument(Struct, frozen=True):
-    """One argument as written.
+    """One argument of a call.
 
     Attributes:
-        name: its name.
-        text: its value as Python text, shortened.
-        value: its value; :data:`~trtlint.torch_tensorrt.values.UNKNOWN` if the file does not show it.
-        line: the line that sets it.
+        name: the name of the argument.
+        text: the value as shortened Python text.
+        value: the value; :data:`~trtlint.torch_tensorrt.values.UNKNOWN` if the file does not show it.
+        line: the line that sets the argument.
     """
 
     name: str
@@ -99,15 +100,15 @@ class TorchCall(Struct, frozen=True):
     Attributes:
         function: the called function.
         route: the function or compiler that reads the arguments.
-        ir: the front end, ``dynamo``, ``torch_compile``, ``ts``, ``fx``, ``default``; None if unknown.
+        ir: the front end: ``dynamo``, ``torch_compile``, ``ts``, ``fx`` or ``default``; None if unknown.
         arguments: the known arguments, in order.
         complete: whether all arguments are known.
-        unexported: whether the call certainly passes a module to a function that needs an exported program.
-        scripted: whether the module comes from ``torch.jit``. If so, the default front end is TorchScript.
+        unexported: whether the call surely passes a module to a function that needs an exported program.
+        scripted: whether the module comes from ``torch.jit``.  Then the default front end is TorchScript.
         source: the file; empty for a call given as text.
         line: the line of the call.
         code: the text of this line.
-        callee: the function as written.
+        callee: the function as in the source text.
     """
 
     function: Function
@@ -132,8 +133,12 @@ def is_call(text: str) -> bool:
     return _CALL.search(text) is not None
 
 
-def read_script(path: Path, name: str = "") -> tuple[tuple[TorchCall, ...], tuple[TorchUse, ...]]:
-    """Read the calls of the compiler in a script, and the calls of functions around the compiler.
+ScriptParts = tuple[tuple[TorchCall, ...], tuple[TorchUse, ...], tuple[ScriptMark, ...]]
+"""The calls of the compiler, the calls of functions around it, and other parts of a script, in order."""
+
+
+def read_script(path: Path, name: str = "") -> ScriptParts:
+    """Read the parts of a script that concern the compiler.
 
     Args:
         path: the script.
@@ -157,8 +162,8 @@ def calls_in(text: str, source: str = "") -> tuple[TorchCall, ...]:
     return script_in(text, source)[0]
 
 
-def script_in(text: str, source: str = "") -> tuple[tuple[TorchCall, ...], tuple[TorchUse, ...]]:
-    """Read the calls of the compiler, and of functions around it, in Python text, in order.
+def script_in(text: str, source: str = "") -> ScriptParts:
+    """Read the parts of a Python text that concern the compiler.
 
     Raises:
         PythonScriptError: the text is not Python.
@@ -168,10 +173,11 @@ def script_in(text: str, source: str = "") -> tuple[tuple[TorchCall, ...], tuple
     if not source:
         imports = {**_PASTED, **imports}
     if not any(name.partition(".")[0] in ("torch", "torch_tensorrt") for name in imports.values()):
-        return (), ()
+        return (), (), ()
     lines = text.splitlines()
     calls: list[TorchCall] = []
     uses: list[TorchUse] = []
+    marks: list[ScriptMark] = []
     try:
         for node, scope, block, classes in visits(tree, imports):
             call = _call(node, scope, block, classes)
@@ -180,11 +186,20 @@ def script_in(text: str, source: str = "") -> tuple[tuple[TorchCall, ...], tuple
                 calls.append(replace(call, source=source, code=code))
             elif (use := use_of(node, scope, block, classes, _ir_of(classes))) is not None:
                 uses.append(replace(use, source=source))
-            if len(calls) + len(uses) >= _MOST_CALLS:
+            if (mark := mark_of(node, scope, block)) is not None:
+                marks.append(replace(mark, source=source))
+            if len(calls) + len(uses) + len(marks) >= _MOST_CALLS:
                 break
+        if calls:
+            operators = operators_in(tree, imports, module_classes(tree, imports))
+            marks += [replace(each, source=source) for each in operators]
     except RecursionError:
         raise PythonScriptError(f"{source or '--build'}: expressions are nested too deeply") from None
-    return tuple(sorted(calls, key=lambda call: call.line)), tuple(sorted(uses, key=lambda use: use.line))
+    return (
+        tuple(sorted(calls, key=lambda call: call.line)),
+        tuple(sorted(uses, key=lambda use: use.line)),
+        tuple(sorted(marks, key=lambda mark: mark.line)),
+    )
 
 
 def _ir_of(classes: frozenset[str]) -> FrontEnd:
@@ -333,7 +348,10 @@ def is_scripting(node: ast.AST, imports: Mapping[str, str]) -> bool:
 
 
 def known_value(argument: Argument | None, default: object) -> object:
-    """Return the value of an argument; the default if it is omitted, None if the value is unknown."""
+    """Return the value of an argument.
+
+    An omitted argument gives the default, an unknown value gives None.
+    """
     if argument is None:
         return default
     return None if isinstance(argument.value, UnknownValue) else argument.value

@@ -1,4 +1,4 @@
-"""Events that change a name: assignments and calls that determine the name's value."""
+"""Statements that change the value of a name: assignments and calls."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from msgspec import Struct
 
 
 class Event(Struct, frozen=True):
-    """A change of a name by a statement.
+    """A change of the value of a name by a statement.
 
     Attributes:
-        kind: ``set`` to a value, ``item`` set, ``update`` with a dictionary, ``lost`` for anything else.
+        kind: ``set`` for a new value, ``item`` for ``name[key] = value``, ``update`` for an update with a
+            dictionary, and ``lost`` for a change to an unknown value.
         node: the new value; None if it is not an expression.
-        key: the key, for an item.
+        key: the key, for ``item``.
         line: the line of the statement.
         block: the blocks that contain the statement, the outermost first.
     """

@@ -23,7 +23,8 @@ TYPES: Mapping[str, int] = {
     "INT4": 22, "FP4": 23,
 }  # fmt: skip
 """Numbers of element types in ONNX (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto) by TensorRT's
-names (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/FoundationalTypes/DataType.html).
+names
+(https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/FoundationalTypes/DataType.html).
 """
 
 _ELEMENTWISE: Mapping[str, str] = {
@@ -52,15 +53,15 @@ _TRAILING: Mapping[str, str] = {
 
 
 class Made(Struct, frozen=True):
-    """One operator of a layer; it reads the result of the operator before it.
+    """One operator of a layer.  It reads the result of the previous operator.
 
     Attributes:
         op: the operator.
-        attributes: its attributes.
-        stored: stored inputs after the other inputs: type, shape and bytes of each.
-        rest: whether it reads the other inputs of the layer.
-        shape: shape of its result, for all operators of a layer but the last.
-        domain: its domain.
+        attributes: the attributes of the operator.
+        stored: stored inputs, which follow the other inputs: type, shape and bytes of each.
+        rest: whether the operator also reads the second and further inputs of the layer.
+        shape: shape of the result; not needed for the last operator of a layer.
+        domain: the domain of the operator.
     """
 
     op: str
@@ -76,9 +77,9 @@ class Operators:
 
     Args:
         kind: the kind of the layer.
-        settings: its attributes under the names of TensorRT's Python API.
-        inputs: its inputs.
-        outputs: its outputs.
+        settings: the attributes of the layer, as in TensorRT's Python API.
+        inputs: the inputs of the layer.
+        outputs: the outputs of the layer.
     """
 
     def __init__(
@@ -300,13 +301,13 @@ def _axes(mask: Any) -> tuple[int, ...] | None:
 
 
 def _permutation(order: Any, rank: int) -> list[int]:
-    """Return the order of the axes; TensorRT stores eight of them."""
+    """Return the order of the axes.  TensorRT always stores eight axes."""
     found = [int(axis) for axis in (order or ())[:rank]]
     return found if sorted(found) == list(range(rank)) else list(range(rank))
 
 
 def _moves(order: Sequence[int], shape: Sequence[int]) -> bool:
-    """Return whether a transpose moves elements: the order of the axes longer than 1 changes."""
+    """Return whether a transpose moves elements, because it changes the order of axes longer than 1."""
     long = [axis for axis in order if shape[axis] != 1]
     return long != sorted(long)
 

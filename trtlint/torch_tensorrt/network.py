@@ -1,7 +1,7 @@
 """The networks that Torch-TensorRT makes, as one graph of ONNX operators.
 
-Each layer becomes the ONNX operator that computes the same. A layer without such an operator becomes an
-operator of the domain ``tensorrt``. Facts ignore this domain.
+Each layer becomes the ONNX operators that compute the same result.  A layer without such operators becomes an
+operator of the domain ``tensorrt``, which facts ignore.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def network_model(graphs: Iterable[Any], path: Path) -> Model | None:
     """Return the networks of all engines as one model; None if they are damaged or contain a loop.
 
     Args:
-        graphs: the networks, from the process that asked Torch-TensorRT.
+        graphs: the networks, from the process of the dry run.
         path: the program.
     """
     made = onnx.GraphProto()
@@ -80,7 +80,7 @@ class _Shared:
         self._left = _MOST_VALUES_IN_ALL
 
     def unpacked(self, data: Any) -> bytes | None:
-        """Return the values of a constant; None without values, and beyond the limit."""
+        """Return the values of a constant; None for a constant without values or above the size limit."""
         if not isinstance(data, str) or self._left <= 0:
             return None
         found = zlib.decompressobj().decompress(base64.b64decode(data), _MOST_VALUES)
@@ -159,10 +159,10 @@ class _Engine:
         self._store(self._names[position], *self._tensors[position][1:], data)
 
     def _is_view(self, layer: Any, steps: list[Made]) -> bool:
-        """Resolve a layer if it only changes the shape of an operand; return whether it does.
+        """Leave out a layer that only changes the shape of an operand.  Return whether it does so.
 
-        Torch-TensorRT broadcasts the operands of element-wise layers explicitly. ONNX operators broadcast
-        them implicitly.
+        Torch-TensorRT adds such layers before element-wise layers, to broadcast operands.  ONNX operators
+        broadcast implicitly.
         """
         if len(steps) != 1 or len(layer["outputs"]) != 1:
             return False
@@ -182,7 +182,7 @@ class _Engine:
         return True
 
     def _transposed(self, layer: Any, port: int, name: str) -> str:
-        """Return the operand of a product: the result of a ``Transpose`` if the layer transposes it."""
+        """Return the operand of a product.  If the layer transposes the operand, add a ``Transpose``."""
         if layer["settings"].get(f"op{port}") != "TRANSPOSE":
             return name
         _, dtype, shape = self._tensors[layer["inputs"][port]]
@@ -226,7 +226,7 @@ class _Engine:
 
 
 def _sizes(shape: Any) -> list[int | None] | None:
-    """Return the sizes of a tensor, None for each dynamic size."""
+    """Return the sizes of a tensor, with None for dynamic sizes."""
     return None if shape is None else [int(size) if size >= 0 else None for size in shape]
 
 

@@ -1,4 +1,4 @@
-"""Options of a dry run: values that another process can read, and the builder flags that they mean."""
+"""Options of a dry run: as data for another process, and the builder flags that follow from them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RunOptions(Struct, frozen=True):
 
     Attributes:
         values: the arguments as JSON data, for :func:`trtlint.torch_tensorrt._dryrun.work`.
-        dropped: arguments whose values another process cannot read.
+        dropped: arguments whose values cannot be passed to another process.
     """
 
     values: Mapping[str, Any]
@@ -93,7 +93,7 @@ def _named(name: str) -> Any:
 
 
 def builder_flags(release: TorchRelease, options: Mapping[str, Any]) -> Mapping[str, bool]:
-    """Return the builder flags that Torch-TensorRT sets with some options, as far as they are known.
+    """Return the builder flags that Torch-TensorRT sets with these options.  Unknown flags are left out.
 
     Args:
         release: the release.

@@ -21,6 +21,7 @@ from msgspec import Struct
 from trtlint.files.limits import limit_work
 from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import open_regular
+from trtlint.torch_tensorrt.arguments import OperatorArgument, TensorType, arguments_of, tensor_type
 from trtlint.torch_tensorrt.result import DryRun
 
 _MOST_BYTES = 64 << 20
@@ -30,11 +31,6 @@ _MOST_NODES = 100_000
 _LONGEST = 1000
 _LONGEST_TRACE = 8000
 _JSON = ("/models/model.json", "serialized_exported_program.json")
-_ELEMENT_TYPES = {
-    1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64",
-    9: "complex32", 10: "complex64", 11: "complex128", 12: "bool", 13: "bfloat16", 29: "float8_e4m3fn",
-}  # fmt: skip
-"""https://github.com/pytorch/pytorch/blob/v2.9.0/torch/_export/serde/schema.py"""
 
 
 _DAMAGED = (
@@ -45,18 +41,19 @@ _DAMAGED = (
 
 
 class ProgramError(UnreadableError):
-    """A file that is not an exported program, or one that cannot be read within the limits."""
+    """Error: a file is not an exported program, or cannot be read within the limits."""
 
 
 class ProgramNode(Struct, frozen=True):
     """One operator of a program, before it is decomposed.
 
     Attributes:
-        name: its name in the graph.
-        op: the operator, ``aten.conv2d.default``.
-        module: path of the module such as ``blocks.0.attn``; empty for the outermost one.
+        name: the name in the graph.
+        op: the operator, such as ``aten.conv2d.default``.
+        module: path of the module such as ``blocks.0.attn``; empty for the outermost module.
         trace: the source lines that torch recorded, the outermost first.
         type: type and shape of the first result; empty if unknown.
+        arguments: its arguments; empty if unknown.
     """
 
     name: str
@@ -64,18 +61,23 @@ class ProgramNode(Struct, frozen=True):
     module: str
     trace: str
     type: str
+    arguments: tuple[OperatorArgument, ...] = ()
+
+    def argument(self, name: str) -> OperatorArgument | None:
+        """Return the argument with this name; None if it is omitted."""
+        return next((each for each in self.arguments if each.name == name), None)
 
 
 class Program(Struct, frozen=True):
-    """An exported program, with the answers of Torch-TensorRT.
+    """An exported program, with the result of the dry run by Torch-TensorRT.
 
     Attributes:
         path: the file.
         release: the release of Torch-TensorRT, ``2.13.0``.
         torch: the version of torch that wrote the file; empty if unknown.
-        dynamic: whether a size is dynamic.
+        dynamic: whether the program has a dynamic size.
         nodes: the operators.
-        run: the answers of Torch-TensorRT from a separate process; None if it was not asked.
+        run: the result of the dry run; None without a dry run.
     """
 
     path: str
@@ -153,7 +155,8 @@ def _node(node: Any, values: Any) -> ProgramNode:
         op=op,
         module=module[1][:_LONGEST] if len(module) > 1 else "",
         trace=str(metadata.get("stack_trace") or "")[-_LONGEST_TRACE:],
-        type=_type(values.get(first)) if first else "",
+        type=_text(tensor_type(values.get(first))) if first else "",
+        arguments=arguments_of(node.get("inputs"), values),
     )
 
 
@@ -165,8 +168,8 @@ def _names(outputs: Any) -> Iterator[str]:
         yield from (str(each["name"]) for each in output.get("as_tensors") or ())
 
 
-def _type(value: Any) -> str:
-    if not value:
+def _text(type_: TensorType | None) -> str:
+    if type_ is None:
         return ""
-    sizes = [str(size.get("as_int", "?")) for size in value["sizes"][:16]]
-    return f"{_ELEMENT_TYPES.get(value['dtype'], '?')}[{', '.join(sizes)}]"
+    sizes = ["?" if size is None else str(size) for size in type_.sizes[:16]]
+    return f"{type_.element}[{', '.join(sizes)}]"

@@ -1,4 +1,4 @@
-"""Answers of Torch-TensorRT about a program, from a separate process."""
+"""Result of a dry run of Torch-TensorRT on a program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REASONS = {
     "static": "the converter accepts static shapes only",
     "excluded": "torch_executed_ops names the operator",
     "complex": "the operator computes with complex numbers",
-    "cpu": "torch uses the operator on a CPU only",
+    "cpu": "torch uses this operator only on a CPU, not on a GPU",
     "data": "fallback_data_dependent_ops leaves the operator to PyTorch",
 }
 
@@ -22,12 +22,12 @@ class Fallback(Struct, frozen=True):
     """An operator that runs in PyTorch.
 
     Attributes:
-        name: its name in the lowered graph.
+        name: the name in the lowered graph.
         op: the operator, ``aten.cumprod.default``.
         module: path of the module.
         trace: the source lines that torch recorded.
         type: type and shape of the result.
-        reason: the reason for PyTorch, in words.
+        reason: why PyTorch runs the operator, in words.
         reason_kind: ``none``, ``validator``, ``static``, ``excluded``, ``complex``, ``cpu`` or
             ``data``.
     """
@@ -45,10 +45,10 @@ class Failure(Struct, frozen=True):
     """An engine that fails: its network cannot be made, or the builder rejects the network.
 
     Attributes:
-        engine: its name.
+        engine: the name of the engine.
         stage: ``network`` or ``build``.
         message: the error.
-        node: the operator that the error names; None if it names none.
+        node: the operator that the error names; None without an operator.
     """
 
     engine: str
@@ -61,7 +61,7 @@ class DryRun(Struct, frozen=True):
     """One dry run of Torch-TensorRT.
 
     Attributes:
-        unasked: why Torch-TensorRT could not be asked; empty if it was asked.
+        unasked: why the dry run could not be made; empty otherwise.
         torch: the version of torch that ran.
         found: the version of Torch-TensorRT that ran.
         operators: operators of the lowered program.
@@ -74,11 +74,11 @@ class DryRun(Struct, frozen=True):
         layers: layers of all networks by kind.
         types: layers of all networks by the type of their first output.
         convolutions: convolutions and deconvolutions.
-        tensor_weights: number of these convolutions whose weights are a tensor.
-        tensor_weight_layers: the names of the layers with a tensor as weights.
+        tensor_weights: number of these convolutions whose weights are an input tensor.
+        tensor_weight_layers: the names of the layers whose weights are an input tensor.
         graphs: the networks of the engines, in the form that :mod:`trtlint.torch_tensorrt.network` reads. The
             data may be damaged.
-        dropped: options of the call that the process did not get, because their values are unknown.
+        dropped: options of the call that were not passed to the process, because their values are unknown.
         error: the error that ended the compilation; empty without an error.
         seconds: run time in seconds.
         peak: peak memory in bytes; None if unknown.

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from trtlint.knowledge.torchreleases import TorchRelease, torch_release
 from trtlint.torch_tensorrt.calls import TorchCall
+from trtlint.torch_tensorrt.marks import ScriptMark
 from trtlint.torch_tensorrt.uses import TorchUse
 
 OTHER_FRONT_ENDS = ("ts", "torchscript", "fx")
@@ -16,16 +17,18 @@ class TorchScript(Struct, frozen=True):
     """The calls of a script, or of the text in ``--build``.
 
     Attributes:
-        path: the script; ``--build`` for a text.
+        path: the script; ``--build`` for a call given as text.
         release: the release of Torch-TensorRT, ``2.13.0``.
         calls: the calls.
         uses: calls of functions around the compiler.
+        marks: ranges of inputs, exports, and operators of the modules.
     """
 
     path: str
     release: str
     calls: tuple[TorchCall, ...]
     uses: tuple[TorchUse, ...] = ()
+    marks: tuple[ScriptMark, ...] = ()
 
     @property
     def runs(self) -> TorchRelease:
@@ -34,7 +37,7 @@ class TorchScript(Struct, frozen=True):
 
     @property
     def judged(self) -> tuple[TorchCall, ...]:
-        """The calls that certainly use the Dynamo front end."""
+        """The calls that surely use the Dynamo front end."""
         return tuple(
             call
             for call in self.calls

@@ -14,7 +14,7 @@ _MOST_DEEP = 150
 
 
 class PythonScriptError(UnreadableError):
-    """A Python script that cannot be read."""
+    """Error: a Python script cannot be parsed."""
 
 
 def parsed(text: str, source: str) -> ast.Module:

@@ -1,4 +1,4 @@
-"""Calls around the compiler: ``torch_tensorrt.save`` and ``torch.export.export``, read from the syntax."""
+"""Calls that are related to the compiler: ``torch_tensorrt.save`` and ``torch.export.export``."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ Inputs = Literal["none", "tensor", "specs", "items", "list", ""]
 FrontEnd = Callable[[ast.Call, ScriptScope, tuple[int, ...]], str | None]
 
 _DEEPEST = 20
+_DYNAMIC_DEPTH = 6
 _MOST_ITEMS = 100
 _SAVE: Mapping[str, Function] = {
     "torch_tensorrt.save": "torch_tensorrt.save",
@@ -62,28 +63,35 @@ _SCRIPT = (
     "torch.jit.freeze",
     "torch_tensorrt.ts.compile",
 )
+_COMPILED = (
+    "torch_tensorrt.compile",
+    "torch_tensorrt.dynamo.compile",
+    "torch_tensorrt.dynamo.trace",
+)
+"""Functions whose result has the dynamic sizes of their program or inputs."""
 _DYNAMO = ("torch_tensorrt.dynamo.compile", "torch_tensorrt.dynamo._compiler.compile")
 
 
 class TorchUse(Struct, frozen=True):
-    """One call around the compiler.
+    """One call of a function that is related to the compiler.
 
     Attributes:
         function: the function.
-        product: the saved value.
-        format: ``output_format``; empty if not given, None if unknown.
-        retrace: the argument of that name; None if it is not given.
+        product: kind of the saved value, such as ``program``.
+        format: the argument ``output_format``; empty if omitted, None if unknown.
+        retrace: the argument ``retrace``; None if omitted.
         sure: whether all arguments are known.
         inputs: the example inputs in ``inputs``, or in the second argument of ``torch.export.export``.
         arg_inputs: the example inputs in ``arg_inputs``.
         threads: whether the script imports a package that starts threads.
         quantized: whether the script exports modules that ModelOpt quantized.
-        private: whether the script calls the private function behind ``torch.export.export``.
-        strict: the argument of that name; None if it is not given or unknown.
+        private: whether the script calls the private function that implements ``torch.export.export``.
+        strict: the argument ``strict``; None if omitted or unknown.
         others: whether ``kwarg_inputs`` or ``dynamic_shapes`` is given.
+        dynamic: whether the saved program certainly has dynamic sizes.
         source: the file; empty for a call given as text.
         line: the line.
-        callee: the function as written.
+        callee: the function as in the source text.
     """
 
     function: Function
@@ -98,6 +106,7 @@ class TorchUse(Struct, frozen=True):
     private: bool
     strict: bool | None
     others: bool
+    dynamic: bool
     source: str
     line: int
     callee: str
@@ -106,12 +115,12 @@ class TorchUse(Struct, frozen=True):
 def use_of(
     node: ast.Call, scope: ScriptScope, block: tuple[int, ...], classes: frozenset[str], front_end: FrontEnd
 ) -> TorchUse | None:
-    """Return a call around the compiler; None for another call.
+    """Return a call of a related function; None for another call.
 
     Args:
         node: the call.
-        scope: its scope.
-        block: its blocks.
+        scope: the scope of the call.
+        block: the blocks that contain the call.
         classes: names of classes of modules that the file defines.
         front_end: function that returns ``ir`` of a call of ``torch_tensorrt.compile``; it returns None if
     unknown.
@@ -150,6 +159,7 @@ def use_of(
         private=scope.dotted(node.func) == _PRIVATE,
         strict=strict if isinstance(strict, bool) else None,
         others="kwarg_inputs" in given or "dynamic_shapes" in given,
+        dynamic=saved is not None and _is_dynamic(saved, *at, _DYNAMIC_DEPTH),
         source="",
         line=node.lineno,
         callee=ast.unparse(node.func),
@@ -159,7 +169,10 @@ def use_of(
 def _followed(
     node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int
 ) -> tuple[ast.expr, ScriptScope, tuple[int, ...], int] | None:
-    """Follow names to an expression; return the expression and its position, or None if uncertain."""
+    """Follow names to the expression that was assigned to them.
+
+    Return the expression and its position; None if the assignment is uncertain.
+    """
     for _ in range(_DEEPEST):
         if not isinstance(node, ast.Name):
             return node, scope, block, line
@@ -203,6 +216,36 @@ def _product(
     return "module" if is_module(call, scope, block, line, classes) else ""
 
 
+def _is_dynamic(node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int, depth: int) -> bool:
+    """Return whether a program, or an input that it is compiled for, certainly has dynamic sizes."""
+    found = _followed(node, scope, block, line) if depth > 0 else None
+    if found is None:
+        return False
+    node, scope, block, line = found
+    if isinstance(node, ast.List | ast.Tuple):
+        return any(_is_dynamic(each, scope, block, line, depth - 1) for each in node.elts[:_MOST_ITEMS])
+    if not isinstance(node, ast.Call):
+        return False
+    name = scope.dotted(node.func)
+    given = {each.arg: each.value for each in node.keywords if each.arg}
+    if name == "torch.export.export":
+        shapes = given.get("dynamic_shapes")
+        return shapes is not None and not (isinstance(shapes, ast.Constant) and shapes.value is None)
+    if name == "torch_tensorrt.Input":
+        smallest, largest = (
+            scope.value(given[part], block, line) if part in given else None
+            for part in ("min_shape", "max_shape")
+        )
+        return isinstance(smallest, tuple) and isinstance(largest, tuple) and smallest != largest
+    if name not in _COMPILED:
+        return False
+    parts = [
+        *node.args,
+        *(given[part] for part in ("inputs", "arg_inputs", "exported_program") if part in given),
+    ]
+    return any(_is_dynamic(part, scope, block, line, depth - 1) for part in parts[:_MOST_ITEMS])
+
+
 def _inputs(node: ast.expr | None, scope: ScriptScope, block: tuple[int, ...], line: int) -> Inputs:
     if node is None or (isinstance(node, ast.Constant) and node.value is None):
         return "none"
@@ -228,7 +271,7 @@ def _example(node: ast.expr | None, scope: ScriptScope, block: tuple[int, ...], 
 def _makes(
     node: ast.expr, kind: Literal["spec", "tensor"], scope: ScriptScope, block: tuple[int, ...], line: int
 ) -> bool:
-    """Return whether the value of an expression is certainly a tensor, or a ``torch_tensorrt.Input``."""
+    """Return whether the value of an expression is surely a tensor, or a ``torch_tensorrt.Input``."""
     for _ in range(_DEEPEST):
         found = _followed(node, scope, block, line)
         if found is None or not isinstance(found[0], ast.Call):

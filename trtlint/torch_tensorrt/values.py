@@ -32,7 +32,7 @@ _BINARY: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 class UnknownValue:
-    """The value of an expression that is known only by running the script."""
+    """Stands for a value that is known only if the script runs."""
 
     __slots__ = ()
 
@@ -44,13 +44,13 @@ UNKNOWN = UnknownValue()
 
 
 class Dotted(Struct, frozen=True):
-    """A name of an imported module, such as ``torch.float16``."""
+    """A name in an imported module, such as ``torch.float16``."""
 
     name: str
 
 
 class DictEntry(Struct, frozen=True):
-    """One entry of a dictionary: its value as an expression, and the scope that reads it."""
+    """One entry of a dictionary: its value as an expression, and the scope of this expression."""
 
     key: str
     node: ast.expr
@@ -69,7 +69,7 @@ class Entries(Struct, frozen=True):
     complete: bool
 
     def __or__(self, other: Entries) -> Entries:
-        """Merge two sets of entries; the other set's values take precedence."""
+        """Merge two sets of entries.  The entries of ``other`` take precedence."""
         return Entries({**self.entries, **other.entries}, self.complete and other.complete)
 
 
@@ -78,12 +78,12 @@ _EMPTY = Entries({}, True)
 
 
 class ScriptScope:
-    """The names of a module or of a function in it.
+    """The names of a script, or of a function in a script.
 
     Args:
         body: the statements.
         parameters: names that the caller sets.
-        outer: the scope around it; None for a module.
+        outer: the outer scope; None for a script.
         imports: the full dotted name of each imported name.
 
     Attributes:
@@ -144,7 +144,7 @@ class ScriptScope:
         return UNKNOWN
 
     def entries(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> Entries:
-        """Return the entries of the dictionary that is an expression's value."""
+        """Return the entries of a dictionary, given as an expression."""
         if depth > _DEEPEST or not self._may_go_on():
             return NOTHING_KNOWN
         if isinstance(node, ast.Dict):
@@ -225,10 +225,12 @@ class ScriptScope:
         return UNKNOWN if isinstance(node.op, ast.FloorDiv) and right == 0 else compute(left, right)
 
     def _events_before(self, name: str, block: tuple[int, ...], line: int) -> list[Event] | None:
-        """Return the events that determine a name's value; None if this scope does not set the name before.
+        """Return the changes that determine the value of a name.
 
-        The first event sets the name in a block around the use. All later events up to the use always run. If
-        this is uncertain, the result is one ``lost`` event.
+        None if this scope does not set the name before.
+
+        The first change sets the name, in a block that contains the use.  All further changes run before the
+        use.  If this is uncertain, the result is a single change of the kind ``lost``.
         """
         known = self.events.get(name, ())
         if len(known) > _MOST_EVENTS:
@@ -283,7 +285,7 @@ _LAST_LINE = 1 << 30
 
 
 def dotted(node: ast.expr, imports: Mapping[str, str]) -> str:
-    """Return the full name of an imported function; an empty string for other expressions."""
+    """Return the full name of an imported function; empty for other expressions."""
     parts: list[str] = []
     for _ in range(_DEEPEST):
         if isinstance(node, ast.Attribute):

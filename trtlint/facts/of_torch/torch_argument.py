@@ -32,18 +32,20 @@ class TorchArgumentFact(TorchFact, frozen=True):
     Attributes:
         name: the argument.
         text: its value as written, shortened.
-        state: ``read``; ``gone`` if only earlier releases read it; ``future`` if only later releases read it;
-            ``unknown`` if no release reads it; ``idle`` if it is read but has no effect; ``alone`` if it has
-            no effect because another argument is not set.
+        state: ``read`` if the release uses the argument; ``gone`` if only earlier releases use it;
+            ``future`` if only later releases use it; ``unknown`` if no release uses it; ``idle`` if the
+            argument has no effect; ``alone`` if the argument has no effect because another argument is not
+            set.
         release: the release of Torch-TensorRT, ``2.13.0``.
-        minor: its minor number, 13.
-        route: ``compile`` for the compiler, ``options`` for the options of ``torch.compile`` and for
-            ``ir="torch_compile"``, ``windows`` and ``engine`` for the functions of these names.
+        minor: the minor number of the release, 13.
+        route: the kind of call: ``compile`` for ``torch_tensorrt.compile``, ``options`` for the options of
+            ``torch.compile`` and for ``ir="torch_compile"``, ``windows`` for the cross compilation for
+            Windows, and ``engine`` for the conversion to a serialized engine.
         first: the first release line that reads the argument; empty if no release reads it.
         last: the last release line that reads the argument; empty if no release reads it.
-        instead: the replacement, the argument that was probably meant, or the other arguments that it
-            needs; empty if unknown.
-        changes: whether its value differs from the default; unknown if the file does not show the value.
+        instead: the replacement, the argument that was probably meant, or the other arguments that this
+            argument needs; empty if unknown.
+        changes: whether the value differs from the default; unknown if the script computes the value.
         evidence: the line of Torch-TensorRT's source that reads the argument; empty if there is none.
         call: the function as written.
         code_origin: the line of the script.

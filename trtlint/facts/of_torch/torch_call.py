@@ -32,7 +32,7 @@ class TorchCallFact(TorchFact, frozen=True):
     Attributes:
         call: the function as written.
         release: the release of Torch-TensorRT, ``2.13.0``.
-        minor: its minor number, 13.
+        minor: the minor number of the release, 13.
         route: ``compile`` for the compiler, ``options`` for the options of ``torch.compile`` and for
             ``ir="torch_compile"``, ``windows`` and ``engine`` for the functions of these names.
         given: the names of the arguments.
@@ -43,17 +43,18 @@ class TorchCallFact(TorchFact, frozen=True):
         immutable_weights: whether engines cannot be refitted.
         refit_identical: ``refit_identical_engine_weights``.
         strip_weights: ``strip_engine_weights``.
-        refit: the given argument with a former name for refitting, ``refit`` or ``make_refittable``.
+        refit: the former name of the refitting argument that the call uses, ``refit`` or ``make_refittable``.
         weight_streaming: ``enable_weight_streaming``.
         full_compilation: ``require_full_compilation``.
         torch_operators: whether ``torch_executed_ops`` names operators.
-        truncated_twice: whether both ``truncate_double`` and its former name are given, and one is on.
+        truncated_twice: whether the call sets both ``truncate_double`` and its former name, and at least
+            one is on.
         data_dependent_fallback: ``fallback_data_dependent_ops``.
         unexported: whether the call passes a module to a function that needs an exported program.
         inputs_twice: whether both ``inputs`` and ``arg_inputs`` are given.
         dryrun: ``dryrun``.
         optimization_level: the requested level; unknown if it is not given.
-        corrected: the call without arguments that this release does not read or ignores.
+        corrected: the call without the arguments that have no effect in this release.
         code_origin: the line of the script.
     """
 

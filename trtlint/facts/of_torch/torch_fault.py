@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trtlint.facts.of_torch.torch_argument import origin_at
@@ -14,17 +14,18 @@ from trtlint.torch_tensorrt.script import TorchScript
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
+    from trtlint.torch_tensorrt.marks import ScriptMark
     from trtlint.torch_tensorrt.uses import TorchUse
 
 
 class TorchFaultFact(TorchFact, frozen=True):
-    """A fault of this release, corrected in a later one, in functions that the script uses.
+    """A fault of this release in functions that the script uses, which a later release corrects.
 
     Attributes:
         name: the entry of trtlint/knowledge/torch_faults.yaml.
         words: what happens.
         instead: what to do in this release.
-        fixed: the first release line without the fault, ``2.7``.
+        fixed: the first release line without the fault, ``2.7``; empty if unknown.
         source: the pull request.
         code_origin: the line of the script.
     """
@@ -51,7 +52,9 @@ def find(facts: Facts) -> Iterator[TorchFaultFact]:
     if script is None:
         return
     for row in data("torch_faults"):
-        use = _use(row, script) if script.runs.minor < row["fixed"] else None
+        end = row["fixed"] if "fixed" in row else row["last"] + 1
+        affected = row.get("since", 5) <= script.runs.minor < end
+        use = _use(row, script) if affected else None
         if use is not None:
             yield TorchFaultFact(
                 node=None,
@@ -60,19 +63,23 @@ def find(facts: Facts) -> Iterator[TorchFaultFact]:
                 name=row["name"],
                 words=row["words"],
                 instead=row["do"],
-                fixed=f"2.{row['fixed']}",
+                fixed=f"2.{row['fixed']}" if "fixed" in row else "",
                 source=row["source"],
                 code_origin=origin_at(use.source, use.line),
             )
 
 
-def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | None:
+def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | ScriptMark | None:
     """Return the call that shows a fault; None if the script does not show it."""
+    if "operators" in row:
+        marks = (mark for mark in script.marks if mark.kind == "operator") if script.judged else ()
+        return next((mark for mark in marks if _is_operator(mark, row["operators"])), None)
     found = [
         next((use for use in script.uses if use.function in names), None) for names in row.get("calls", ())
     ]
     if row.get("save") == "legacy":
-        found.append(next((use for use in script.uses if _is_legacy(use, script.runs.minor)), None))
+        uses = (use for use in script.uses if use.dynamic or not row.get("dynamic"))
+        found.append(next((use for use in uses if _is_legacy(use, script.runs.minor)), None))
     if not found or any(use is None for use in found):
         return None
     given = row.get("given", ())
@@ -81,6 +88,20 @@ def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | None:
     if row.get("threads") and not any(use.threads for use in script.uses):
         return None
     return found[0]
+
+
+def _is_operator(mark: ScriptMark, operators: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a call is one of the operators, with values of the arguments that show the fault."""
+    for operator in operators:
+        if mark.name != operator["name"]:
+            continue
+        found = (
+            next((mark.arguments[each] for each in key.split("|") if each in mark.arguments), None) in values
+            for key, values in operator["values"].items()
+        )
+        if all(found):
+            return True
+    return False
 
 
 def _is_legacy(use: TorchUse, minor: int) -> bool:
@@ -92,7 +113,7 @@ def _is_legacy(use: TorchUse, minor: int) -> bool:
 
 
 def _is_given(argument: Any) -> bool:
-    """Return whether an argument certainly has a value other than an empty one."""
+    """Return whether an argument certainly has a value that is not empty."""
     if argument is None:
         return False
     if isinstance(argument.value, (tuple, dict)):

@@ -25,12 +25,12 @@ class TorchOperatorFact(TorchFact, frozen=True):
         op: the operator, ``aten.cumprod.default``.
         name: its name in the graph.
         type: type and shape of its result; empty if unknown.
-        reason: why it falls back, in words.
-        reason_kind: ``none`` without a converter, ``validator`` if a validator refuses it, ``static`` if the
-            converter accepts static shapes only, ``excluded`` if the options exclude it, ``complex`` for
-            complex numbers, ``data`` if fallback_data_dependent_ops applies.
-        measured: whether Torch-TensorRT itself reported the fallback; otherwise the fact comes from a table
-            of releases.
+        reason: why the operator runs in PyTorch, in words.
+        reason_kind: ``none`` without a converter, ``validator`` if a validator refuses the operator,
+            ``static`` if the converter accepts only static shapes, ``excluded`` if the options exclude the
+            operator, ``complex`` for complex numbers, ``data`` if fallback_data_dependent_ops applies.
+        measured: whether Torch-TensorRT reported the fallback in a dry run; False if the fact comes from
+            trtlint's table of releases.
         release: the release of Torch-TensorRT, ``2.13.0``.
         engines: engines of the whole program; unknown without a dry run.
         converted_from: the first later release line that converts the operator; empty if no release does.

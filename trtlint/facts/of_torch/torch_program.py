@@ -18,11 +18,11 @@ class TorchProgramFact(TorchFact, frozen=True):
 
     Attributes:
         release: the release of Torch-TensorRT, ``2.13.0``.
-        minor: its minor number, 13.
+        minor: the minor number of the release, 13.
         operators: operators after lowering.
         supported: number of these operators with a converter.
-        engines: engines that the program gets; unknown if the compilation failed earlier.
-        in_torch: nodes that run in PyTorch.
+        engines: number of engines; unknown if the compilation failed earlier.
+        in_torch: number of nodes that run in PyTorch.
         convolutions: convolutions and deconvolutions in the networks.
         tensor_weights: number of these convolutions whose weights are a computed tensor and not a constant.
         layers: layers in all networks.

@@ -1,4 +1,4 @@
-"""Calls around the compiler that a release of Torch-TensorRT or torch refuses."""
+"""Calls of ``torch_tensorrt.save`` and ``torch.export.export`` that a release refuses."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ class TorchUseFact(TorchFact, frozen=True):
             ``program`` for a value that this format or release does not save; ``no inputs`` for retracing
             without inputs; ``specs`` for ``torch_tensorrt.Input`` in place of tensors; ``tensor`` for one
             tensor in place of a list; ``twice`` for two arguments with inputs; ``arguments`` for arguments
-            that are no tuple; ``strict`` for a strict export of a quantized module; empty for no problem.
+            that are not a tuple; ``strict`` for a strict export of a quantized module; empty for no
+            problem.
         reason: the problem in words; empty without a problem.
         code_origin: the line of the script.
     """
@@ -115,23 +116,23 @@ def find(facts: Facts) -> Iterator[TorchUseFact]:
 
 _REASONS: Mapping[Problem, str] = {
     "": "",
-    "module": "it saves only compiled modules, and none that torch.compile returned",
+    "module": "save accepts compiled modules, but not a module that torch.compile returned",
     "program": "an exported program cannot be saved as TorchScript",
-    "no inputs": "it traces the compiled module again, but the call gives no inputs",
-    "specs": "it needs tensors as inputs, but the call gives torch_tensorrt.Input",
-    "tensor": "it needs a list of inputs, but the call gives one tensor",
-    "twice": "inputs and arg_inputs are both given",
-    "arguments": "it expects a tuple of example arguments",
-    "strict": "it traces the quantizers of ModelOpt in strict mode",
+    "no inputs": "save traces the compiled module again, but the call passes no inputs",
+    "specs": "save needs tensors as inputs, but the call passes torch_tensorrt.Input",
+    "tensor": "save needs a list of inputs, but the call passes one tensor",
+    "twice": "the call passes both inputs and arg_inputs",
+    "arguments": "torch.export.export needs a tuple of example arguments",
+    "strict": "torch.export.export traces the quantizers of ModelOpt in strict mode",
 }
 
 
 def _reason(problem: Problem, use: TorchUse, minor: int) -> str:
     if problem == "format":
-        return f"it does not support the format {use.format}"
+        return f"save does not support the format {use.format}"
     if problem == "torchscript":
-        otherwise = "" if minor in _ALWAYS_REFUSED else " unless output_format is torchscript"
-        return f"it saves no TorchScript module{otherwise}"
+        otherwise = "" if minor in _ALWAYS_REFUSED else " without output_format='torchscript'"
+        return f"save cannot write a TorchScript module{otherwise}"
     return _REASONS[problem]
 
 

@@ -1,0 +1,74 @@
+"""Known faults of converters of a release of Torch-TensorRT, at operators of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.torchfact import TorchFact
+from trtlint.knowledge.torchreleases import torch_release
+from trtlint.model.origin import Origin, origin_of_trace
+from trtlint.torch_tensorrt.faults import converter_faults, matches
+from trtlint.torch_tensorrt.program import Program
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+class TorchConverterFaultFact(TorchFact, frozen=True):
+    """An operator that meets the conditions of a known fault of its converter.
+
+    Attributes:
+        op: the operator, ``aten.sort.default``.
+        name: its name in the graph.
+        fault: the row of trtlint/knowledge/torch_converter_faults.yaml.
+        words: what happens.
+        instead: what to do in this release.
+        fixed: the first release line without the fault, ``2.14``; empty if there is none.
+        ends: whether the compilation ends with an error; otherwise results are wrong.
+        source: the pull request or the issue.
+        code_origin: the line of the model's code.
+    """
+
+    kind: ClassVar[str] = "torch_converter_fault"
+
+    op: str
+    name: str
+    fault: str
+    words: str
+    instead: str
+    fixed: str
+    ends: bool
+    source: str
+    code_origin: Origin
+
+    @property
+    def place(self) -> str:
+        """The name in the graph."""
+        return self.name
+
+
+def find(facts: Facts) -> Iterator[TorchConverterFaultFact]:
+    """Yield the first fault of each operator, in the order of the graph."""
+    program = facts.data(Program)
+    if program is None:
+        return
+    minor = torch_release(program.release).minor
+    faults = [fault for fault in converter_faults() if fault.affects(minor)]
+    for node in program.nodes:
+        fault = next((each for each in faults if matches(each, node)), None)
+        if fault is not None:
+            yield TorchConverterFaultFact(
+                node=None,
+                chain=(),
+                release=program.release,
+                op=node.op,
+                name=node.name,
+                fault=fault.name,
+                words=fault.words,
+                instead=fault.do,
+                fixed=f"2.{fault.fixed}" if fault.fixed else "",
+                ends=fault.ends,
+                source=fault.source,
+                code_origin=origin_of_trace(node.trace, node.module),
+            )

@@ -1,0 +1,92 @@
+"""Ranges of ``torch_tensorrt.Input`` that the export or TensorRT rejects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.of_torch.torch_argument import origin_at
+from trtlint.facts.torchfact import TorchFact
+from trtlint.model.origin import Origin
+from trtlint.torch_tensorrt.script import TorchScript
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+    from trtlint.torch_tensorrt.marks import ScriptMark
+
+Problem = Literal["", "one", "order", "rank"]
+_REASONS = {
+    "one": "axis {axis} ranges from {low} to {high}, but torch.export makes its opt_shape of 1 a constant",
+    "order": "axis {axis} ranges from {low} to {high}, and its opt_shape {usual} is outside of the range",
+    "rank": "min_shape, opt_shape and max_shape have different numbers of axes",
+}
+
+
+class TorchInputRangeFact(TorchFact, frozen=True):
+    """A range of an input.
+
+    Attributes:
+        problem: ``one`` if a dynamic axis has the usual size 1, ``order`` if a usual size is outside of its
+            range, ``rank`` if the shapes have different numbers of axes; empty for other ranges.
+        reason: the problem in words.
+        axis: the first such axis; 0 without one.
+        low: the smallest size of this axis.
+        usual: the usual size of this axis.
+        high: the largest size of this axis.
+        code_origin: the line of the script.
+    """
+
+    kind: ClassVar[str] = "torch_input_range"
+
+    problem: Problem
+    reason: str
+    axis: int
+    low: int
+    usual: int
+    high: int
+    code_origin: Origin
+
+    @property
+    def place(self) -> str:
+        """The file and the line of the range."""
+        source = self.code_origin.source
+        return "torch_tensorrt.Input" if source is None else f"{source.path}:{source.line}"
+
+
+def find(facts: Facts) -> Iterator[TorchInputRangeFact]:
+    """Yield the ranges with a problem, in order.
+
+    The compiler exports the module with the usual sizes only if the script passes a module.
+    """
+    script = facts.data(TorchScript)
+    if script is None:
+        return
+    kinds = {mark.kind for mark in script.marks}
+    calls = any(
+        call.function == "torch_tensorrt.compile" and call.route == "compile" for call in script.judged
+    )
+    traced = "trace" in kinds or (calls and "export" not in kinds)
+    for mark in script.marks:
+        if mark.kind == "range" and all(mark.shapes) and (script.judged or traced):
+            problem, axis = _problem(mark, traced)
+            if problem:
+                low, usual, high = (shape[axis] if axis < len(shape) else 0 for shape in mark.shapes)
+                reason = _REASONS[problem].format(axis=axis, low=low, usual=usual, high=high)
+                origin = origin_at(mark.source, mark.line)
+                yield TorchInputRangeFact(
+                    None, (), script.runs.version, problem, reason, axis, low, usual, high, origin
+                )
+
+
+def _problem(mark: ScriptMark, traced: bool) -> tuple[Problem, int]:
+    low, usual, high = mark.shapes
+    if not len(low) == len(usual) == len(high):
+        return "rank", 0
+    sizes = list(zip(low, usual, high, strict=True))
+    for axis, (least, size, most) in enumerate(sizes):
+        if not least <= size <= most:
+            return "order", axis
+    for axis, (least, size, most) in enumerate(sizes):
+        if traced and size == 1 and least != most:
+            return "one", axis
+    return "", 0

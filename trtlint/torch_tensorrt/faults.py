@@ -1,0 +1,200 @@
+"""Known faults of converters, matched with the operators of an exported program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from msgspec import Struct, convert
+
+from trtlint.knowledge import data
+from trtlint.torch_tensorrt.arguments import TensorType
+from trtlint.torch_tensorrt.program import ProgramNode
+
+Conditions = Mapping[str, Any]
+
+
+class ConverterFault(Struct, frozen=True):
+    """One row of trtlint/knowledge/torch_converter_faults.yaml.
+
+    Attributes:
+        name: of the fault.
+        ops: operators as they stand in a program; empty for any operator of ATen.
+        since: minor number of the first release with the fault, of those from 2.5 on.
+        fixed: minor number of the first release without the fault; 0 if no release up to 2.14 corrects it.
+        when: conditions; all must hold.
+        words: what happens.
+        do: what to do in this release.
+        source: public source of the correction or of the fault.
+        ends: whether the compilation ends with an error; otherwise results are wrong.
+    """
+
+    name: str
+    when: Conditions
+    words: str
+    do: str
+    source: str
+    ops: tuple[str, ...] = ()
+    since: int = 5
+    fixed: int = 0
+    ends: bool = True
+
+    def affects(self, minor: int) -> bool:
+        """Return whether a release has the fault."""
+        return self.since <= minor and (not self.fixed or minor < self.fixed)
+
+
+@cache
+def converter_faults() -> tuple[ConverterFault, ...]:
+    """Return the table of faults."""
+    return convert(data("torch_converter_faults"), tuple[ConverterFault, ...])
+
+
+def matches(fault: ConverterFault, node: ProgramNode) -> bool:
+    """Return whether an operator certainly meets the conditions of a fault."""
+    if fault.ops and node.op not in fault.ops:
+        return False
+    if not fault.ops and not node.op.startswith("aten."):
+        return False
+    return all(_TESTS[name](node, expected) for name, expected in fault.when.items())
+
+
+def _default(node: ProgramNode, expected: Mapping[str, Any]) -> bool:
+    """Whether arguments are omitted or have their default.  A node without arguments is unknown."""
+    found = [(node.argument(name), value) for name, value in expected.items()]
+    return bool(node.arguments) and all(each is None or each.value == value for each, value in found)
+
+
+def _values(node: ProgramNode, expected: Mapping[str, Sequence[Any]]) -> bool:
+    for name, values in expected.items():
+        argument = node.argument(name)
+        if argument is None or argument.value not in values:
+            return False
+    return True
+
+
+def _symbolic(node: ProgramNode, names: Sequence[str]) -> bool:
+    arguments = [node.argument(name) for name in names]
+    return all(argument is not None and argument.symbolic for argument in arguments)
+
+
+def _elements(node: ProgramNode, expected: Mapping[str, Sequence[str]]) -> bool:
+    """Whether each tensor of the named arguments has one of the element types."""
+    for name, elements in expected.items():
+        found = list(_known(node, name))
+        if not found or any(each is None or each.element not in elements for each in found):
+            return False
+    return True
+
+
+def _any_element(node: ProgramNode, elements: Sequence[str]) -> bool:
+    return any(
+        each is not None and each.element in elements
+        for argument in node.arguments
+        for each in argument.tensors
+    )
+
+
+def _differs(node: ProgramNode, pair: Sequence[str]) -> bool:
+    """Whether an element type that is given as an argument differs from that of a tensor."""
+    argument = node.argument(pair[0])
+    tensor = next(_known(node, pair[1]), None)
+    return (
+        argument is not None
+        and isinstance(argument.value, str)
+        and tensor is not None
+        and tensor.element not in ("?", argument.value)
+    )
+
+
+def _rank(node: ProgramNode, least: int) -> bool:
+    return any(
+        each is not None and len(each.sizes) >= least
+        for argument in node.arguments
+        for each in argument.tensors
+    )
+
+
+def _unbacked(node: ProgramNode, names: Sequence[str]) -> bool:
+    return all(any(each and each.unbacked for each in _known(node, name)) for name in names)
+
+
+def _dynamic_axis(node: ProgramNode, pair: Sequence[str]) -> bool:
+    """Whether the size of a tensor along the axis in an argument is dynamic; by default axis 0."""
+    tensor, axis = next(_known(node, pair[0]), None), node.argument(pair[1])
+    index = 0 if axis is None else axis.value
+    if tensor is None or not isinstance(index, int) or not -len(tensor.sizes) <= index < len(tensor.sizes):
+        return False
+    return tensor.sizes[index] is None
+
+
+def _free_dynamic(node: ProgramNode, pair: Sequence[str]) -> bool:
+    """Whether a tensor has a dynamic size along an axis without an index."""
+    tensor, indexes = next(_known(node, pair[0]), None), list(_known(node, pair[1]))
+    if tensor is None or not indexes:
+        return False
+    free = [size for size, index in zip(tensor.sizes, indexes, strict=False) if index is None]
+    return None in free or None in tensor.sizes[len(indexes) :]
+
+
+def _full_values(node: ProgramNode, names: Sequence[str]) -> bool:
+    """Whether values have as many axes as a tensor, and an index follows an axis without an index.
+
+    Args:
+        node: the operator.
+        names: the arguments with the tensor, the indexes and the values.
+    """
+    tensor, values = next(_known(node, names[0]), None), next(_known(node, names[2]), None)
+    if tensor is None or values is None or len(values.sizes) != len(tensor.sizes):
+        return False
+    found = list(_known(node, names[1]))
+    return any(each and each.sizes and None in found[:position] for position, each in enumerate(found))
+
+
+def _sizes_differ(node: ProgramNode, pair: Sequence[str]) -> bool:
+    first, second = (next(_known(node, name), None) for name in pair)
+    if first is None or second is None or None in first.sizes or None in second.sizes:
+        return False
+    return first.sizes != second.sizes
+
+
+def _mask_rank(node: ProgramNode, expected: Mapping[str, int]) -> bool:
+    """Whether a list of tensors has a mask of at least this rank."""
+    for name, least in expected.items():
+        masks = [each for each in _known(node, name) if each is not None and each.element == "bool"]
+        if not any(len(mask.sizes) >= least for mask in masks):
+            return False
+    return True
+
+
+def _number(node: ProgramNode, name: str) -> bool:
+    argument = node.argument(name)
+    return argument is not None and _is_number(argument.value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _known(node: ProgramNode, name: str) -> Iterator[TensorType | None]:
+    argument = node.argument(name)
+    return iter(() if argument is None else argument.tensors)
+
+
+_TESTS: Mapping[str, Callable[[ProgramNode, Any], bool]] = {
+    "default": _default,
+    "values": _values,
+    "symbolic": _symbolic,
+    "elements": _elements,
+    "any_element": _any_element,
+    "differs": _differs,
+    "rank": _rank,
+    "unbacked": _unbacked,
+    "dynamic_axis": _dynamic_axis,
+    "free_dynamic": _free_dynamic,
+    "full_values": _full_values,
+    "sizes_differ": _sizes_differ,
+    "mask_rank": _mask_rank,
+    "number": _number,
+}
