@@ -118,7 +118,7 @@ DIVIDED = "TensorRT\n[1]    4584 floating point exception (core dumped)  ./demo 
         # https://github.com/NVIDIA/TensorRT/issues/125
         (UFF, "LOG140", "Convert with TensorFlow 1.14", "Lint the model for this version"),
         # https://github.com/wang-xinyu/tensorrtx/issues/1271
-        (REFUSED, "LOG124", "update it with git pull", "states the reason"),
+        (REFUSED, "LOG124", "update the program with git pull", "states the reason"),
     ],
 )
 def test_advice(tmp_path: Path, log: str, rule: str, told: str, untold: str) -> None:

@@ -61,7 +61,7 @@ def test_the_target_by_keywords_is_that_of_the_command_line(capsys: pytest.Captu
 def test_a_target_object_still_counts() -> None:
     target = trtlint.Target(version="10.7")
     assert rules(trtlint.lint("model.onnx", target)) == rules(trtlint.lint("model.onnx", trt="10.7"))
-    with pytest.raises(trtlint.SettingError, match="given twice"):
+    with pytest.raises(trtlint.SettingError, match="cannot be used with keywords"):
         trtlint.lint("model.onnx", target, trt="10.7")
 
 

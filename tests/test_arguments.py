@@ -75,21 +75,24 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         (keyword(select=5), "select=5: expected ids, id prefixes, names or groups of rules"),
         (keyword(command=5), "command=5: expected a trtexec command, or a path"),
         (keyword(log=5), "log=5: expected a path"),
-        (keyword(log=""), "log='': expected a path, and no file can have this name"),
+        (keyword(log=""), "log='': expected a path; this text is not a valid file name"),
         (
             keyword(record="build.log"),
             "record='build.log': expected a build that trtlint.read_build returned",
         ),
         (
             keyword(ranges=5),
-            "ranges=5: expected a path, or the attribute measurement of a result of trtlint.measure",
+            "ranges=5: expected a path, or the result of trtlint.measure (its attribute measurement)",
         ),
         (
             keyword(dry_build="zzz"),
             "dry_build='zzz': expected True, False, 'parse', 'build', or a release of TensorRT-RTX such as "
             "'1.7.1'",
         ),
-        (keyword(compare=5), "compare=5: expected True, 'probe', or paths of .npz files or their folders"),
+        (
+            keyword(compare=5),
+            "compare=5: expected True, 'probe', or paths of .npz files or of folders with .npz files",
+        ),
         (
             keyword(shapes="x"),
             "shapes='x': expected shapes such as 'x:1x3x224x224' or {'x': (1, 3, 224, 224)}",
@@ -128,7 +131,7 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         (loose(trtlint.fix, "model.onnx", unsafe="no"), "unsafe='no': expected True or False"),
         (
             loose(trtlint.fix, ["model.onnx"]),
-            "model=<list>: expected a path, an onnx.ModelProto or a graph of onnx-graphsurgeon",
+            "model=<list>: expected a path, an onnx.ModelProto or an onnx_graphsurgeon.Graph",
         ),
         (loose(trtlint.upgrade, "folder", "10.6"), "model='folder': expected a file, not a folder"),
         (loose(trtlint.upgrade, ["model.onnx", "folder"], "10.6"), "model=<list>: expected one model"),
@@ -139,7 +142,7 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
             loose(trtlint.upgrade, "model.onnx", "10.6", product="x"),
             "product='x': expected one of 'tensorrt', 'tensorrt-rtx'",
         ),
-        (loose(trtlint.lint, "a\0b"), "path='a\\x00b': expected a path, and no file can have this name"),
+        (loose(trtlint.lint, "a\0b"), "path='a\\x00b': expected a path; this text is not a valid file name"),
         (
             loose(trtlint.lint, [onnx.ModelProto(), onnx.ModelProto()]),
             "path[0]=<ModelProto>: expected a path",
@@ -172,7 +175,7 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         ),
         (loose(trtlint.convert, 5, to="fp16"), "model=5: expected a path or an onnx.ModelProto"),
         (loose(trtlint.load_rules, 5), "paths[0]=5: expected a path"),
-        (loose(trtlint.load_rules, ""), "paths[0]='': expected a path, and no file can have this name"),
+        (loose(trtlint.load_rules, ""), "paths[0]='': expected a path; this text is not a valid file name"),
         (loose(trtlint.read_build, 5), "paths=5: expected paths"),
         (
             loose(trtlint.read_build, [("build.log", "lgo")]),
@@ -183,11 +186,11 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         (loose(trtlint.Target, sm="89"), "sm='89': expected a compute capability times ten, such as 89"),
         (
             loose(trtlint.Target, asked="fp16"),
-            "asked='fp16': expected names of builder settings such as {'fp16'}",
+            "asked='fp16': expected a set of builder settings that are on, such as {'fp16'}",
         ),
         (
             loose(trtlint.Target, refused={16}),
-            "refused=16: expected names of builder settings such as {'tf32'}",
+            "refused=16: expected a set of builder settings that are off, such as {'tf32'}",
         ),
     ],
 )
@@ -201,7 +204,7 @@ def test_a_wrong_value_is_named_with_what_is_allowed(call: Callable[[], object],
 @pytest.mark.parametrize("function", [trtlint.lint, trtlint.check, trtlint.fix, trtlint.measure])
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800"])
 def test_a_name_that_no_file_can_have(function: Callable[..., object], name: str) -> None:
-    with pytest.raises(trtlint.ArgumentError, match="no file can have this name"):
+    with pytest.raises(trtlint.ArgumentError, match="this text is not a valid file name"):
         function(name)
 
 
@@ -318,7 +321,7 @@ def test_a_comparison_is_evidence_of_the_report() -> None:
 def test_a_dry_build_needs_a_model_in_a_file_and_no_build(word: str) -> None:
     with pytest.raises(trtlint.SettingError, match=f"{word} needs a file"):
         trtlint.lint(onnx.load("model.onnx"), **{word: True})  # type: ignore[arg-type]
-    with pytest.raises(trtlint.SettingError, match=f"{word} cannot be used with"):
+    with pytest.raises(trtlint.SettingError, match=f"{word} runs a dry build"):
         trtlint.lint("model.onnx", log="build.log", **{word: True})  # type: ignore[arg-type]
 
 

@@ -122,7 +122,7 @@ class TestRealBuilder:
         assert report["dry_build"]["built"] is True
         assert [shape["opt"] for shape in report["dry_build"]["shapes"]] == [[1, 37, 4]]
         assert not [finding for finding in report["findings"] if finding["severity"] == "error"]
-        assert any("built, for x=1x37x4 (default shapes" in note for note in report["notes"])
+        assert any("built, for x=1x37x4 (default input shapes" in note for note in report["notes"])
 
     def test_sizes_that_trtlint_chose_are_no_error(self, tmp_path: Path, lints: Lints) -> None:
         model = models.write(tmp_path, PRIME)
@@ -195,7 +195,9 @@ class TestRealBuilder:
 
     def test_the_note_says_which_shapes_were_chosen(self, tmp_path: Path, lints: Lints) -> None:
         (note,) = lints.report(models.write(tmp_path, models.BUILT), "--dry-build")["notes"]
-        assert note.endswith("x=1x3x224x224 (default shapes; other shapes may fuse differently)")
+        assert note.endswith(
+            "x=1x3x224x224 (default input shapes; with other shapes, the builder may fuse other layers)"
+        )
 
     def test_the_configuration_asks_for_it_model_by_model(
         self, tmp_path: Path, lints: Lints, monkeypatch: pytest.MonkeyPatch
@@ -360,7 +362,7 @@ class TestWithoutBuilding:
         log = tmp_path / "build.log"
         log.write_text("&&&& RUNNING TensorRT.trtexec [TensorRT v101600] # trtexec\n", encoding="utf-8")
         assert lints.code(model, "--log", log, "--dry-build", "--isolated") == 2
-        assert "comes from a real build" in lints.err
+        assert "describes a real build" in lints.err
 
 
 @pytest.mark.skipif(os.name != "posix" or sys.platform == "darwin", reason="a stand-in for the wheels")

@@ -174,8 +174,8 @@ class TestMistakes:
     def test_a_build_is_of_one_model(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         _, err = output(capsys, "a.onnx", "b.onnx", "build.log", code=Exit.USAGE)
         assert (
-            err == "trtlint: build.log belongs to one build, but 2 models are given; "
-            "lint only the model of that build\n"
+            err == "trtlint: build.log describes the build of one model, but 2 models are given; pass "
+            "only that model\n"
         )
 
     def test_a_missing_file(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,7 +190,7 @@ class TestMistakes:
 
     def test_the_second_log(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         out, _ = output(capsys, "a.onnx", "build.log", "--log", str(LOG), code=Exit.UNREADABLE)
-        assert "error: build.log: a second log; pass one per build\n" in out
+        assert "error: build.log: a second log; pass one file of each kind for a build\n" in out
 
     def test_logs_of_several_builds_each_have_their_report(
         self, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -244,7 +244,7 @@ class TestFacts:
         ("arguments", "message"),
         [
             (["facts"], "no path given"),
-            (["facts", "a.onnx", "b.onnx"], "show the facts of one model at a time"),
+            (["facts", "a.onnx", "b.onnx"], "models are given; pass one model"),
         ],
     )
     def test_usage(

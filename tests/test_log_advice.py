@@ -49,6 +49,51 @@ NO_IMPORTER = """[06/17/2025-10:21:18] [TRT] [E] ModelImporter.cpp:967: ERROR: o
 Fail parsing a.onnx
 In node 11 with name: /GridSample and operator: GridSample3D (checkFallbackPluginImporter): INVALID_NODE: creator"""
 
+NO_TENSOR_SHAPE = "[ONNXRuntimeError] : 1 : FAIL : TensorRT input: onnx::Where_3463 has no shape specified. Please run shape inference on the onnx model first."
+OLD_COUNT = "[5] Assertion failed: tensors.count(input_name)"
+ZERO_BYTES = "[TRT]    invalid engine cache file size (0 bytes)  networks/facenet-120/a.caffemodel.1.1.7103.GPU.FP16.engine"
+NOT_LOADED = "[TRT]    detectNet -- failed to initialize."
+CUSTOM = "[TRT]    model format 'custom' not supported by jetson-inference"
+NO_BINDING = "[TRT]    3: Cannot find binding of given name: input_0"
+LIBRARY_FILE = "[TRT] [E] 2: [builder.cpp::createCaskKernelLibraryImpl::137] Error Code 2: Internal Error (Assertion validateCaskKLibSize(buffer.size) failed. )"
+NEW_BOARD = "[E] [TRT] 2: [utils.cpp::checkMemLimit::380] Error Code 2: Internal Error (Assertion upperBound != 0 failed. Unknown embedded device detected. Please update the table with the entry: {{1794, 6, 16}, 12660},)"
+PLUGIN_STATUS = "[E] Error[2]: [pluginV2DynamicExtRunner.cpp::execute::126] Error Code 2: Internal Error (Assertion pluginUtils::isSuccess(status) failed. )"
+FORCED_INT8 = "[TRT] [E] 2: [optimizer.cpp::filterQDQFormats::4670] Error Code 2: Internal Error (Assertion !n->candidateRequirements.empty() failed. All of the candidates were removed, which points to the node being incorrectly marked as an int8 node.)"
+NO_FORMATS = "[E] Error[2]: [optimizer.cpp::getFormatRequirements::3015] Error Code 2: Internal Error (Assertion !n->candidateRequirements.empty() failed. no supported formats)"
+NO_CONSTANT = "In node -1 (parseGraph): UNSUPPORTED_NODE: Assertion failed: convertOnnxWeights(initializer, &weights, ctx)"
+NO_BUILDER = "VapourSynth encountered a fatal error: Cannot create infer builder"
+UNKNOWN = "Cuda failure: unknown error"
+MISFIT = "AssertionError: The value updated is not the same shape as the original. Updated: (32000, 5120), original: (0, 5120)"
+NO_OUTPUT = "[TensorRT] ERROR: Network must have at least one output"
+LOWER = "the engine plan file is not compatible with this version of tensorRT, expecting library version 5.1.6 got 5.0.6"
+OLD_PARSER = (
+    "[02/02/2021-00:00:00] [I] TensorRT version: 7.1.3",
+    '[E] [TRT] While parsing node number 5 [Pow -> "6"]:',
+    "[E] [TRT] ERROR: onnx2trt_utils.cpp:1200 In function elementwiseHelper:",
+    "[8] Assertion failed: tensor_ptr->getDimensions().nbDims == maxNbDims",
+)
+
+NEWER_PLAN = "[E] IRuntime::deserializeCudaEngine: Error Code 1: Internal Error (Failed due to an old deserialization call on a newer plan file. This might happen when the plan file was built from an older TensorRT version.)"
+CALIBRATION_FAULT = "[E] [TRT] 1: [calibrator.cpp::add::793] Error Code 1: Cuda Runtime (an illegal memory access was encountered)"
+EMPTY_NAME = "[E] [TRT] 3: [engine.cpp::getProfileObliviousBindingIndex::1401] Error Code 3: Internal Error (getTensorShape given invalid tensor name: )"
+ONE_PROCESS = "RuntimeError: [TensorRT-LLM][ERROR] Assertion failed: mpiSize == tp * pp (/tmp/cpp/tensorrt_llm/runtime/worldConfig.cpp:99)"
+SMALL_CACHE = "[TensorRT-LLM][ERROR] maxTokensInPagedKvCache must be large enough to process at least 1 sequence to completion (i.e. must be larger than beam_width * tokensPerBlock * maxBlocksPerSeq)"
+POINTER = '[libprotobuf ERROR text_format.cc:298] Error parsing text-format onnx2trt_onnx.ModelProto: 1:9: Message type "onnx2trt_onnx.ModelProto" has no field named "version".'
+ON_JETSON = "[TRT] [E] IBuilder::buildSerializedNetwork: Error Code 9: API Usage Error (Target GPU SM 87 is not supported by this TensorRT release.)"
+OF_PYTORCH = "ImportError: libtorch_cuda_cu.so: cannot open shared object file: No such file or directory"
+NOT_EXPORTED = "Could not open file C:\\a\\unet.onnx"
+OPERATOR = "vapoursynth.Error: operator (): engine deserialization failed"
+
+NO_CREATOR_10 = "[E] [TRT] IPluginRegistry::getCreator: Error Code 4: API Usage Error (Cannot find plugin: EfficientNMS_TRT, version: 1, namespace:.)"
+NO_INT8_SILU = (
+    "[TRT] [E] 10: Could not find any implementation for node Conv_74 + PWN(PWN(Sigmoid_75), Mul_76)."
+)
+OF_MATMUL = "[TensorRT] ERROR: MatMul_276: last dimension of input0 = 16 and second to last dimension of input1 = 1 but must match."
+PERMUTE = "[TRT] [E] 1: [reformat.cpp::executeCutensor::329] Error Code 1: CuTensor (Internal cuTensor permutate execute failed)"
+HANDLE = (
+    "[TRT] [E] 1: [checkMacros.cpp::catchCudaError::203] Error Code 1: Cuda Runtime (invalid resource handle)"
+)
+
 NO_MMCV = "[TRT] [E] 3: getPluginCreator could not find plugin: MMCVModulatedDeformConv2d version: 1"
 NO_YOLO = "ERROR: [TRT]: 3: getPluginCreator could not find plugin: YoloLayer_TRT version: 1"
 IN_DEEPSTREAM = "0:00:05.1  1845 0x56206e548360 ERROR  nvinfer gstnvinfer.cpp:632:gst_nvinfer_logger:<primary> NvDsInferContext[UID 1]: Error in NvDsInferContextImpl::initialize()"
@@ -107,14 +152,14 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/jkjung-avt/tensorrt_demos/issues/386
         ((TIMED_OUT,), "because the GPU drives a display", "First suspect the plugins"),
         # https://github.com/shashikg/WhisperS2T/issues/21 and 58
-        ((TORCH_SYMBOL,), "This TensorRT-LLM was built for another PyTorch", "against the TensorRT"),
-        ((NO_NAME,), "of different releases", "does not contain the reason"),
+        ((TORCH_SYMBOL,), "This TensorRT-LLM was built for a different PyTorch", "against the TensorRT"),
+        ((NO_NAME,), "does not belong to the installed release", "does not contain the reason"),
         # https://github.com/PaddlePaddle/PaddleDetection/issues/5675
         ((NO_PASS,), "This Paddle was built without TensorRT", "does not contain the reason"),
         # https://github.com/triton-inference-server/server/issues/6165
         ((TOO_MANY,), "--disable-auto-complete-config", "does not contain the reason"),
         # https://github.com/NVIDIA/TensorRT/issues/289
-        ((UNWRITTEN_TENSOR,), "a node reads a tensor that nothing computes", "LOG124"),
+        ((UNWRITTEN_TENSOR,), "a node reads a tensor that the parser does not know", "LOG124"),
         # https://github.com/deepcam-cn/yolov5-face/issues/197
         ((OWN_CHECK,), "The parser rejected the model", "An internal check"),
         # https://github.com/DerryHub/BEVFormer_tensorrt/issues/97
@@ -122,7 +167,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         ((IN_DEEPSTREAM, NO_YOLO), "custom-lib-path=libplugin.so", "staticPlugins"),
         # https://github.com/NVIDIA/TensorRT-LLM/issues/1584
         ((NO_GEMM,), "TRT_LLM_LOAD_PLUGINS=1", "com.microsoft"),
-        ((NO_NMS,), "use TensorRT <11.0, whose library contains it", "libplugin"),
+        ((NO_NMS,), "use TensorRT <11.0, whose plugin library contains the plugin", "libplugin"),
         # https://github.com/dusty-nv/jetson-inference/issues/680
         ((OLD_TAG, JETSON), "delete the .engine file in data/networks", "saveEngine"),
         # https://github.com/NVIDIA/TensorRT/issues/532
@@ -140,11 +185,11 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/NVIDIA-AI-IOT/torch2trt/issues/36
         ((OLD_LIMIT,), "Raise the workspace first", "LOG124"),
         # https://github.com/enazoe/yolo-tensorrt/issues/4
-        ((NO_IMAGE,), "compile that program for this GPU", "LOG124"),
+        ((NO_IMAGE,), "compile the program or the plugin for this GPU", "LOG124"),
         # https://github.com/triton-inference-server/tensorrtllm_backend/issues/191
         ((ATTENTION,), "another release of TensorRT-LLM built the engine", "saveEngine"),
         # https://github.com/Kiteretsu77/FAST_Anime_VSR/issues/3
-        ((NO_DLL,), "the DLLs in the zip of TensorRT", "LOG124"),
+        ((NO_DLL,), "the folder of DLLs in TensorRT's", "LOG124"),
         # https://github.com/alxmamaev/jetson_yolov5_tensorrt/issues/3
         ((NO_LOADED,), "If it loads a file (deserialize_cuda_engine)", "The builder returned nothing"),
         # https://github.com/wang-xinyu/tensorrtx/issues/800
@@ -167,7 +212,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/PaddlePaddle/PaddleDetection/issues/5550
         ((NO_PADDLE_TRT,), "its folder bin is not enough", "ONNX Runtime"),
         # https://github.com/NVIDIA/TensorRT/issues/3675
-        ((COMPILER,), "NVRTC, which must be of the CUDA release", "cuBLAS. A lack"),
+        ((COMPILER,), "NVRTC must belong to the CUDA release", "cuBLAS. A lack"),
         # https://github.com/Tianxiaomo/pytorch-YOLOv4/issues/359
         ((UNWRITTEN,), "the build itself succeeded", "load its plugins first"),
         # https://github.com/jkjung-avt/tensorrt_demos/issues/528
@@ -175,7 +220,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/NVIDIA/TensorRT/issues/2961
         ((JIT,), "Build with the newest release first", "does not contain the reason"),
         # https://github.com/NVIDIA/TensorRT/issues/3898
-        ((OLDER,), "two TensorRTs are installed", "LOG124"),
+        ((OLDER,), "two TensorRT installations exist", "LOG124"),
         # https://github.com/onnx/onnx/issues/4392: one file, two reports
         (
             (PROTO, NO_MODEL),
@@ -188,7 +233,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/yuvraj108c/ComfyUI-Rife-Tensorrt/issues/25
         ((NO_FLAG,), "tensorrt<11", "num_io_tensors"),
         # https://github.com/ultralytics/ultralytics/issues/22271
-        ((FULL,), "600 MiB, and the GPU had 302 MiB free", "--memPoolSize"),
+        ((FULL,), "600 MiB, but only 302 MiB of GPU memory were free", "--memPoolSize"),
         # https://github.com/replicate/cog-triton/issues/51
         ((TOO_NEW,), "tensorrt==10.2.0.post1", "ldd"),
         # https://github.com/autowarefoundation/autoware/issues/6434
@@ -207,17 +252,17 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/NVIDIA/TensorRT/issues/3615
         ((DLA_ALONE,), "Load it with the cuDLA API", "LOG124"),
         # https://github.com/NVIDIA/TensorRT/issues/2426
-        ((DLA_SUBMIT,), "Reported, no known remedy", "LOG124"),
+        ((DLA_SUBMIT,), "Users reported this error, but no remedy is known", "LOG124"),
         # https://github.com/triton-inference-server/server/issues/6541
         ((NO_BACKEND,), "is a platform and not a backend", "ldd"),
         # https://github.com/microsoft/onnxruntime/issues/5351
-        ((NO_PROVIDER,), "a library that it needs is not", "LOG124"),
+        ((NO_PROVIDER,), "it needs a second library that is missing", "LOG124"),
         # https://github.com/rmccorm4/tensorrt-utils/issues/17
         ((NO_METHOD,), "read_calibration_cache and write_calibration_cache", "does not contain the reason"),
         # https://github.com/NVIDIA/TensorRT/issues/2984
         ((BIAS,), "Q/DQ nodes instead of a calibrator", "An internal check"),
         # https://github.com/NVIDIA/TensorRT/issues/3592
-        ((MARKED,), "Do not mark all", "An internal check"),
+        ((MARKED,), "Do not use --trt-outputs", "An internal check"),
         # https://github.com/triton-inference-server/server/issues/6059
         ((NO_PLAN,), "the engine is from another release", "LOG124"),
         # https://github.com/ultralytics/ultralytics/issues/20053 and 22910
@@ -233,7 +278,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         ((NO_CREATOR, NO_PLUGIN), "Load its library before the engine", "LOG139"),
         ((NO_PLUGIN,), "LOG139", "LOG103"),
         # https://github.com/NVIDIA/TensorRT/issues/1677
-        ((SHAPES, QUOTED), "Shapes of this node do not fit each other", "LOG136"),
+        ((SHAPES, QUOTED), "The input shapes of this node are incompatible", "LOG136"),
         (
             ('[TRT] [E] While parsing node number 4 [PRelu -> "conv_1_relu"]:', QUOTED),
             "Reshape it to [C, 1, 1]",
@@ -242,6 +287,66 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         ((SHAPES,), "LOG136", "LOG102"),
         # https://github.com/antgroup/ditto-talkinghead/issues/45
         ((NO_IMPORTER,), "operator GridSample3D has neither", "an operator has neither"),
+        # https://github.com/microsoft/onnxruntime/issues/12781
+        ((NO_TENSOR_SHAPE,), "onnxruntime.tools.symbolic_shape_infer", "LOG124"),
+        # https://github.com/onnx/onnx-tensorrt/issues/199 and 741: parsers of TensorRT 6 and older
+        ((OLD_COUNT,), "keep_initializers_as_inputs=True", "is not valid"),
+        # https://github.com/dusty-nv/jetson-inference/issues/946, 1686 and 1363
+        ((ZERO_BYTES, NOT_LOADED), "left an empty file", "download-models.sh"),
+        ((CUSTOM, NOT_LOADED), "Update it: newer versions know more names", "download-models.sh"),
+        ((NO_BINDING, NOT_LOADED), "--output-cvg", "--minShapes"),
+        # https://github.com/NVIDIA/TensorRT/issues/2496
+        ((LIBRARY_FILE,), "nvinfer_builder_resource.dll", "newest release first"),
+        # https://github.com/NVIDIA/TensorRT/issues/2098
+        ((NEW_BOARD,), "Install a newer JetPack", "newest release first"),
+        # https://github.com/laugh12321/TensorRT-YOLO/issues/172
+        ((PLUGIN_STATUS,), "the run of an engine failed", "newest release first"),
+        # https://github.com/NVIDIA/TensorRT/issues/3055
+        ((FORCED_INT8,), "without a pair on either side", "Run the layer in another type"),
+        # https://github.com/NVIDIA/TensorRT/issues/2406
+        ((NO_FORMATS,), "builds with the next one", "without a pair on either side"),
+        # https://github.com/seanavery/yolov5-tensorrt/issues/2
+        ((NO_CONSTANT,), "newer than the release", "takes the input only as a constant"),
+        # https://github.com/tongyuantongyu/vs-NNVISR/issues/7
+        ((NO_BUILDER,), "older than the release supports", "holds its memory"),
+        # https://github.com/NVIDIA/TensorRT/issues/3110
+        ((UNKNOWN,), "Restart the computer", "LOG124"),
+        # https://github.com/NVIDIA/TensorRT-LLM/issues/673
+        ((MISFIT,), "(32000, 5120) and the configuration (0, 5120)", "LOG190"),
+        # https://github.com/NVIDIA/TensorRT/issues/37
+        ((NO_OUTPUT,), "network.mark_output", "The network is empty"),
+        # https://github.com/dusty-nv/jetson-inference/issues/426
+        ((LOWER,), "(the file has 5.0.6, this library has 5.1.6)", "LOG124"),
+        (OLD_PARSER, "Upgrade TensorRT first", "LOG124"),
+        # https://github.com/olegchomp/TouchDiffusion/issues/27
+        ((NEWER_PLAN,), "was built by another version of TensorRT", "LOG124"),
+        # https://github.com/NVIDIA/TensorRT/issues/1931
+        ((CALIBRATION_FAULT,), "It must be a pointer to GPU memory", "First suspect the plugins"),
+        # https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_object_detection/issues/32
+        ((EMPTY_NAME,), "output_binding_names of the TensorRT node", "LOG122"),
+        # https://github.com/NVIDIA/TensorRT-LLM/issues/1950
+        ((ONE_PROCESS,), "mpirun -n NUMBER", "LOG124"),
+        # https://github.com/triton-inference-server/tensorrtllm_backend/issues/59
+        ((SMALL_CACHE,), "max_tokens_in_paged_kv_cache of at least", "newer release"),
+        # https://github.com/SJTU-IPADS/disb/issues/7
+        ((POINTER,), "git lfs pull", "config.pbtxt"),
+        # https://github.com/Megvii-BaseDetection/YOLOX/issues/1825
+        ((ON_JETSON,), "--system-site-packages", "If the release dropped the GPU"),
+        # https://github.com/pytorch/TensorRT/issues/708
+        ((OF_PYTORCH,), "is a part of PyTorch", "built against the TensorRT that loads it"),
+        # https://github.com/NVIDIA/Stable-Diffusion-WebUI-TensorRT/issues/262
+        ((NOT_EXPORTED,), "the export failed", "mounts of a container"),
+        # https://github.com/AmusementClub/vs-mlrt/issues/138
+        ((OPERATOR,), "the kind of GPU that built it", "does not contain the reason"),
+        # https://github.com/levipereira/triton-server-yolo/issues/3
+        ((NO_CREATOR_10,), "plugin EfficientNMS_TRT has neither", "LOG124"),
+        # https://github.com/NVIDIA/TensorRT/issues/3640
+        ((NO_INT8_SILU,), "TensorRT 10 builds these models", "LOG124"),
+        # https://github.com/triple-mu/YOLOv8-TensorRT/issues/5
+        ((OF_MATMUL,), "LOG136", "LOG124"),
+        # https://github.com/ultralytics/ultralytics/issues/9092
+        ((PERMUTE, HANDLE), "remove pycuda.autoinit", "LOG124"),
+        ((PERMUTE,), "LOG124", "LOG155"),
         ((NO_KERNEL, "[!] Invalid Engine."), "G_LOGGER.module_severity", "trtexec --verbose"),
     ],
 )
@@ -250,6 +355,47 @@ def test_advice(tmp_path: Path, lines: tuple[str, ...], told: str, untold: str) 
     found = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
     assert told in found
     assert untold not in found
+
+
+@pytest.mark.parametrize(
+    ("lines", "rule"),
+    [
+        (
+            (
+                "operation.cpp:3390: DCHECK(opnd->is_data()) failed.",
+                "[E] Error[10]: Error Code 10: Internal Error (Could not find any implementation for node {ForeignNode[a...b]}.)",
+            ),
+            "LOG104",
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/3411: no error names the block
+        (
+            (
+                "stream_tile_size_solver.hpp:62: DCHECK(ub >= lb) failed. ",
+                "[E] Error[1]: [codeGenerator.cpp::compileGraph::894] Error Code 1: Myelin (No Myelin Error exists)",
+            ),
+            "LOG106",
+        ),
+    ],
+)
+def test_a_failed_check_of_a_block_is_one_finding(tmp_path: Path, lines: tuple[str, ...], rule: str) -> None:
+    (tmp_path / "build.log").write_text("\n".join(["TensorRT", *lines, ""]), "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    (finding,) = json.loads(out)["models"][0]["findings"]
+    assert finding["rule"] == rule
+    assert "DCHECK(" in finding["message"]
+
+
+def test_a_timing_cache_that_is_not_used_is_no_failure(tmp_path: Path) -> None:
+    # https://github.com/lightvector/KataGo/issues/739
+    lines = (
+        "[TRT] [E] 1: [myelinCache.h::deserializeFromBuffer::52] Error Code 1: Myelin (Myelin error from unknown graph)",
+        "[TRT] [E] 4: The timing cache will not be used!",
+    )
+    (tmp_path / "build.log").write_text("\n".join(["TensorRT", *lines, ""]), "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    assert {(each["rule"], each["severity"]) for each in json.loads(out)["models"][0]["findings"]} == {
+        ("LOG119", "warning")
+    }
 
 
 def test_a_line_that_repeats_a_failure_is_evidence_of_it(tmp_path: Path) -> None:
@@ -281,6 +427,11 @@ def test_another_model_of_a_server_fails_for_itself(tmp_path: Path) -> None:
         ("[E] ModelImporter.cpp:780: Input is not a regular file: C:\\models\\onnx", "LOG141"),
         # https://github.com/RichardoMrMu/yolov5-deepsort-tensorrt/issues/5
         ("[E] [TRT] INVALID_ARGUMENT: Cannot deserialize with an empty memory buffer.", "LOG138"),
+        # https://github.com/pytorch/TensorRT/blob/v2.5.0/py/torch_tensorrt/_enums.py: not also a refused network
+        (
+            "TypeError: Provided an unsupported data type as an input data type (support: bool, int32, long, half, float), got: torch.float8_e4m3fn",
+            "TTR303",
+        ),
     ],
 )
 def test_cause(tmp_path: Path, line: str, rule: str) -> None:
@@ -432,7 +583,7 @@ def test_missing_profile_in_the_words_of_each_program(
                 "[01/01/2024-00:00:00] [TRT] [W] Skipping tactic 0 due to insufficient memory on requested size of 629145600 detected for tactic 0x0.",
             ),
             ["LOG108"],
-            "(600 MiB, and the GPU had 302 MiB free)",
+            "(600 MiB, but only 302 MiB of GPU memory were free)",
         ),
     ],
 )

@@ -187,7 +187,7 @@ class TestText:
         assert "build: SM 8.9 (L4)" in text
         assert "command: trtexec --onnx=a.onnx --verbose" in text
         assert "safest version: 10.8, no error or warning known for this graph; " in text
-        assert "; 10.6 has equally few, and this is the newest" in text
+        assert "; 10.6 has equally few, and this version is the newest of these" in text
         assert "known risks: 10.6 none; 10.7 1 error; 10.8 none; 10.9 to 10.10 1 warning" in text
         assert "10.10 also has TST102 find-sin" in text
         assert "avoid 10.7: TST101 find-relu" in text
@@ -337,7 +337,7 @@ class TestLintWithBuild:
     ) -> None:
         Path("build.sh").write_text("trtexec --onnx=b.onnx\ntrtexec --onnx=c.onnx\n", encoding="utf-8")
         run(["lint", "a.onnx", "--trt", "11.4", "--build", "build.sh"])
-        assert "--build has no command with --onnx=a.onnx" in capsys.readouterr().err
+        assert "the file of --build contains no command with --onnx=a.onnx" in capsys.readouterr().err
 
     def test_from_python(self, model: Path) -> None:
         from trtlint import lint
@@ -426,5 +426,8 @@ def test_a_model_beyond_the_limit_is_one_line_and_costs_no_other(
     monkeypatch.setattr("trtlint.files.limits.SECONDS", 0.5)
     assert run(["upgrade", str(large), str(small), "--from", "10.7", "--to", "10.9", "-q"]) == 3
     said = capsys.readouterr().out
-    assert f"error: {large}: work on this file exceeded the limit of 0.5 s of processor time, " in said
+    assert (
+        f"error: {large}: reading and checking this file exceeded the limit of 0.5 s of processor time, "
+        in said
+    )
     assert f"{small}  safest" in said

@@ -6,12 +6,15 @@ import hashlib
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path, PurePosixPath
 
+import yaml
 from coverage.numbits import numbits_to_nums
 
 from scripts.mutants.sites import code_lines
 
+_TABLE = Path(__file__).resolve().parents[2] / "tests" / "modules.yaml"
 MOST_TESTS = 400
 """Tests that are run for one mutant."""
 MOST_SECONDS = 60.0
@@ -41,7 +44,7 @@ class Map:
         """The tests of a line: those of its own test module first, then the quickest.
 
         A line that runs at import belongs to no test, and one that only child processes run is not seen:
-        the tests of the module, or else of its room, stand in for both.
+        the tests of the module, those of its test module, or else those of its room, stand in for both.
         """
         by_line = self._lines.get(file, {})
         bodies = list(code_lines((self._root / file).read_text("utf-8")))
@@ -54,6 +57,7 @@ class Map:
                 if any(first <= number <= last for first, last in bodies)
                 for test in tests
             }
+            found |= {test for test in self.durations if test.partition("::")[0] in own_tests(file)}
         if not found:
             room = f"tests/{file.split('/')[1]}/"
             found = {test for test in self.durations if test.startswith((room, "tests/test_"))}
@@ -72,6 +76,16 @@ class Map:
                 break
             chosen.append(test)
         return chosen
+
+
+@cache
+def own_tests(file: str) -> frozenset[str]:
+    """Return the names that the test module of a module of the package may have."""
+    path = PurePosixPath(file).relative_to("trtlint")
+    named = yaml.safe_load(_TABLE.read_text("utf-8")).get(path.with_suffix("").as_posix())
+    rooms = (*path.parents[:-1], PurePosixPath())
+    own = {(PurePosixPath("tests") / room / f"test_{path.stem.strip('_')}.py").as_posix() for room in rooms}
+    return frozenset({*own, *([f"tests/{named}.py"] if named else [])})
 
 
 def digest(root: Path, files: Sequence[str]) -> str:

@@ -63,7 +63,15 @@ OPERATORS = (
 )
 """Cosmic Ray's operators without meaningless replacements.
 
-Decorators stay as they are: they cache results, or make classes whose objects nothing changes."""
+These places stay as they are, because no test can see the change:
+
+* decorators: they cache results, or make classes whose objects nothing changes,
+* the keywords of a class that do the same: ``frozen``, ``eq`` and ``total``,
+* annotations and blocks for type checkers,
+* ``*`` in a signature, which Cosmic Ray takes for a product: mypy checks how calls give each argument,
+* ``zip(..., strict=True)``: it asserts that the lengths are the same, and no caller expects its error."""
+_UNSEEN_KEYWORDS = ("frozen", "eq", "total")
+"""Keywords of classes that make objects unchangeable, compare them by identity, or are for type checkers."""
 
 
 @dataclass(frozen=True)
@@ -163,11 +171,11 @@ def _operator(name: str) -> Any:
 
 
 def _made(root: Path, file: str, variant: Variant) -> Mutant | None:
-    """The mutant, or None where nothing but annotations changes, or what comes out is no program."""
+    """The mutant, or None where no test can see the change, or what comes out is no program."""
     source = (root / file).read_text("utf-8")
     try:
         code = mutate_code(source, _operator(variant.operator), variant.occurrence)
-        if code is None or _meaning(code) == _meaning(source):
+        if code is None or _meaning(code, variant.operator) == _meaning(source, variant.operator):
             return None
     except (AttributeError, SyntaxError):  # Cosmic Ray 8.7 does not replace `except (module.Error, ...)`
         return None
@@ -180,22 +188,46 @@ def _made(root: Path, file: str, variant: Variant) -> Mutant | None:
     return Mutant(file, line, variant.operator, before.strip(), after.strip(), code)
 
 
-def _meaning(code: str) -> str:
-    """Describe a file without its annotations, which nothing evaluates, and without type-checking blocks."""
-    return ast.dump(_WithoutTypes().visit(ast.parse(code)))
+def _meaning(code: str, operator: str) -> str:
+    """Describe a file without what no test can see when an operator changes it."""
+    return ast.dump(_Observable(lengths_asserted=operator != "ReplaceTrueWithFalse").visit(ast.parse(code)))
 
 
-class _WithoutTypes(ast.NodeTransformer):
-    """Removes what only type checkers read."""
+class _Observable(ast.NodeTransformer):
+    """Removes what no test can see.
+
+    Attributes:
+        lengths_asserted: keep ``strict`` of ``zip``.
+    """
+
+    def __init__(self, *, lengths_asserted: bool) -> None:
+        self.lengths_asserted = lengths_asserted
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             return None
         return self.generic_visit(node)
 
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.keywords = [keyword for keyword in node.keywords if keyword.arg not in _UNSEEN_KEYWORDS]
+        return self.generic_visit(node)
+
+    def visit_arguments(self, node: ast.arguments) -> ast.AST:
+        usual = [*node.posonlyargs, *node.args]
+        defaults = [*[None] * (len(usual) - len(node.defaults)), *node.defaults]
+        node.kwonlyargs = [*usual, *node.kwonlyargs]
+        node.kw_defaults = [*defaults, *node.kw_defaults]
+        node.posonlyargs, node.args, node.defaults = [], [], []
+        return self.generic_visit(node)
+
     def visit_arg(self, node: ast.arg) -> ast.AST:
         node.annotation = None
         return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id == "zip" and not self.lengths_asserted:
+            node.keywords = [keyword for keyword in node.keywords if keyword.arg != "strict"]
+        return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None

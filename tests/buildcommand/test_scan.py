@@ -212,6 +212,8 @@ def test_the_work_on_a_build_file_is_limited(
     monkeypatch.setattr("trtlint.buildcommand.triton.read_bytes", endless)
     monkeypatch.setattr("trtlint.files.limits.SECONDS", 0.3)
     with pytest.raises(
-        CommandError, match=rf"{name}: work on this file exceeded the limit of 0.3 s of processor time"
+        CommandError,
+        match=rf"{name}: reading and checking this file exceeded the limit of 0.3 s "
+        rf"of processor time",
     ):
         read_commands(str(file))

@@ -125,7 +125,7 @@ def test_external_data_that_are_no_file_are_not_waited_for(
     os.mkfifo(tmp_path / "pipe")
     onnx.save(proto, tmp_path / "model.onnx")
     run([str(tmp_path / "model.onnx"), "--compare", *OPTIONS])
-    assert "its external data pipe cannot be read" in capsys.readouterr().out
+    assert "the external data pipe of the model cannot be read" in capsys.readouterr().out
 
 
 def test_the_finding_names_the_release_that_was_compared(
@@ -135,13 +135,13 @@ def test_the_finding_names_the_release_that_was_compared(
     for options in (OPTIONS, ("--isolated", "--select", "DRY", "--trt", "10.10")):
         assert run([model, "--compare", "--format", "json", *options]) == 1
         (found,) = json.loads(capsys.readouterr().out)["models"][0]["findings"]
-        assert found["applies"] == f"TensorRT-RTX {VERSION}, the release that was compared"
+        assert found["applies"] == f"TensorRT-RTX {VERSION}, the only release that was compared"
 
 
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
-        ({"z": np.ones((3, 3), np.float32)}, "no input 'x'; it has 'z', which the model does not take"),
+        ({"z": np.ones((3, 3), np.float32)}, "no input 'x'; it has 'z', which are not inputs of the model"),
         ({"x": np.array([{}, 3], dtype=object)}, "array 'x' holds Python objects"),
         ({"x": np.ones((2, 3), np.float32)}, "input 'x'"),
     ],

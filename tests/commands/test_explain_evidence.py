@@ -54,7 +54,7 @@ def test_the_weights_are_read(capsys: pytest.CaptureFixture[str]) -> None:
     said = explained(capsys, "model.onnx", "ACC120", "product", "--weights", "--trt", "10.7")
     assert "ACC120 fires here, at product" in said
     said = explained(capsys, "model.onnx", "ACC120", "product", "--trt", "10.7")
-    assert "no fact of kind weights at all" in said
+    assert "the model has no fact of kind weights" in said
 
 
 def test_the_measurement_is_known(capsys: pytest.CaptureFixture[str]) -> None:

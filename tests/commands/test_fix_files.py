@@ -31,7 +31,10 @@ def test_two_files_in_one_place_are_refused(
     out = tmp_path / "fixed.onnx"
     other = tmp_path / "." / "fixed.onnx"
     assert run([*FIX, str(EXAMPLE), "-o", str(out), option, str(other)]) == 2
-    assert capsys.readouterr().err == f"trtlint: {out}: is the output of 2 files; name different files\n"
+    assert (
+        capsys.readouterr().err
+        == f"trtlint: {out}: 2 models would be written to this file; use different output files\n"
+    )
     assert not out.exists()
 
 
@@ -122,7 +125,10 @@ def test_what_an_earlier_run_made_is_not_fixed_again_and_another_model_is_not_re
         assert f"{model} -> {out}\n" in capsys.readouterr().out
     out.write_bytes(EXAMPLE.read_bytes())
     assert run([*FIX, str(tmp_path)]) == 2
-    assert f"the fixed form of {model} would replace {out}, which is also given" in capsys.readouterr().err
+    assert (
+        f"the fixed model of {model} would replace {out}, another model of this command"
+        in capsys.readouterr().err
+    )
     assert out.read_bytes() == EXAMPLE.read_bytes()
 
 

@@ -94,7 +94,7 @@ def test_a_model_that_cannot_be_run_is_unreadable(folder: Path, capsys: pytest.C
     )
     onnx.save(onnx.parser.parse_model(text), "custom.onnx")
     assert run(["measure", "custom.onnx"]) == 3
-    assert "custom.onnx: ONNX Runtime refuses it: " in capsys.readouterr().err
+    assert "custom.onnx: ONNX Runtime cannot load the model: " in capsys.readouterr().err
     assert run(["measure", "small.npz"]) == 3
 
 
@@ -131,7 +131,7 @@ def test_advice_is_for_the_version(folder: Path, capsys: pytest.CaptureFixture[s
 
 def test_made_up_inputs_are_warned_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["measure", "norm.onnx"]) == 0
-    assert "warning: the inputs are generated and prove little" in capsys.readouterr().out
+    assert "warning: the inputs are generated, so the errors prove little" in capsys.readouterr().out
 
 
 def test_without_onnx_runtime_it_says_how_to_get_it(

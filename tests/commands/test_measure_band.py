@@ -44,7 +44,7 @@ def test_the_text_says_what_the_verdict_depends_on(folder: Path, capsys: pytest.
     said = capsys.readouterr().out
     assert "FP16: depends on the build: within tolerance only if the builder fuses" in said
     assert "on both sides of the bound of 0.01" in said
-    assert "  only products and outputs round  0.000" in said
+    assert "  only the results of products and the outputs are rounded  0.000" in said
     assert run(["measure", "attention.onnx", "--inputs", "attention.npz"]) == 0
     assert "FP16: fine\n" in capsys.readouterr().out
 
@@ -235,11 +235,11 @@ def test_the_types_of_a_file_in_16_bits_are_its_own(folder: Path, capsys: pytest
     onnx.save(onnx.parser.parse_model(text), "half.onnx")
     assert run(["measure", "half.onnx", "--type", "all"]) == 0
     said = capsys.readouterr().out
-    assert "the file itself has FP16 types, so other 16-bit types were not measured" in said
+    assert "the model already has FP16 types, so other 16-bit types were not measured" in said
 
 
 def test_the_page_warns_of_generated_inputs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["measure", "attention.onnx", "--format", "html"]) == 0
     said = capsys.readouterr().out
-    assert "The inputs are generated and prove little" in said
+    assert "The inputs are generated, so the errors prove little" in said
     assert "on 1 batch, generated" in said

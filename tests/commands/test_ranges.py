@@ -87,8 +87,8 @@ def test_operators_to_keep() -> None:
     for broken, why in (
         (found("a", rehearsed=False), "--no-rehearse"),
         (found("a", verified=False), "the search found no set of nodes"),
-        (found(typed=False), "the model is already FP32"),
-        (found(kept=None, typed=False), "the model is already FP32"),
+        (found(typed=False), "the model is an FP32 model"),
+        (found(kept=None, typed=False), "the model is an FP32 model"),
     ):
         with pytest.raises(MeasurementError, match=why):
             to_keep(broken)

@@ -93,7 +93,7 @@ def test_releases_that_were_not_asked(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["net.pt2", "m.onnx", "--from", "2.7"], "run trtlint upgrade once for each"),
+        (["net.pt2", "m.onnx", "--from", "2.7"], "run trtlint upgrade separately for each file"),
         (["net.pt2", "--from", "10.3"], "unknown Torch-TensorRT release '10.3'; use 2.5 to 2.14"),
         (["net.pt2", "--from", "2.9", "--to", "2.7"], "no upgrade of Torch-TensorRT"),
         (["build.py", "--from", "2.7", "--output", "htm:a"], "did you mean 'html'"),

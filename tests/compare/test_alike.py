@@ -25,3 +25,17 @@ def test_draws_of_two_bodies_under_one_name_are_two(tmp_path: Path) -> None:
     onnx.save(onnx.parser.parse_model(TEXT % (RANDOM, "r = Neg (x)")), after)
     with pytest.raises(RandomError):
         alike(before, after, tmp_path)
+
+
+def test_operators_of_other_domains_draw_no_random_numbers(tmp_path: Path) -> None:
+    for domain, random in (("my.", False), ("", True)):
+        path, folder = tmp_path / f"{random}.onnx", tmp_path / f"copies-{random}"
+        folder.mkdir()
+        text = (
+            '< ir_version: 8, opset_import: ["" : 17, "my" : 1] > g (float[2] x) => (float[2] y) '
+            f"{{ r = {domain}RandomNormalLike (x) y = Add (x, r) }}"
+        )
+        onnx.save(onnx.parser.parse_model(text), path)
+        found = alike(path, path, folder)
+        assert found.random is random
+        assert (found.before == path) is not random

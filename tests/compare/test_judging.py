@@ -60,3 +60,29 @@ def test_whole_numbers_and_texts_are_to_be_the_same() -> None:
     for one, other in ((np.array([1, 2]), np.array([1, 3])), (np.array(["a"]), np.array(["b"]))):
         assert not judge([{"y": one}], [{"y": other}]).equal
         assert judge([{"y": one}], [{"y": one}]).equal
+
+
+@pytest.mark.parametrize(
+    ("values", "tells"),
+    [([], True), ([NAN], False), ([INF, NAN], False), ([NAN, 1.0], True)],
+)
+def test_an_output_without_a_finite_element_tells_nothing(values: list[float], tells: bool) -> None:
+    assert judged(values, values).comparable is tells
+    names = [{"y": np.array(["a"])}]
+    assert judge(names, names).comparable
+
+
+@pytest.mark.parametrize(
+    ("dtype", "within", "beyond"), [("float64", 5e-7, 3e-6), ("float32", 5e-4, 3e-3), ("float16", 0.01, 0.06)]
+)
+def test_the_tolerance_is_that_of_the_type(dtype: str, within: float, beyond: float) -> None:
+    before = [{"y": np.ones(3, dtype)}]
+    for change, equal in ((within, True), (-within, True), (beyond, False), (-beyond, False)):
+        assert judge(before, [{"y": np.full(3, 1 + change, dtype)}]).equal is equal
+    assert judge(before, [{"y": np.full(3, 1 + beyond, dtype)}]).beyond == 3
+
+
+def test_numbers_near_zero_are_compared_with_a_thousandth() -> None:
+    before = [{"y": np.zeros(1, np.float32)}]
+    assert judge(before, [{"y": np.full(1, 9e-7, np.float32)}]).equal
+    assert not judge(before, [{"y": np.full(1, 1.2e-6, np.float32)}]).equal

@@ -6,6 +6,7 @@ import numpy as np
 
 from tests.graphs import model_of
 from trtlint.compare.sets import RandomSets, UserSets, random_sets, size_of
+from trtlint.measurement.feeds import random_feeds
 
 INPUTS = model_of(
     """< ir_version: 8, opset_import: ["" : 17] >
@@ -41,3 +42,45 @@ def test_dimensions_of_several_names_are_equal_in_some_choices() -> None:
     still = [made.first()[0]["ids"] for made in random_sets(INPUTS) if made.still]
     assert still
     assert not any(each.any() for each in still)
+
+
+def test_every_set_is_of_its_kind() -> None:
+    made = RandomSets(INPUTS).all()
+    random, again, small, zeros, large, ones, masked, last = (each["x"] for each in made)
+    assert np.abs(small).max() < 0.1
+    assert 10 < np.abs(large).max() < 200
+    assert not zeros.any()
+    assert (ones == 1).all()
+    assert all(0.1 < np.abs(each).max() < 10 for each in (random, again, masked, last))
+    assert not any(np.array_equal(random, each) for each in (again, masked, last))
+    assert not made[3]["ids"].any()
+    assert (made[5]["ids"] == 1).all()
+    assert not made[6]["ids"].any()
+    np.testing.assert_array_equal(made[2]["ids"].dtype, np.dtype(np.int64))
+
+
+def test_choices_of_shapes() -> None:
+    found = []
+    for made in random_sets(INPUTS):
+        (batch,) = made.first()
+        found.append((batch["x"].shape[0], batch["ids"].shape[0], made.still))
+    equal = [(size, size, still) for size in (4, 8, 2, 16) for still in (False, True)]
+    mixed = [(a, b, False) for a in (4, 2, 8) for b in (4, 2, 8) if a != b]
+    assert found[2:] == equal + mixed
+    assert len(found) == 2 + len(equal) + len(mixed)
+    assert {made.most for made in random_sets(INPUTS, 99)} == {99}
+
+
+def test_scales_and_masks_of_kinds() -> None:
+    inputs = model_of(
+        """< ir_version: 8, opset_import: ["" : 17] >
+        m (float[4] x, bool[4,8] mask) => (float[4] y) { y = Neg (x) }"""
+    ).graph.inputs
+    drawn = random_feeds(inputs, 8, 0)
+    assert drawn is not None
+    made = RandomSets(inputs).all()
+    np.testing.assert_array_equal(made[4]["x"], drawn[4]["x"] * np.float32(30))
+    np.testing.assert_array_equal(made[2]["x"], drawn[2]["x"] * np.float32(0.01))
+    assert not made[6]["mask"].any()
+    assert made[5]["mask"].all()
+    assert {each["mask"].dtype for each in made} == {np.dtype(np.bool_)}

@@ -107,6 +107,10 @@ def test_hints_are_few_and_in_bounds(
         (NetworkSizes(tables=((1, 96, 14, 15),), strides=(2,)), (), ()),
         (NetworkSizes(tables=((1, 96, 1, 1),), strides=(16,)), (), ()),
         (NetworkSizes(tables=((2, 96, 14, 14),), strides=(2,)), (), ()),
+        (NetworkSizes(tables=((1, 96, 14, 14, 9),), strides=(2,)), (), ()),
+        (NetworkSizes(tables=((1, 96, 8, 8),)), (8,), (8,)),
+        # one element for each channel is no map
+        (NetworkSizes(numbers=(4,), channels=(4,), strides=(16,)), (32,), ()),
         # features that are flattened in front of a product
         (NetworkSizes(tables=((800, 10),), strides=(2, 2), channels=(8,)), (40, 20, 10), ()),
         (NetworkSizes(tables=((900, 7),), strides=()), (30,), ()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -121,3 +122,50 @@ def test_every_input_that_varies_gets_a_whole_shape(
                 assert all(
                     size == dim if dim >= 0 else size >= 1 for size, dim in zip(shape, each.dims, strict=True)
                 )
+
+
+@pytest.mark.parametrize(
+    ("input_", "shape"),
+    [
+        (tensor("x", None, integer=True), (16,)),
+        (tensor("x", None), (1,)),
+        (tensor("x", None, None, integer=True), (1, 128)),
+        (tensor("x", None, None), (1, 128)),
+        (tensor("audio", None, None), (1, 16_000)),
+        (tensor("x", None, 2, None), (1, 2, 16_000)),
+        (tensor("x", None, 2, None, integer=True), (1, 2, 128)),
+        (tensor("x", None, 64, None), (1, 64, 3_000)),
+        (tensor("x", None, 128, None), (1, 128, 3_000)),
+        (tensor("x", None, 100, None), (1, 100, 128)),
+        (tensor("x", None, None, 80), (1, 128, 80)),
+        (tensor("x", None, 1, None, None), (1, 1, 224, 224)),
+        (tensor("x", None, 4, None, None), (1, 4, 224, 224)),
+        (tensor("x", None, None, None, 4), (1, 224, 224, 4)),
+        (tensor("x", None, None, None, None), (1, 3, 224, 224)),
+        (tensor("x", None, 8, None, 64), (1, 8, 128, 64)),
+        (tensor("x", None, 8, None, None), (1, 8, 64, 64)),
+        (tensor("x", None, None, None, 64), (1, 16, 128, 64)),
+        (tensor("x", None, None, 8, None), (1, 16, 8, 16)),
+        (tensor("x", None, 1, None, None, None), (1, 1, 64, 64, 64)),
+        (tensor("x", None, 3, None, None, None), (1, 3, 8, 112, 112)),
+        (tensor("x", None, None, None, None, None), (1, 3, 8, 112, 112)),
+        (tensor("x", None, None, None, None, None, None), (1, 16, 16, 16, 16, 16)),
+        (tensor("x", "n", "width"), (1, 16)),
+        (tensor("x", "n", 3, "width"), (1, 3, 224)),
+        (tensor("x", "seq", 5), (128, 5)),
+        (tensor("x", "n", "channels", 5), (1, 3, 5)),
+        (tensor("x", "n", 7, "depth", 7, 7), (1, 7, 64, 7, 7)),
+    ],
+    ids=lambda each: str(getattr(each, "symbols", each)),
+)
+def test_the_likely_size_of_an_axis(input_: Input, shape: tuple[int, ...]) -> None:
+    assert first(input_) == {"x" if input_.name == "x" else "audio": shape}
+
+
+def test_what_is_tried_is_common_among_models() -> None:
+    sides = [choice.shapes["x"][1][2] for choice in choices((tensor("x", 1, 3, "height", "width"),), ())]
+    for size in (224, 112, 256, 384, 512, 640, 64, 32, 96, 128, 160, 192, 320, 448, 518):
+        assert size in sides
+    lengths = [choice.shapes["x"][1][1] for choice in choices((tensor("x", 1, "seq", integer=True),), ())]
+    for size in (128, 64, 256, 512, 77, 1024, 1500):
+        assert size in lengths

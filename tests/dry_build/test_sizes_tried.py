@@ -67,8 +67,8 @@ def test_a_note_names_the_option_to_give(monkeypatch: pytest.MonkeyPatch, tmp_pa
     found = result(monkeypatch, tmp_path, "done", {**SECOND, "built": False}, {**FIRST, "built": None})
     (note,) = notes(found)
     assert "rejects all 2 choices" in note
-    assert f"(the first, x=1x224: {REFUSED})" in note
-    assert note.endswith("give the sizes of the model: --shapes x:...")
+    assert f"(first choice: x=1x224; error: {REFUSED})" in note
+    assert note.endswith("to test valid sizes, use --shapes x:...")
 
 
 def test_a_limit_of_time_stays_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

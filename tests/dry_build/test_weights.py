@@ -40,8 +40,20 @@ def test_zeros_stand_for_a_file_that_is_missing(tmp_path: Path, scratch: Path) -
 
 def test_a_file_that_is_there_is_read_where_it_is(tmp_path: Path, scratch: Path) -> None:
     model = with_external(tmp_path)
-    (tmp_path / "weights.bin").write_bytes(bytes(4 * (64 * 64 + 64)))
-    assert staged(model, scratch).path == model
+    size = 4 * (64 * 64 + 64)
+    (tmp_path / "weights.bin").write_bytes(bytes(size))
+    stage = staged(model, scratch)
+    assert (stage.path, stage.zeros, stage.size) == (model, (), model.stat().st_size + size)
+
+
+def test_a_file_of_the_limit_is_huge(tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = 4 * (64 * 64 + 64)
+    model = with_external(tmp_path)
+    (tmp_path / "weights.bin").write_bytes(bytes(size))
+    monkeypatch.setattr(weights, "HUGE", size + 1)
+    assert staged(model, scratch).zeros == ()
+    monkeypatch.setattr(weights, "HUGE", size)
+    assert staged(model, scratch).zeros == ("weights.bin",)
 
 
 def test_small_tensors_of_a_huge_file_are_copied(

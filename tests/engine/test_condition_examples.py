@@ -70,7 +70,7 @@ def test_the_checker_must_accept_an_example_unless_it_says_so(monkeypatch: pytes
 def test_an_entry_without_examples_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     results = run(monkeypatch, None, [])
     assert [result.detail for result in results] == [
-        "no example that is refused",
-        "no example that is accepted",
+        "the entry has no example with the key 'refused'",
+        "the entry has no example with the key 'accepted'",
     ]
     assert not any(result.ok for result in results)

@@ -10,6 +10,7 @@ from tests.engine.rules import make_rule
 from tests.graphs import facts_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding, ModelReport
+from trtlint.engine.reported import turn
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
@@ -283,3 +284,46 @@ def test_sites_of_real_rules_have_fingerprints_of_their_own(exported: Path) -> N
             (f.rule, site.fingerprint) for f in (*found.findings, *found.conditional) for site in f.sites
         ]
         assert len(set(every)) == len(every)
+
+
+def test_fingerprints_stay_what_they_were(tmp_path: Path, chain: Facts) -> None:
+    """Baselines contain them, so a new version of trtlint must not change them."""
+    finding = only(make_rule(tmp_path, where='op == "Relu"'), chain)
+    assert finding.fingerprint == "09f785098c30e0ba"
+    assert [site.fingerprint for site in finding.sites] == ["7c9c130de6105e73", "be76125f65e29ec1"]
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        ('model.opset < 17 and op == "Relu"', 0),
+        ('model.opset > 16 and op == "Relu"', 2),
+        ('op == "Relu" and model.opset == 17', 2),
+    ],
+)
+def test_a_condition_about_the_model_decides_for_all_places(
+    tmp_path: Path, chain: Facts, where: str, found: int
+) -> None:
+    reported = report(make_rule(tmp_path, where=where), chain)
+    assert sum(len(finding.sites) for finding in reported.findings) == found
+    assert (reported.unsearched, reported.conditional) == ((), ())
+
+
+def test_a_pattern_in_a_small_graph_is_searched_whole(tmp_path: Path, chain: Facts) -> None:
+    rule = make_rule(tmp_path, find="pattern", match="y = Tanh(x)", message="x")
+    reported = report(rule, chain)
+    assert [site.op for finding in reported.findings for site in finding.sites] == ["Tanh"]
+    assert reported.unsearched == ()
+
+
+def test_rules_about_experiments_come_in_their_turns() -> None:
+    turns = {
+        id_: turn(load_builtin().rule(id_)) for id_ in ("ACC102", "DRY101", "DRY102", "LOG101", "LOG124")
+    }
+    assert turns == {
+        "ACC102": (0, False),
+        "DRY101": (1, False),
+        "DRY102": (3, False),
+        "LOG101": (2, False),
+        "LOG124": (2, True),
+    }

@@ -74,7 +74,7 @@ def test_a_fix_that_does_not_exist(tmp_path: Path) -> None:
     rule = make_rule(tmp_path, body(RELU, TANH), where='op == "Relu"', advice="[{do: x, fix: merge-scales}]")
     (missing, *_) = run_examples([rule], fixes=["merge-scale"])
     assert not missing.ok
-    assert str(missing).endswith("TST001: there is no fix 'merge-scales'; did you mean 'merge-scale'?")
+    assert str(missing).endswith("TST001: unknown fix 'merge-scales'; did you mean 'merge-scale'?")
     assert all(result.ok for result in run_examples([rule], fixes=["merge-scales"]))
     assert all(result.ok for result in run_examples([rule]))
 
@@ -155,7 +155,7 @@ def test_a_number_that_the_parser_cannot_hold(tmp_path: Path, number: str) -> No
         tmp_path, body(f"< ir_version: 8 >\ng (float[{number}] x) => (float[1] y) {{ y = Relu (x) }}\n", TANH)
     )
     assert (results[0].got, results[0].ok) == ("unreadable", False)
-    assert results[0].detail == "a number is too large for its type, or not a number"
+    assert results[0].detail == "a stored number is invalid or too large for its type"
 
 
 def test_the_checker_must_accept_an_example_unless_it_says_so(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.engine.rules import make_rule
 from tests.graphs import facts_of
 from trtlint.engine.explain import explain_miss
@@ -45,7 +47,7 @@ def test_a_part_that_is_unknown(tmp_path: Path) -> None:
     rule = make_rule(tmp_path, where='op == "Relu" and target.fp16 and len(inputs) == 1')
     lines = explain_miss(rule, FACTS, Target(version="10.7"), path("Relu"))
     assert lines == [
-        f"TST001 fires here, at {path('Relu')}, if --fp16 makes it apply",
+        f"TST001 fires here, at {path('Relu')}, but this depends on --fp16",
         f"at {path('Relu')}: target.fp16 is unknown: target.fp16 is unknown",
     ]
 
@@ -53,23 +55,23 @@ def test_a_part_that_is_unknown(tmp_path: Path) -> None:
 def test_the_version(tmp_path: Path) -> None:
     rule = make_rule(tmp_path, where='op == "Relu"', applies='{tensorrt: ">=10.7,<10.8"}')
     assert explain_miss(rule, FACTS, Target(version="10.8"), path("Relu")) == [
-        "TST001 is for TensorRT 10.7; the target is TensorRT 10.8"
+        "TST001 applies to TensorRT 10.7, but the target is TensorRT 10.8"
     ]
     (line,) = explain_miss(rule, FACTS, Target(product="tensorrt-rtx", version="1.5"), path("Relu"))
-    assert line == "TST001 is not about TensorRT-RTX"
+    assert line == "TST001 does not apply to TensorRT-RTX"
 
 
 def test_a_node_that_no_fact_contains(tmp_path: Path) -> None:
     rule = make_rule(tmp_path, find="attention", message="x")
     (line,) = explain_miss(rule, FACTS, Target(), path("Relu"))
-    assert line.startswith(f"no fact of kind attention contains {path('Relu')} (Relu); the nearest are at ")
+    assert line.startswith(
+        f"no fact of kind attention contains {path('Relu')} (Relu); the nearest matches are at "
+    )
     rule = make_rule(tmp_path, find="convolution", message="x")
-    assert explain_miss(rule, FACTS, Target(), path("Relu")) == [
-        "the model has no fact of kind convolution at all"
-    ]
+    assert explain_miss(rule, FACTS, Target(), path("Relu")) == ["the model has no fact of kind convolution"]
     rule = make_rule(tmp_path, find="model", message="x")
     (line,) = explain_miss(rule, FACTS, Target(), path("Relu"))
-    assert line == "each fact of kind model is about the whole model, not about a node"
+    assert line == "each fact of kind model concerns the whole model, not a node"
 
 
 def test_a_pattern(tmp_path: Path) -> None:
@@ -79,3 +81,23 @@ def test_a_pattern(tmp_path: Path) -> None:
     assert line == f'at {path("Softmax")}: dtype(p) == "f16" is false: dtype(p) is f32'
     (line,) = explain_miss(rule, FACTS, Target(), path("Relu"))
     assert line.startswith("no match of the pattern contains")
+
+
+@pytest.mark.parametrize("kind", ["convolution", "pooling", "quantized"])
+def test_a_kind_that_the_model_lacks_is_named(tmp_path: Path, kind: str) -> None:
+    rule = make_rule(tmp_path, find=kind, message="x")
+    assert explain_miss(rule, FACTS, Target(), path("Relu")) == [f"the model has no fact of kind {kind}"]
+
+
+def test_the_three_nearest_places_are_named(tmp_path: Path) -> None:
+    facts = facts_of(
+        '< ir_version: 8, opset_import: ["" : 17] > '
+        "g (float[1,8,4,4] x) => (float[1,8,4,4] y) < float[8,8,1,1] w = {} > "
+        "{ a = Conv(x, w) b = Conv(a, w) c = Conv(b, w) d = Conv(c, w) y = Softmax(d) }"
+    )
+    node = facts.model.graph.nodes[-1]
+    places = [facts.model.graph.nodes[at].path for at in (3, 2, 1)]
+    assert explain_miss(make_rule(tmp_path, find="convolution", message="x"), facts, Target(), node.path) == [
+        f"no fact of kind convolution contains {node.path} (Softmax); "
+        f"the nearest matches are at {', '.join(places)}"
+    ]

@@ -57,7 +57,7 @@ def test_one_that_does_not_hold_names_its_line(monkeypatch: pytest.MonkeyPatch) 
         ("where: static(inputs[0])", "where: static(input[0])", "input"),
         ("rtx: ==1.6.*", "rtx: 1.6", "1.6 is not a PEP 440 version specifier"),
         ("rtx: ==1.6.*", "sms: [75]", "it names no release"),
-        ("rtx: ==1.6.*", "rtx: ==1.6.*\n  types: [fp16]", "types: fp16 are not all of"),
+        ("rtx: ==1.6.*", "rtx: ==1.6.*\n  types: [fp16]", "the key 'types' is fp16; only"),
         ("source: https:", "source: http:", "is not an https URL"),
         ("says: ", "says: '{nothing}'\n  do: ''\n  #", "nothing"),
     ],

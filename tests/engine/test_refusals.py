@@ -123,7 +123,7 @@ def test_only_a_success_refutes() -> None:
 
 
 def test_a_rule_about_refusals_can_name_no_refutation(tmp_path: Path) -> None:
-    with pytest.raises(RuleError, match="a success of the parser or builder refutes them"):
+    with pytest.raises(RuleError, match="trtlint refutes them when the parser or builder succeeds"):
         make_rule(tmp_path, find="rejection", witness="{refute: [{log: [parser_error]}]}")
 
 

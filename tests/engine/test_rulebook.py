@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.rules import make_rule, rule_text, write_rule
+from trtlint.engine.frontmatter import FrontMatterError, split
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import builtin_rules, load_builtin, load_rules, looking_at, rule_files
 from trtlint.engine.rulefile import load_rule, parse_rule
@@ -259,3 +260,21 @@ def test_every_rule_is_in_a_group() -> None:
     for entry in load_builtin().entries:
         assert entry.group, entry.path
         assert (entry.group, entry.status) == (entry.read().group, entry.read().status)
+
+
+@pytest.mark.parametrize("status", ["preview", "stable", "deprecated"])
+def test_the_status_is_that_of_the_file(tmp_path: Path, status: str) -> None:
+    assert make_rule(tmp_path, status=status).status == status
+    assert make_rule(tmp_path).status == "stable"
+
+
+@pytest.mark.parametrize("brackets", [("[", "]"), ("{a: ", "}")])
+def test_front_matter_is_nested_twelve_deep(brackets: tuple[str, str]) -> None:
+    opening, closing = brackets
+    for depth in (11, 12):  # the value of a key, and a text in it, are one deeper each
+        text = f"---\nkey: {opening * depth}text{closing * depth}\n---\n"
+        if depth == 11:
+            split(text)
+        else:
+            with pytest.raises(FrontMatterError, match="nested too deeply"):
+                split(text)

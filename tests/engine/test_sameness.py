@@ -66,6 +66,8 @@ def test_what_is_kept_is_what_each_target_gives_alone() -> None:
         ('op == "Neg" and target.release == (10, 7)', False),
         ('op == "Neg" and target.release in ((10, 7), (10, 9))', False),
         ('op == "Neg" and target.strongly_typed', True),
+        ('op == "Neg" and target.release < (10, 9) and target.gpu != "T4"', True),
+        ('op == "Neg" and target.release < (10, 9) and target.release > (9, 3)', True),
     ],
 )
 def test_what_a_rule_sees_of_two_releases(tmp_path: Path, where: str, same: bool) -> None:

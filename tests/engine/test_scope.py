@@ -68,7 +68,7 @@ def test_operands() -> None:
     ("kind", "where", "problem"),
     [
         ("node", 'inputs[0].dtype == "fp16"', "did you mean 'f16'?"),
-        ("node", 'outputs[0].dtype in ("f16", "float")', "'float' is none of"),
+        ("node", 'outputs[0].dtype in ("f16", "float")', "'float' is not one of"),
         ("attention", 'dtype == "fp16"', "did you mean 'f16'?"),
         ("normalization", 'statistics_dtype != "fp16"', "did you mean 'f16'?"),
         ("layer", '"fp16" in input_types', "did you mean 'f16'?"),

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
+import threading
+import time
+from importlib import import_module
 
 import pytest
 
+from tests.conftest import REPOSITORY
 from trtlint.files import limits, regular, temporary
-from trtlint.files.limits import Allowance, amount, scale_allowance
+from trtlint.files.limits import Allowance, LimitError, amount, current, limit_work, scale_allowance
+from trtlint.files.problem import first_few, shorten
 
 
 @pytest.mark.parametrize(
@@ -57,3 +64,139 @@ def test_what_is_left_of_an_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_old_folders_are_opened_without_following_and_without_waiting() -> None:
     assert temporary._OLD & os.O_NOFOLLOW
     assert temporary._OLD & os.O_NONBLOCK
+
+
+needs_timer = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
+AMPLE = (1000.0, 1 << 40)
+
+
+def spin(seconds: float) -> bool:
+    """Use processor time."""
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+    return True
+
+
+@needs_timer
+def test_work_ends_at_a_limit_of_time() -> None:
+    with (
+        pytest.raises(
+            LimitError,
+            match=r"^reading and checking this file exceeded the limit of 0\.1 s of processor time, ",
+        ),
+        limit_work(allowance=Allowance(0.1, 1 << 40)),
+    ):
+        spin(5)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    assert current() is None
+
+
+@needs_timer
+@pytest.mark.skipif(limits.memory_of() == 0, reason="the system does not say how much memory a process has")
+def test_work_ends_at_a_limit_of_memory() -> None:
+    held = []  # Blocks beyond 32 MiB are always new memory: malloc keeps smaller ones that were freed.
+    with (
+        pytest.raises(LimitError, match="the limit of 2 MiB of memory, "),
+        limit_work(allowance=Allowance(9, 2 << 20)),
+    ):
+        held.append(b"x" * (64 << 20))
+        spin(5)
+    with limit_work(allowance=Allowance(9, 1 << 40)):
+        held.append(b"x" * (64 << 20))
+        assert spin(0.1)
+
+
+@needs_timer
+def test_an_outer_limit_ends_inner_work() -> None:
+    inner = ""
+    with pytest.raises(LimitError, match=r"limit of 0\.1 s"), limit_work(allowance=Allowance(0.1, 1 << 40)):
+        try:
+            with limit_work(allowance=Allowance(*AMPLE)):
+                spin(5)
+        except LimitError as error:
+            inner = str(error)
+    assert inner == ""
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+@needs_timer
+def test_an_inner_limit_leaves_the_outer_one() -> None:
+    outer = Allowance(*AMPLE)
+    with limit_work(allowance=outer):
+        with (
+            pytest.raises(LimitError, match=r"limit of 0\.1 s"),
+            limit_work(allowance=Allowance(0.1, 1 << 40)),
+        ):
+            spin(5)
+        assert current() is outer
+        assert signal.getitimer(signal.ITIMER_PROF)[1] > 0
+
+
+@needs_timer
+def test_a_block_in_a_block_has_its_limits() -> None:
+    with limit_work():
+        with limit_work(allowance=Allowance(0.0, 0)):
+            assert spin(0.1)
+        assert signal.getitimer(signal.ITIMER_PROF)[1] > 0
+
+
+@needs_timer
+def test_other_threads_and_programs_with_a_timer_have_no_limits() -> None:
+    timers = []
+
+    def work() -> None:
+        with limit_work(allowance=Allowance(0.0, 0)):
+            timers.append(signal.getitimer(signal.ITIMER_PROF))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    before = signal.signal(signal.SIGPROF, lambda *_: None)
+    try:
+        work()
+        assert signal.getsignal(signal.SIGPROF) not in (signal.SIG_DFL, signal.SIG_IGN)
+    finally:
+        signal.signal(signal.SIGPROF, before)
+    assert timers == [(0.0, 0.0)] * 2
+
+
+def test_long_texts_and_lists_are_cut() -> None:
+    assert shorten("n" * 1000) == "n" * 1000
+    assert shorten("n" * 1001) == "n" * 1000 + "…"
+    assert [first_few(["a", "b", "c"], most) for most in (1, 2, 3)] == [
+        "a and 2 more",
+        "a, b and 1 more",
+        "a, b, c",
+    ]
+    assert first_few(["a", "b", "c"], 2, "; ") == "a; b and 1 more"
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        ("may take 4.5 s of CPU time", "files.limits.SECONDS", 4.5),
+        ("and 800 MiB of memory", "files.limits.MEMORY", 800 << 20),
+        ("for each MiB of the file above 10 MiB", "files.limits.ORDINARY", 10 << 20),
+        ("another 0.5 s and", "files.limits._SECONDS_PER_MEBIBYTE", 0.5),
+        ("baseline, ranges file | 64 MiB", "policy.baseline._MOST_BYTES", 64 << 20),
+        ("baseline, ranges file | 64 MiB", "measurement.measurement._MOST_BYTES", 64 << 20),
+        ("300 code blocks", "engine.exampleblocks._MOST_BLOCKS", 300),
+        ("10 s of processor time, 60 s", "runs.examples.SECONDS", 10),
+        ("60 s for one example", "runs.examples.WALL", 60.0),
+        ("1 GiB of memory, 64 MiB of zeros", "runs.examples.MEMORY", 1 << 30),
+        ("5 broken rule files", "runs.examples.MOST_BROKEN", 5),
+        ("1,000,000 rows", "report.trend.MOST_ROWS", 1_000_000),
+        ("512 MiB of JSON Lines", "report.trend.MOST_BYTES", 512 << 20),
+        ("1 MiB a row", "report.trend.LONGEST_LINE", 1 << 20),
+        ("256 MiB of different texts", "report.trend._MOST_TEXT", 256 << 20),
+        ("1,000 entries", "policy.suppression._MOST", 1000),
+        ("1,048,576 characters", "policy.suppression._LONGEST", 1_048_576),
+        ("1,000,000 for entries times places", "policy.suppression._MOST_CHECKED", 1_000_000),
+        ("2,000,000,000 for the characters", "policy.suppression._MOST_COMPARED", 2_000_000_000),
+    ],
+)
+def test_documented_limits(words: str, name: str, value: float) -> None:
+    assert words in re.sub(r"\s+", " ", (REPOSITORY / "SECURITY.md").read_text("utf-8"))
+    module, _, constant = name.rpartition(".")
+    assert getattr(import_module(f"trtlint.{module}"), constant) == value

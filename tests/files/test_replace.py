@@ -105,3 +105,35 @@ def test_a_planted_temporary_file_is_not_followed(tmp_path: Path) -> None:
 def test_places_that_cannot_be_are_said_at_once(name: str, tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"there is no folder|invalid file name"):
         require_replaceable(tmp_path / name)
+
+
+@pytest.mark.parametrize("unnamed", [True, False])
+def test_new_files_are_checked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unnamed: bool) -> None:
+    if not unnamed:
+        monkeypatch.setattr("trtlint.files.replace._open_unnamed", lambda _: None)
+    seen = []
+
+    def check(written: Path) -> None:
+        seen.append((written.read_bytes(), written.parent))
+        if len(seen) == 2:
+            raise ValueError("refused")
+
+    with replacing(tmp_path / "first", check=check) as new:
+        new.write(b"right")
+    with pytest.raises(ValueError, match="refused"), replacing(tmp_path / "second", check=check) as new:
+        new.write(b"wrong")
+    assert seen == [(b"right", tmp_path), (b"wrong", tmp_path)]
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("first", b"right")]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [(None, "report"), ("", ""), ("other", "other"), (".trtlint-0123456789abcdef.tmp", "report")],
+)
+def test_only_an_error_of_the_temporary_file_gets_another_name(
+    tmp_path: Path, name: str | None, shown: str
+) -> None:
+    args = () if name is None else (str(tmp_path / name),)
+    with pytest.raises(OSError, match="full") as caught, replacing(tmp_path / "report"):
+        raise OSError(28, "full", *args)
+    assert caught.value.filename == str(tmp_path / (shown or "report"))

@@ -95,3 +95,36 @@ def test_files_of_a_system_without_locks_stay(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(temporary, "lock", lambda _: None)
     remove_stale(tmp_path)
     assert left.exists()
+
+
+def test_a_file_that_is_there_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = tmp_path / new_name()
+    there.write_text("kept")
+    monkeypatch.setattr(temporary, "new_name", lambda _: there.name)
+    with pytest.raises(FileExistsError), temporary_file(tmp_path):
+        pass
+    assert there.read_text() == "kept"
+
+
+@pytest.mark.parametrize(("locked", "made"), [(False, 8), (None, 1), (True, 1)])
+def test_a_file_is_made_again_if_another_process_has_its_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locked: bool | None, made: int
+) -> None:
+    names: list[str] = []
+
+    def name(suffix: str) -> str:
+        names.append(new_name(suffix))
+        return names[-1]
+
+    monkeypatch.setattr(temporary, "new_name", name)
+    monkeypatch.setattr(temporary, "lock", lambda _: locked)
+    with temporary_file(tmp_path, ".trial.onnx") as path:
+        assert [entry.name for entry in tmp_path.iterdir()] == [path.name] == names[-1:]
+    assert len(names) == made
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with (tmp_path / "file").open("wb") as file:
+        assert temporary.lock(file.fileno()) is None

@@ -42,6 +42,7 @@ def test_bytes_near_each_other_are_read_at_once() -> None:
     found = View(file, len(CONTENT))
     chunk = 1 << 15
     assert found[10] == CONTENT[10]
+    assert found[10] == CONTENT[10]
     assert found[11 : chunk + 10] == CONTENT[11 : chunk + 10]
     assert file.reads == [(10, chunk)]
     assert found[9] == CONTENT[9]

@@ -82,9 +82,12 @@ def test_weights_that_rounding_leaves_of_zero_are_none() -> None:
     assert taps((0.1, 2e-7, 0.0)) == ([[0, 1]], [[0.1, 2e-7]])
     assert taps((0.1, 0.9e-7, 0.0)) == ([[0]], [[0.1]])
     assert taps((0.5, 0.0, 0.5), (0.0, 1.0, 0.0)) == ([[0, 2], [1, 1]], [[0.5, 0.5], [0.5, 0.5]])
-    assert taps((0.0, 0.0), (0.0, 1.0)) == "a result depends on no element, or on more than 64"
+    assert (
+        taps((0.0, 0.0), (0.0, 1.0))
+        == "an element of the result depends on no input element, or on more than 64"
+    )
     assert taps((1.0,) * 64)[0] == [list(range(64))]
-    assert taps((1.0,) * 65) == "a result depends on no element, or on more than 64"
+    assert taps((1.0,) * 65) == "an element of the result depends on no input element, or on more than 64"
 
 
 def test_a_body_inside_gives_a_value_from_around_it_under_its_new_name() -> None:

@@ -37,7 +37,7 @@ def test_microseconds_are_not_told() -> None:
 
 def test_a_size_below_a_kilobyte_is_in_bytes() -> None:
     assert Costs(153, 3900).words == [
-        "the fixed file is 25.5 times as large (153 bytes before, 3.9 kB after)"
+        "the fixed file is 25.5 times as large as the source (153 bytes before, 3.9 kB after)"
     ]
 
 
@@ -52,7 +52,7 @@ def test_growth_is_told_beyond_a_tenth_and_two_kilobytes(sizes: tuple[int, int],
 def test_words_and_json() -> None:
     costs = Costs(324_000, 430_000, (0.001,) * 5, (0.0014,) * 5)
     assert costs.words == [
-        "the fixed file is 1.33 times as large (324 kB before, 430 kB after)",
+        "the fixed file is 1.33 times as large as the source (324 kB before, 430 kB after)",
         "ONNX Runtime takes 1.4 times as long on this CPU (1 ms before, 1.4 ms after)",
     ]
     assert costs.document["times_as_long"] == pytest.approx(1.4)

@@ -80,7 +80,7 @@ def test_what_is_shown_is_tried(before: str, after: str, words: str, got: str, t
 
 
 def test_an_example_has_two_models(tmp_path: Path) -> None:
-    with pytest.raises(RuleError, match="write each model before its fixed model"):
+    with pytest.raises(RuleError, match="write pairs of models: first the source"):
         list(run_fixed_examples([rule_with(tmp_path, BEFORE, "")]))
     with pytest.raises(RuleError, match="unknown option '--nonsense'"):
         list(run_fixed_examples([rule_with(tmp_path, BEFORE, AFTER, "--nonsense")]))

@@ -63,7 +63,7 @@ def test_a_function_that_the_parser_cannot_call_is_inlined(tmp_path: Path) -> No
 def test_a_script_cannot_inline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, after = fixed(tmp_path, TAKEN, "--trt", "10.7", "--script", str(tmp_path / "edit.py"))
     assert after is None
-    assert "the model calls functions of its own, which the script cannot inline" in capsys.readouterr().err
+    assert "the model calls model-local functions, which the script cannot inline" in capsys.readouterr().err
     assert not (tmp_path / "edit.py").exists()
 
 

@@ -13,10 +13,11 @@ import pytest
 
 import trtlint
 from tests.fixes.fixing import computed, ops
+from tests.graphs import model_of
 from tests.measurement.test_measuring import NORM
 from trtlint.cli import run
 from trtlint.fixes.edit import apply
-from trtlint.fixes.keep_fp32 import to_fp32
+from trtlint.fixes.keep_fp32 import obstacle, to_fp32
 from trtlint.measurement.measurement import MeasurementError
 from trtlint.model.load import load
 from trtlint.report import schemas
@@ -132,9 +133,7 @@ def test_a_dry_run_writes_nothing_and_shows_the_difference(
     options = ["--isolated", "--dry-run", "--diff", "--ignore", "ACC101"]
     assert run(["fix", "half.onnx", "--ranges", "ranges.json", *options]) == 0
     out = capsys.readouterr().out
-    assert (
-        "  fixed    keep-fp32: computes in FP32 where measurements require it at square, mean, shift" in out
-    )
+    assert "  fixed    keep-fp32: computes nodes in FP32 that measurements list at square, mean, shift" in out
     assert "+rooted = Cast <to: int = 10>" in out
     assert not Path("half.fixed.onnx").exists()
 
@@ -213,7 +212,7 @@ def test_attributes_that_name_a_type_follow(folder: Path) -> None:
         (
             "[mine] y = house.Frobnicate (x)",
             "mine",
-            "Frobnicate is not an ONNX operator: its support for FP32 is unknown",
+            "Frobnicate is not an ONNX operator, so trtlint does not know whether it supports FP32",
         ),
         ("[mine] y = Relu (x)", "other", "the model has no such operator"),
         ("[mine] s = Shape (i)  y = Relu (x)", "mine", "Shape has no 16-bit inputs or outputs"),
@@ -221,7 +220,7 @@ def test_attributes_that_name_a_type_follow(folder: Path) -> None:
             "[mine] y = If (c) <then_branch = t () => (float16[4] u) { u = Relu (x) },"
             " else_branch = e () => (float16[4] v) { v = Neg (x) }>",
             "mine",
-            "If contains a body, whose operators determine its types",
+            "If contains a body, and the operators in the body determine the types",
         ),
     ],
 )
@@ -249,3 +248,20 @@ def test_a_node_in_a_body_is_left_alone(tmp_path: Path) -> None:
     model = load(file)
     (inner,) = (node for node in model.graph.nodes if node.op == "Relu")
     assert to_fp32(model, [inner.path])[1] == {inner.path: "Relu is in the body of an If or a loop"}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("y = Clip (x, , high)", ""),
+        ("y = Clip (x, high)", ""),
+        ("y = Relu (z)", "Relu has no 16-bit inputs or outputs"),
+        ("y = my.Op (x)", "the type of y is unknown"),
+    ],
+)
+def test_an_input_that_is_left_out_is_no_obstacle(text: str, why: str) -> None:
+    model = model_of(
+        '< ir_version: 8, opset_import: ["" : 17, "my" : 1] > '
+        f"g (float16[2] x, float[2] z, float16 high) => (float16[2] k) {{ {text} k = Relu (x) }}"
+    )
+    assert obstacle(model.graph.nodes[0], model) == why

@@ -81,7 +81,7 @@ def test_sums_of_16_bits_are_summed_in_fp32(tmp_path: Path) -> None:
 
 REFUSED = {
     "of the model or of a body": ("float[M] y", f"{PAIRS}  p = GatherND (x, t)  y = Neg (p)"),
-    "Softmax needs a selection whose size": (
+    "Softmax needs the selected elements as a tensor": (
         "float[N,3] y",
         f"{PAIRS}  p = GatherND (x, t)  u = Softmax (p)  y = ScatterND (x, t, u)",
     ),
@@ -89,7 +89,7 @@ REFUSED = {
         "float[1] y",
         f"{ROWS}  p = GatherND (x, t)  r = ReduceSum <keepdims = 0> (p, one)  y = ReduceSum (r)",
     ),
-    "not known to match the shape of the indexed tensor": (
+    "cannot show that the mask has the shape of the indexed tensor": (
         "float[7,3] y",
         f"big = Constant <value = float[7,3] {{{','.join('1' * 21)}}}> () {ROWS}  p = GatherND (x, t)"
         "  y = ScatterND (big, t, p)",
@@ -126,4 +126,4 @@ def test_numbers_that_are_not_picked_are_not_divided_by(
     {{ {PAIRS}  p = GatherND (x, t)  d = Div (seven, p)  y = ScatterND (x, t, d) }}"""
     _, after = fixed(tmp_path, text)
     assert after is None
-    assert "Div needs a selection" in " ".join(capsys.readouterr().out.split())
+    assert "Div needs the selected elements" in " ".join(capsys.readouterr().out.split())

@@ -49,14 +49,14 @@ MODELS = {
         """(float[2,3,4] x, bool[2,3] mask, float[1] c) => (float y)
         { nz = NonZero (mask)  pos = Transpose <perm = [1, 0]> (nz)  p = GatherND (x, pos)
           s = Shape (p)  e = Expand (c, s)  y = ReduceSum <keepdims = 0> (e) }""",
-        "mask-by-where: ReduceSum also reduces another dimension that is broadcast",
+        "mask-by-where: ReduceSum also reduces a dimension that is broadcast",
     ),
     "an operand of more axes than what is picked": (
         OF_ONNX,
         """(float[2,3,4] x, bool[2,3] mask) => (float[4] y) <float[1,1,4] b = {1,1,1,1}, int64[2] ax = {0,1}>
         { nz = NonZero (mask)  pos = Transpose <perm = [1, 0]> (nz)  p = GatherND (x, pos)
           q = Add (p, b)  y = ReduceSum <keepdims = 0> (q, ax) }""",
-        "mask-by-where: Add needs a selection whose size is known only at run time",
+        "mask-by-where: Add needs the selected elements as a tensor, whose size is known only at run time",
     ),
     "a mean of an image whose channels are last": (
         BOTH,

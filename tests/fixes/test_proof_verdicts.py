@@ -65,7 +65,7 @@ def test_the_narrowest_type_decides_what_may_differ(
 def test_half_precision_is_measured_where_it_takes_part() -> None:
     found = proved(unary("float16"), scaled(1.0))
     assert found.figures.keys() == {"sets", "difference", "half_before", "half_after"}
-    assert "half-precision error " in found.words
+    assert "FP16 error " in found.words
     assert proved(unary(), scaled(1.0)).figures.keys() == {"sets", "difference"}
 
 
@@ -91,11 +91,11 @@ def test_what_overflows_in_half_precision_is_worse() -> None:
         (lambda draft: draft.op("Log", draft.op("Identity", "x"), out="y"), "differs by inf"),
         (
             lambda draft: draft.op("Cast", draft.op("Neg", "x"), to=11, out="y"),
-            "y has another type than before",
+            "the rewrite changes the type of y",
         ),
         (
             lambda draft: draft.op("Add", draft.op("Neg", "x"), draft.like(0.0, "f64"), out="y"),
-            "the rewritten operators read types that do not match",
+            "the rewrite gives an operator inputs of types that do not match",
         ),
         (
             lambda draft: draft.op("Reshape", draft.op("Neg", "x"), draft.ints(7, 7, 7), out="y"),
@@ -141,7 +141,7 @@ def test_sums_of_whole_numbers_are_compared_in_their_own_types() -> None:
     assert proved(model_of(text), through("f64")).equal is True
     found = proved(model_of(text), through("f16"))
     assert found.equal is False
-    assert found.words == "integer results differ in the model's own types"
+    assert found.words == "integer results differ when computed in the types of the model"
     assert found.figures == {"difference": 1.0}
 
 
@@ -174,7 +174,9 @@ def test_what_mends_a_division(write: Callable[[Draft], object], equal: bool) ->
     found = proved(model_of(DIVIDED), write, changes_results=True)
     assert found.equal is equal, found.words
     if equal:
-        assert found.words.endswith(" where it was finite; finite elsewhere, too")
+        assert found.words.endswith(
+            " (where the source result is finite); the fixed result is finite everywhere"
+        )
         assert found.figures["sets"] == 18
 
 
@@ -226,7 +228,10 @@ def test_what_cannot_be_cut_out_is_not_proven() -> None:
     draft = Draft(model, model.graph.nodes[0])
     draft.op("Neg", draft.op("Identity", "x"), out="y")
     found = prove(model, draft.patch("copies", model.graph.nodes, altered=["y"]))
-    assert (found.equal, found.words) == (None, "not proven on its own: no node reads the changed values")
+    assert (found.equal, found.words) == (
+        None,
+        "could not be checked separately: no node reads the values that the rewrite changes",
+    )
     draft = Draft(model, model.graph.nodes[0])
     draft.op("Neg", "y", out="y")
     found = prove(model, draft.patch("copies", model.graph.nodes))
@@ -270,4 +275,4 @@ def test_numbers_that_are_not_finite_are_no_proof(monkeypatch: pytest.MonkeyPatc
         found = proved(model_of(text), lambda draft: draft.op("Log", draft.op("Identity", "x"), out="y"))
         assert found.equal is equal, (kind, numbers)
         if equal is None:
-            assert found.words == "not proven on its own: no result is finite"
+            assert found.words == "could not be checked separately: no result is finite"

@@ -97,7 +97,7 @@ def test_scattering_of_any_ranks_is_written_or_refused(op: str, data: str, indic
         (
             "float[1,3,32] q, float[1,5,32] k, float[1,5,32] v",
             "<q_num_heads = 4, kv_num_heads = 3>",
-            "the number of heads of Q is not a multiple of that of K and V",
+            "the number of heads of Q is not a multiple of the number of heads of K and V",
         ),
         ("float[1,3,32] q, float[1,5,32] k, float[1,5,32] v", "<q_num_heads = 4, kv_num_heads = 2>", ""),
         ("float[1,4,3,D] q, float[1,4,5,D] k, float[1,4,5,8] v", "", "the size of a head is not known"),
@@ -223,7 +223,7 @@ def away(tensor: onnx.TensorProto) -> None:
     tensor.external_data.add(key="location", value="gone.bin")
 
 
-def placed(*places: int) -> Callable[[onnx.SparseTensorProto], None]:
+def placed(*places: int | tuple[int, int]) -> Callable[[onnx.SparseTensorProto], None]:
     def change(tensor: onnx.SparseTensorProto) -> None:
         tensor.indices.CopyFrom(numpy_helper.from_array(np.array(places, np.int64), "places"))
 
@@ -238,13 +238,29 @@ def placed(*places: int) -> Callable[[onnx.SparseTensorProto], None]:
         (placed(0, 11), ""),
         (placed(0, 12), "an index of the sparse tensor is out of range"),
         (placed(-1, 11), "an index of the sparse tensor is out of range"),
+        (placed((0, 1), (2, 3)), ""),
+        (placed((0, -1), (2, 3)), "an index of the sparse tensor is out of range"),
+        (placed((0, 1), (3, 0)), "an index of the sparse tensor is out of range"),
+        (placed((0, 4), (2, 3)), "an index of the sparse tensor is out of range"),
         (placed(1, 2, 3), "an index of the sparse tensor is out of range"),
         (
             lambda tensor: tensor.dims.__setitem__(0, 1 << 23),
             "the dense tensor would have more than 16,777,216 elements",
         ),
     ],
-    ids=["values away", "places away", "good", "beyond", "negative", "too many", "large"],
+    ids=[
+        "values away",
+        "places away",
+        "good",
+        "beyond",
+        "negative",
+        "good by axes",
+        "negative by axes",
+        "beyond rows",
+        "beyond columns",
+        "too many",
+        "large",
+    ],
 )
 def test_a_sparse_tensor_is_stored_where_it_can_be(
     change: Callable[[onnx.SparseTensorProto], None], why: str
@@ -290,15 +306,15 @@ def test_a_split_in_halves_says_how_many_parts_it_has(opset: int, count: int | N
     ("body", "why"),
     [
         ("e = Expand (row, shape)  y = Add (x, e)", ""),
-        ("e = Expand (row, fed)  y = Add (x, e)", "sizes are not known"),
-        ("e = Expand (wide, shape)  y = Add (x, e)", "does more than repeat dimensions of 1"),
+        ("e = Expand (row, fed)  y = Add (x, e)", "a size is unknown"),
+        ("e = Expand (wide, shape)  y = Add (x, e)", "repeats a dimension other than 1"),
         (
             "e = Expand (row, shape)  y = Concat <axis = 0> (x, e)",
-            "Concat reads the expanded tensor and does not broadcast",
+            "Concat reads the expanded tensor, and this operator does not broadcast",
         ),
         (
             "e = Expand (row, shape)  y = Add (one, e)",
-            "the shape of the result of Add depends on the expansion",
+            "without Expand, the result of Add would have another shape",
         ),
         ("y = Expand (row, shape)  n = Add (x, y)", "the expanded tensor is an output"),
     ],
@@ -364,7 +380,7 @@ def test_only_a_stored_table_is_cast(fed: bool, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "words"), [("half", "FP32"), ("double", "FP64, which TensorRT reads as FP32")]
+    ("body", "words"), [("half", "FP32"), ("double", "FP64, which the TensorRT parser converts to FP32")]
 )
 def test_the_title_names_the_type_of_a_widened_norm(body: str, words: str) -> None:
     wide = "w" if body == "double" else "c"
@@ -422,7 +438,7 @@ def test_scattered_elements_must_reach_over_the_data(indices: str, axis: int, fi
         ("Relu", "write-out-scatter", "there is no ScatterElements or ScatterND here"),
         ("Relu", "store-dense", "there is no sparse tensor here"),
         ("Relu", "cast-table", "there is no Gather with a Cast after it here"),
-        ("Relu", "drop-second-quantizer", "there is no quantizer after another one here"),
+        ("Relu", "drop-second-quantizer", "there is no quantizer after another quantizer here"),
     ],
 )
 def test_another_operator_is_left(op: str, rewrite: str, words: str) -> None:

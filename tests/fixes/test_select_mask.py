@@ -138,7 +138,7 @@ def test_clamping_is_a_choice(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     options = ("--trt", "10.7", "--fp16")
     assert fixed(tmp_path, source, *options)[1] is None
     assert (
-        "clamp-mask: the rewrite changes results on purpose; use --unsafe to apply it"
+        "clamp-mask: this rewrite intentionally changes results; --unsafe applies such rewrites"
         in capsys.readouterr().out
     )
     assert fixed(tmp_path, source, *options, "--unsafe")[1] is not None
@@ -182,7 +182,7 @@ def test_a_mask_multiplied_with_fractions_is_refused(
     before, after = fixed(tmp_path, text(body, inputs), "--trt", "10.7", "--fp16")
     if not kept:
         assert after is None
-        assert "select-mask: f, a factor of the mask, may contain small" in capsys.readouterr().out
+        assert "select-mask: the mask is multiplied by f, which may contain small" in capsys.readouterr().out
         return
     feeds = masked(6, 1.0)
     assert_same(before, after, {**feeds, "soft": 1 - feeds.pop("keep").astype(np.int64)})
@@ -193,4 +193,4 @@ def test_a_clamped_constant_names_what_it_takes_for_granted(tmp_path: Path) -> N
     onnx.save(onnx.parser.parse_model(text(ADDED)), path)
     model = load(path)
     words = prove(model, patch_of(model, "clamp-mask")).words
-    assert words.endswith(", for rows that keep a key, and scores far above -60000")
+    assert words.endswith(", for rows that allow at least one key, and scores far above -60000")

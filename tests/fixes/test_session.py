@@ -63,8 +63,11 @@ def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
     model.graph.output[0].type.tensor_type.ClearField("shape")
     assert fixed(tmp_path, model)[1] is None
     printed = capsys.readouterr().out
-    assert "not written: the checker also rejects the source: Field 'shape'" in printed
-    assert "nothing written, because the fixed model is invalid" in printed
+    assert (
+        "not written: the ONNX checker rejects the fixed model, but also the source model: Field 'shape'"
+        in printed
+    )
+    assert "no model was written, because the fixed model is invalid" in printed
     assert "  fixed " not in printed
 
 

@@ -46,7 +46,7 @@ def test_the_state_is_a_step(
 
 @pytest.mark.parametrize(
     ("outputs", "rest", "reason"),
-    [("u, v, p", "", "the cell state"), ("u, p", ", , n", "has sequence lengths")],
+    [("u, v, p", "", "the final cell state"), ("u, p", ", , n", "has sequence lengths")],
 )
 def test_what_is_left(
     outputs: str, rest: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -57,17 +57,17 @@ def test_an_expanded_row_is_left_to_broadcasting(expand: str, tmp_path: Path) ->
     [
         (
             EXPANDED % "e = Expand (row, shape)  y = MatMul (x, e)",
-            "MatMul reads the expanded tensor and does not broadcast",
+            "MatMul reads the expanded tensor, and this operator does not broadcast",
         ),
         (
             EXPANDED.replace("[1024,1024] x", "[1,1024] x") % "e = Expand (row, shape)  y = Add (x, e)",
-            "the shape of the result of Add depends on the expansion",
+            "without Expand, the result of Add would have another shape",
         ),
         (
             EXPANDED.replace("y)", "y, float[1024,1024] e)") % "e = Expand (row, shape)  y = Add (x, e)",
             "the expanded tensor is an output",
         ),
-        (EXPANDED % "e = Tile (half, twice)  y = Add (x, e)", "does more than repeat dimensions of 1"),
+        (EXPANDED % "e = Tile (half, twice)  y = Add (x, e)", "repeats a dimension other than 1"),
     ],
 )
 def test_what_does_not_broadcast_is_left(

@@ -102,7 +102,7 @@ def test_from_python() -> None:
     assert isinstance(again.model, gs.Graph)
     assert [applied.fix for applied in again.applied] == [applied.fix for applied in found.applied]
     assert trtlint.fix(found.model, target).model is None
-    with pytest.raises(TypeError, match=r"expected a path, an onnx\.ModelProto or a graph"):
+    with pytest.raises(TypeError, match=r"expected a path, an onnx\.ModelProto or an onnx_graphsurgeon"):
         trtlint.fix(3, target)
 
 

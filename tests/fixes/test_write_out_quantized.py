@@ -19,6 +19,7 @@ RTX = ("--rtx", "1.7", "--gpu", "L4", "--verify")
 HEAD = '< ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1] >'
 Array = np.ndarray[Any, np.dtype[Any]]
 RNG = np.random.default_rng(3)
+EXTREME = np.full((64, 64), 127, np.int8)
 
 
 def with_weights(text: str, **weights: Array) -> onnx.ModelProto:
@@ -47,6 +48,20 @@ def verified(
     return before, after
 
 
+def saturates() -> bool:
+    """Return whether ONNX Runtime computes MatMulInteger of uint8 and int8 wrongly here.
+
+    Without VNNI, its kernels for x86 add pairs of products in 16 bits.
+    https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
+    """
+    model = with_weights("g (uint8[1,64] x) => (int32[1,64] y) { y = MatMulInteger (x, w) }", w=EXTREME)
+    session = pytest.importorskip("onnxruntime").InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    (found,) = session.run(None, {"x": np.full((1, 64), 255, np.uint8)})
+    return bool((np.asarray(found) != 255 * 127 * 64).any())
+
+
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
 @pytest.mark.parametrize("size", [1, 40])
 @pytest.mark.parametrize("zero", [0, 3, None])
@@ -54,6 +69,8 @@ def test_products_of_what_is_quantized_dynamically(
     kind: str, size: int, zero: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Several products may read one quantized tensor; large weights stay as they are stored."""
+    if kind == "int8" and saturates():
+        pytest.skip("ONNX Runtime saturates sums of products of 8 bits on this processor")
     width = 3 * size
     points = {} if zero is None else {"wz": np.full((width,), zero, kind)}
     ports = "" if zero is None else ", wz"
@@ -185,7 +202,8 @@ def test_a_stored_table_is_dequantized_before_it_is_read(
 LEFT = {
     "Pad reads or writes": """{ q = QuantizeLinear (x, s1, z)  e = Pad (q, four, z)
         y = QLinearMatMul (e, s1, z, w, s1, z, s2, z) }""",
-    "scale is not stored": "{ q = QuantizeLinear (x, s1, z)  y = QLinearMatMul (q, t, z, w, s1, z, s2, z) }",
+    "is not a FLOAT tensor": """{ q = QuantizeLinear (x, s1, z)
+        y = QLinearMatMul (q, t, z, w, s1, z, s2, z) }""",
     "nor computed by": "{ y = QLinearMatMul (v, s1, z, w, s1, z, s2, z) }",
 }
 
@@ -263,7 +281,7 @@ def test_groups_whose_sums_fp32_does_not_hold_are_refused(
     text = LARGE_CONV.format(channels=128, group=2)
     model = with_weights(text, w=np.full((2, 64, 3, 3), 127, np.int8), **points)
     assert fixed(tmp_path, model, *RTX)[1] is None
-    assert "and the product has groups" in capsys.readouterr().out
+    assert "cannot split a convolution with groups" in capsys.readouterr().out
 
 
 def test_sums_and_a_bias_that_fp32_does_not_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,4 +314,4 @@ def test_sums_in_fp32_at_once_are_caught_by_the_proof(tmp_path: Path) -> None:
     draft.op("Cast", draft.op("MatMul", left, right), to=onnx.TensorProto.INT32, out="y")
     proof = prove(model, draft.patch("computes it in FP32", [node], folds=True))
     assert proof.equal is False
-    assert proof.words == "integer results differ in the model's own types"
+    assert proof.words == "integer results differ when computed in the types of the model"

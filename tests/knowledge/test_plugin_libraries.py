@@ -39,5 +39,5 @@ def test_namespace_behind_the_name() -> None:
 
 def test_plugins_of_tensorrt() -> None:
     assert "init_libnvinfer_plugins" in loading(libraries_of("EfficientNMS_TRT"), UNKNOWN)
-    assert "newer release" in libraries_of("EfficientNMS_TRT")[0].get
+    assert "newer TensorRT release" in libraries_of("EfficientNMS_TRT")[0].get
     assert "<11.0" in libraries_of("BatchedNMS_TRT")[0].get

@@ -186,7 +186,7 @@ def test_tf32_rounds_the_operands_of_products_to_ten_bits(tmp_path: Path) -> Non
     pointwise = onnx.parser.parse_model(GRAPHS["exp"])
     found = measure(pointwise, feeds_of(pointwise, 1.0), tmp_path, type="tf32")
     assert found.error == Band(0.0, 0.0, 0.0)
-    assert any("no product of the model reads FP32" in limit for limit in found.limits)
+    assert any("no matrix product or convolution of the model reads FP32" in limit for limit in found.limits)
 
 
 def test_all_types_are_compared(tmp_path: Path) -> None:

@@ -76,13 +76,21 @@ def words(found: Sequence[Comparison | InputsError]) -> list[str]:
             "2 sets of random inputs in ONNX Runtime, output 'y' is missing or has a different shape",
             True,
         ),
-        ({"lost": 1}, "random inputs in ONNX Runtime, 1 element no longer finite", True),
-        ({"lost": 1234}, "random inputs in ONNX Runtime, 1,234 elements no longer finite", True),
+        (
+            {"lost": 1},
+            "random inputs in ONNX Runtime, 1 element changed from finite to infinity or NaN",
+            True,
+        ),
+        (
+            {"lost": 1234},
+            "random inputs in ONNX Runtime, 1,234 elements changed from finite to infinity or NaN",
+            True,
+        ),
         ({"changed": 2}, ", 2 elements changed from or to infinity or NaN", True),
         ({"gained": 3}, ", 3 elements newly finite", True),
         (
             {"reference": True, "widened": True},
-            "2 sets of random inputs in ONNX's reference, because ONNX Runtime does not run the source",
+            "2 sets of random inputs in ONNX's reference, because ONNX Runtime does not run the source model",
             True,
         ),
         (
@@ -90,13 +98,18 @@ def words(found: Sequence[Comparison | InputsError]) -> list[str]:
             "Runtime, both in FP32, because ONNX Runtime lacks kernels for the types of the source",
             True,
         ),
-        ({"unsure": 1}, "Runtime; FP64 does not confirm that 1 element should be finite", None),
+        (
+            {"unsure": 1},
+            "Runtime; 1 element changed from infinity to a finite number, and a run in "
+            "FP64 does not confirm this",
+            None,
+        ),
         (
             {"unsure": 1, "equal": False},
             "largest difference 1.2e-04 on 2 sets of random inputs in ONNX Runtime",
             False,
         ),
-        ({"broken": "no kernel"}, "the source runs, but the rewritten model fails: no kernel", False),
+        ({"broken": "no kernel"}, "the source model runs, but the rewritten model fails: no kernel", False),
         ({"error": "no kernel"}, "no kernel", None),
         ({"error": "no kernel", "broken": "x"}, "no kernel", None),
     ],
@@ -140,7 +153,7 @@ def test_a_crash_in_both_types_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> 
     process = Process(("crashed", []), ("crashed", []), ("done", [ANSWER]))
     found = compared(monkeypatch, process, 2)
     assert process.asked == [(2, False, 10.0), (1, True, 9.0), (1, False, 8.0)]
-    assert words(found)[0] == "the process of ONNX Runtime crashed"
+    assert words(found)[0] == "the process that ran ONNX Runtime crashed"
     assert len(found) == 2
 
 
@@ -149,7 +162,7 @@ def test_a_crash_in_both_types_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> 
     [
         ("time", "the comparison exceeded the limit of 10 s"),
         ("memory", "the comparison exceeded the memory limit of 3 GB"),
-        ("failed", "the process of ONNX Runtime failed"),
+        ("failed", "the process that ran ONNX Runtime failed"),
     ],
 )
 def test_other_ends_are_not_tried_again(cause: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +184,7 @@ def test_when_time_is_up_nothing_more_is_compared(monkeypatch: pytest.MonkeyPatc
     found = compared(monkeypatch, process, 3)
     assert process.asked == [(3, False, 10.0)]
     assert words(found) == [
-        "the process of ONNX Runtime crashed",
+        "the process that ran ONNX Runtime crashed",
         *["the comparison exceeded the limit of 10 s"] * 2,
     ]
     assert [each.equal for each in found if isinstance(each, Comparison)] == [None] * 3

@@ -113,11 +113,14 @@ def test_a_script_imports_what_lies_beside_it_and_nothing_of_the_current_folder(
     ("change", "said"),
     [
         ({"x": None}, "no input 'x'"),
-        ({"x": None, "image": np.ones(3)}, "no input 'x'; it has 'image', which the model does not take"),
-        ({"x": np.ones((2, 4), np.float32)}, r"input 'x' is [2, 4], the model takes f32[N,3]"),
-        ({"x": np.ones(3, np.float32)}, r"input 'x' is [3], the model takes f32[N,3]"),
-        ({"ids": np.ones(2)}, "input 'ids' is float64, the model takes i64[N]"),
-        ({"x": np.array([["a", "b", "c"]])}, "input 'x' is <U1, the model takes f32[N,3]"),
+        ({"x": None, "image": np.ones(3)}, "no input 'x'; it has 'image', which are not inputs of the model"),
+        (
+            {"x": np.ones((2, 4), np.float32)},
+            r"input 'x' has the shape [2, 4], but the model expects f32[N,3]",
+        ),
+        ({"x": np.ones(3, np.float32)}, r"input 'x' has the shape [3], but the model expects f32[N,3]"),
+        ({"ids": np.ones(2)}, "input 'ids' has the type float64, but the model expects i64[N]"),
+        ({"x": np.array([["a", "b", "c"]])}, "input 'x' has the type <U1, but the model expects f32[N,3]"),
     ],
 )
 def test_what_does_not_fit_is_named(change: dict[str, object], said: str) -> None:
@@ -162,7 +165,7 @@ def test_a_broken_file_is_named_with_the_reason(name: str, content: bytes, said:
 
 def test_one_array_without_a_name_is_named(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones(2))
-    with pytest.raises(InputsError, match=r"x\.npy: one array without a name; save it with np\.savez"):
+    with pytest.raises(InputsError, match=r"x\.npy: one array without a name; save the array with np\.savez"):
         list(read_feeds([str(tmp_path / "x.npy")], [], None, None))
 
 
@@ -252,14 +255,14 @@ def test_values_of_json_are_bounded_before_they_are_made(
     file.write_bytes(b"[" + b"[]," * 10_000 + b"[]]")
     monkeypatch.setattr(feeds, "_MOST_VALUES", 20_000)
     monkeypatch.setattr(json, "loads", decoded)
-    with pytest.raises(InputsError, match="more than 20,000 values that are not the bytes of an array"):
+    with pytest.raises(InputsError, match="more than 20,000 JSON values, not counting the array data"):
         list(read_feeds((), [str(file)], None, None))
 
 
 def test_files_without_a_batch_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text("[]", encoding="ascii")
-    with pytest.raises(InputsError, match=r"a\.json: no batch of inputs$"):
+    with pytest.raises(InputsError, match=r"a\.json: the file contains no batch of inputs$"):
         given_feeds(INPUTS, Inputs(lists=(str(file),)))
 
 

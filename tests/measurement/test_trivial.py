@@ -77,7 +77,7 @@ def test_only_inputs_that_an_output_reads_count() -> None:
     given = [{"y": one, "z": one, "s": shape}, {"y": two, "z": one, "s": shape}]
     assert not trivial(graph, given, feeds)
     same = [{"y": one, "z": one, "s": shape}] * 2
-    assert trivial(graph, same, feeds) == {"y": "the same for all of these inputs"}
+    assert trivial(graph, same, feeds) == {"y": "equal for all of these inputs"}
     assert not trivial(graph, same[:1], feeds[:1])
 
 

@@ -30,7 +30,7 @@ def shape(name: str, *, chosen: bool = False, most: int = 2) -> UsedShape:
         ({"cause": "crashed", "signal": "SIGSEGV", "stage": "parse"}, "crashed in the parser (SIGSEGV)"),
         ({"cause": "time", "seconds": 61.6, "stage": "build"}, "stopped in the builder after 62 s"),
         ({"cause": "memory", "stage": "parse"}, "stopped in the parser at the memory limit"),
-        ({"cause": "failed"}, "ended before the parser without an answer"),
+        ({"cause": "failed"}, "the process ended before the parser without a result"),
     ],
 )
 def test_how_it_ended(settings: dict[str, Any], words: str) -> None:
@@ -47,7 +47,7 @@ def test_how_it_ended(settings: dict[str, Any], words: str) -> None:
         (tuple(map(shape, "abcdef")), ", for a=2, b=2, c=2, d=2 and 2 more"),
         (
             (shape("a"), shape("b", chosen=True)),
-            ", for a=2, b=2 (default shapes; other shapes may fuse differently)",
+            ", for a=2, b=2 (default input shapes; with other shapes, the builder may fuse other layers)",
         ),
         ((UsedShape("n", (), (), (), chosen=False, values=True),), ", for n=scalar"),
     ],
@@ -59,8 +59,8 @@ def test_the_shapes_it_was_built_for(shapes: tuple[UsedShape, ...], words: str) 
 def test_another_gpu_and_zeros_are_named() -> None:
     found = notes(DryBuildResult("1.7", asked_sm=75, zeros=("a.bin", "b.bin")))
     assert found[1:] == (
-        "TensorRT-RTX 1.7 cannot build for SM 7.5 without such a GPU: "
-        "the dry build uses SM 8.9, the nearest supported one",
+        "TensorRT-RTX 1.7 cannot build for SM 7.5 without a GPU of this SM; "
+        "the dry build uses SM 8.9, the nearest supported SM",
         f"{LABEL}: zeros replace the weights in a.bin, b.bin",
     )
     assert len(notes(DryBuildResult("1.7", asked_sm=89))) == 1
@@ -71,9 +71,9 @@ def test_sizes_of_which_none_fits(length: int, said: str) -> None:
     shapes = (shape("given"), *(shape(name, chosen=True) for name in "abcde"))
     (found,) = notes(DryBuildResult("1.7", shapes=shapes, unfit="x" * length, tried=7))
     assert found == (
-        f"{LABEL}: the parser accepts the model; the builder's verdict is unknown: it rejects all 7 "
-        f"choices of sizes that trtlint tried (the first, a=2, b=2, c=2, d=2: {said}); "
-        "give the sizes of the model: "
+        f"{LABEL}: the parser accepts the model, but the builder rejects all 7 "
+        f"choices of input sizes that trtlint tried (first choice: a=2, b=2, c=2, d=2; error: {said}); "
+        "to test valid sizes, use "
         "--shapes a:... --shapes b:... --shapes c:... --shapes d:..."
     )
 

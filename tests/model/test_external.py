@@ -29,10 +29,16 @@ def linted(folder: Path, capsys: pytest.CaptureFixture[str], **entries: str) -> 
 @pytest.mark.parametrize(
     ("entries", "why"),
     [
-        ({"location": "w.bin", "offset": "32", "length": "64"}, "does not fit: w.bin has 64 bytes"),
-        ({"location": "w.bin", "offset": "4096", "length": "64"}, "does not fit: w.bin has 64 bytes"),
-        ({"location": "w.bin", "length": "4096"}, "does not fit: w.bin has 64 bytes"),
-        ({"location": "w.bin", "length": "32"}, "does not fit: w.bin has 64 bytes"),
+        (
+            {"location": "w.bin", "offset": "32", "length": "64"},
+            "exceeds the external data file: w.bin has 64 bytes",
+        ),
+        (
+            {"location": "w.bin", "offset": "4096", "length": "64"},
+            "exceeds the external data file: w.bin has 64 bytes",
+        ),
+        ({"location": "w.bin", "length": "4096"}, "exceeds the external data file: w.bin has 64 bytes"),
+        ({"location": "w.bin", "length": "32"}, "exceeds the external data file: w.bin has 64 bytes"),
         ({"location": "w.bin", "offset": "-4"}, "begins at a negative offset"),
         ({"location": ""}, "names no file"),
         ({"offset": "0"}, "names no file"),

@@ -124,7 +124,7 @@ def test_a_payload_that_does_not_fit_its_shape(count: int) -> None:
     model.graph.initializer[0].raw_data = b"\0" * count
     held = read(model)
     assert held.constants.payload(weight(held)) is None
-    assert any("do not fit" in note for note in held.notes)
+    assert any("do not match the shape" in note for note in held.notes)
 
 
 def test_what_is_no_model() -> None:

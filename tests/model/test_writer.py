@@ -120,7 +120,7 @@ def test_a_file_whose_tensors_claim_to_be_left_out_is_refused(tmp_path: Path, pl
         tensor.external_data.add(key=key, value=value)
     path.write_bytes(proto.SerializeToString())
     raw = read(path, whole=True)
-    with pytest.raises(ModelError, match="'claims' names no file"):
+    with pytest.raises(ModelError, match="'claims' has external data, but the model does not name the file"):
         write(decode(raw.data), raw.tensors, tmp_path / "out.onnx")
 
 

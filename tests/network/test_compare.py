@@ -111,7 +111,7 @@ def test_inputs_of_the_user_count(tmp_path: Path) -> None:
 def test_inputs_that_do_not_fit_are_an_error(tmp_path: Path) -> None:
     model = texts.write(tmp_path, texts.AGREE["one_hot"])
     np.savez(tmp_path / "other.npz", z=np.array([0]))
-    with pytest.raises(InputsError, match=r"other\.npz: no input 'x'; it has 'z', which the model does not"):
+    with pytest.raises(InputsError, match=r"other\.npz: no input 'x'; it has 'z', which are not inputs"):
         compared(model, str(tmp_path / "other.npz"))
 
 
@@ -200,7 +200,7 @@ _EARLY = """g (float[2] x, float h) => (float[2] y, float[N,2] z)
         (
             "end = Reshape (count, single) z = Slice (all, begin, end, begin)",
             [],
-            ("stacked outputs of a Loop that are cut to its iterations",),
+            ("stacked outputs of a Loop that are cut to the iterations that ran",),
         ),
     ],
     ids=["read", "cut"],

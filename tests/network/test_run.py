@@ -91,7 +91,7 @@ def test_the_branch_that_is_not_taken_is_not_computed() -> None:
     Runner(network, watch).run({"x": np.ones(1, np.float32), "c": np.array(True)})
     values = dict(seen)
     assert np.array_equal(np.asarray(values["y"]), [-1.0])
-    assert values["other"] == Missing("its branch is not taken")
+    assert values["other"] == Missing("the layer is in a branch of an If that does not run")
 
 
 def test_a_loop_carries_its_state_and_stacks_its_outputs() -> None:

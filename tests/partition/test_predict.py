@@ -123,7 +123,7 @@ def test_a_part_that_cannot_be_built_ends_the_session(tmp_path: Path) -> None:
     """
     found = partition(write(tmp_path, text), "nv-tensorrt-rtx")
     assert found["parts"] == [["r", "t"]]
-    assert "cannot build the part with t" in str(found["failure"])
+    assert "cannot build the part of the model that contains t" in str(found["failure"])
 
 
 FOLDED_AXES = """

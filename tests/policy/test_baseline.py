@@ -262,7 +262,7 @@ def test_a_suppressed_finding_is_not_recorded_and_an_unsure_one_is(work: Workspa
         ("{", "not a baseline: "),
         ("[]", "its schema is not 'trtlint.baseline/1'"),
         ('{"schema": "trtlint.baseline/1"}', "it has no list of entries"),
-        ('{"schema": "trtlint.baseline/1", "entries": [{"model": 3}]}', "entry 0 lacks"),
+        ('{"schema": "trtlint.baseline/1", "entries": [{"model": 3}]}', "entry 0 needs text"),
     ],
 )
 def test_what_is_no_baseline_is_a_usage_error(
@@ -321,7 +321,8 @@ def test_the_work_on_a_baseline_is_limited(
     assert work.run("models", "--baseline", "known.json") == 2
     said = capsys.readouterr().err
     assert (
-        "known.json: not a baseline: work on this file exceeded the limit of 0.3 s of processor time" in said
+        "known.json: not a baseline: reading and checking this file exceeded the limit of 0.3 s of "
+        "processor time" in said
     )
 
 
@@ -358,3 +359,21 @@ def test_a_baseline_of_the_configuration_is_not_for_fix(
     assert run(["vit.onnx"]) == 0
     assert run(["fix", "vit.onnx", "--dry-run"]) == 0
     assert ": 0 places rewritten" not in capsys.readouterr().out
+
+
+def test_an_update_records_where_a_known_block_is_now(tmp_path: Path) -> None:
+    baseline = recorded(tmp_path, KNOWN)
+    moved = [(fingerprint, f"stages.{module}", f"{node}/new") for fingerprint, module, node in BLOCKS]
+    applied(baseline, report(finding("ACC102", *moved)))
+    assert baseline.shrink() == 0
+    entries = json.loads(baseline.file.read_text())["entries"]
+    assert [(entry["fingerprint"], entry["module"], entry["node"]) for entry in entries] == moved
+
+
+def test_a_renamed_model_may_have_unsure_findings_that_are_not_recorded(tmp_path: Path) -> None:
+    baseline = recorded(tmp_path, KNOWN)
+    (tmp_path / "m.onnx").rename(tmp_path / "new.onnx")
+    unsure = finding("ACC102", ("fp9", "blocks.9", "n9"))
+    (found,) = baseline.apply(tmp_path / "new.onnx", [report(KNOWN, conditional=(unsure,))], IDS, IDS)
+    assert [note.partition(";")[0] for note in found.notes] == ["renamed from m.onnx since the baseline"]
+    assert found.findings == ()

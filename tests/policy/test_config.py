@@ -12,10 +12,12 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from tests.workspace import Workspace
 from trtlint.policy import schema
-from trtlint.policy.config import Configurations, load
+from trtlint.policy.config import ConfigError, Configurations, load, overlay, relative
+from trtlint.policy.options import INSTALLED, DryOptions, LintOptions, TargetOptions
 
 
 def test_the_nearest_one_counts(work: Workspace) -> None:
@@ -299,3 +301,110 @@ def test_a_model_has_a_build_of_its_own(work: Workspace) -> None:
     assert targets["b.onnx"] == "TensorRT (any version)"
     work.toml("trtlint.toml", "[[models]]\npath = 'a.onnx'\nlog = 'logs/none.log'")
     assert work.run("models") == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = " + "[" * 16 + "]" * 16, "a: no such key"),
+        ("a = " + "[" * 17 + "]" * 17, "nested more than 16 levels deep"),
+        ("[" + ".".join("a" * 16) + "]", "a: no such key"),
+        ("[" + ".".join("a" * 17) + "]", "nested more than 16 levels deep"),
+        ('rules = ["\\u0000"]', "a string contains a NUL character"),
+        ("# " + "x" * (1 << 20), "longer than 1 MiB"),
+        ("[target]\ntrt = true", "target.trt: must be text or a list$"),
+        ("[target]\ntrt = 10", 'target.trt: must be text or a list: write "10"$'),
+        ("[target]\ngpu = ''", "target.gpu: is empty"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_configuration_has_limits(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "trtlint.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        load(file)
+
+
+def test_a_configuration_of_a_mebibyte_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "trtlint.toml"
+    file.write_text("preview = true\n".ljust(1 << 20, "#"))
+    assert load(file).preview
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", DryOptions()),
+        ("dry-build = false", DryOptions("off")),
+        ("dry-build = true", DryOptions("build", INSTALLED)),
+        ("dry-build = 'parse'", DryOptions("parse", INSTALLED)),
+        ("dry-build = '1.3'", DryOptions("build", "1.3")),
+        ("compare = false", DryOptions(compare=())),
+        ("compare = true", DryOptions("parse", INSTALLED, compare=("",))),
+        ("compare = 'probe'", DryOptions("parse", INSTALLED, compare=("probe",))),
+        ("compare = ['a.npz', 'probe']", DryOptions("parse", INSTALLED, compare=("a.npz", "probe"))),
+        ("dry-build = false\ncompare = true", DryOptions("off", compare=("",))),
+        ("dry-build = '1.3'\ncompare = true", DryOptions("build", "1.3", compare=("",))),
+        ("shapes = 'x:1x3'", DryOptions(shapes=("x:1x3",))),
+    ],
+)
+def test_dry_builds_of_a_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: DryOptions
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trtlint.toml").write_text(text)
+    assert load(Path("trtlint.toml")).general.dry == expected
+
+
+def test_a_file_called_dash_is_not_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trtlint.toml").write_text(
+        "compare = '-'\n[[models]]\npath = 'm.onnx'\nlog = '-'\nlayers = 'l.json'"
+    )
+    found = load(Path("trtlint.toml"))
+    assert found.general.dry.compare == ("./-",)
+    assert found.sections[0].choices.left == {"log": "./-", "layers": "l.json"}
+
+
+def test_a_path_on_another_drive_stays_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert relative(tmp_path / "a" / "m.onnx", tmp_path / "b") == "../a/m.onnx"
+
+    def fail(*_paths: object) -> str:
+        raise ValueError("path is on mount 'C:', start on mount 'D:'")
+
+    monkeypatch.setattr("os.path.relpath", fail)
+    assert relative(tmp_path / "m.onnx", tmp_path) == (tmp_path / "m.onnx").as_posix()
+
+
+@pytest.mark.parametrize(
+    ("over", "expected"),
+    [
+        (TargetOptions(), TargetOptions(("10.7",), ("1.2",), "L4", (("fp16", True), ("int8", True)), ("A",))),
+        (
+            TargetOptions(rtx=("1.3",), gpu="T4", flags=(("fp16", False),), plugins=()),
+            TargetOptions((), ("1.3",), "T4", (("fp16", False), ("int8", True)), ()),
+        ),
+        (
+            TargetOptions(trt=("11.0",)),
+            TargetOptions(("11.0",), (), "L4", (("fp16", True), ("int8", True)), ("A",)),
+        ),
+    ],
+)
+def test_the_command_line_covers_a_target(over: TargetOptions, expected: TargetOptions) -> None:
+    base = TargetOptions(("10.7",), ("1.2",), "L4", (("fp16", True), ("int8", True)), ("A",))
+    assert overlay(base, over) == expected
+
+
+def test_a_target_as_options_of_a_command_line() -> None:
+    options = TargetOptions(("10.7", "11.0"), ("1.2",), "L4", (("fp16", True), ("int8", False)), ("A", "B"))
+    expected = "--trt 10.7 --trt 11.0 --rtx 1.2 --gpu L4 --fp16 --no-int8 --plugins A,B"
+    assert options.arguments == tuple(expected.split())
+    assert TargetOptions().arguments == ()
+
+
+def test_nothing_happens_that_no_option_asks_for() -> None:
+    options = LintOptions(("m.onnx",), TargetOptions())
+    switches = {name: value for name, value in asdict(options).items() if isinstance(value, bool)}
+    assert {name for name, value in switches.items() if value} == {"cache"}
+    assert (options.jobs, options.torch.trust_pickle) == (1, False)
+    assert options.target.arguments == ()

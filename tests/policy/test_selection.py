@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from trtlint.policy.selection import RuleName, SelectionError, choose, outdated
+from trtlint.policy.selection import (
+    RuleLayer,
+    RuleName,
+    SelectionError,
+    choose,
+    choose_by_layers,
+    most_specific,
+    outdated,
+)
 
 RULES = [
     RuleName("ACC101", "fp16-norm", "accuracy"),
@@ -79,3 +87,29 @@ def test_previews_run_where_they_are_wanted_or_named(
 def test_who_names_a_deprecated_rule_is_told() -> None:
     (sentence,) = outdated(["old-habit", "ALL", "ACC101"], [*RULES, OLD])
     assert sentence == "old-habit is deprecated and will be removed; see `trtlint rule PERF102`"
+
+
+def test_three_similar_words_are_named() -> None:
+    rules = [RuleName(f"ACC10{number}", f"rule-{number}") for number in range(1, 5)]
+    with pytest.raises(SelectionError, match=r"did you mean ACC10\d, ACC10\d, ACC10\d\?"):
+        choose(rules, ["ACC1O"])
+
+
+def test_an_inner_layer_that_ignores_brings_nothing_back() -> None:
+    layers = [RuleLayer(select=("ACC101", "PERF")), RuleLayer(ignore=("PERF",))]
+    assert [rule.id for rule in choose_by_layers(RULES, layers)] == ["ACC101"]
+
+
+@pytest.mark.parametrize(
+    ("selectors", "expected"),
+    [
+        (["PERF", "BLD"], None),
+        (["ALL"], "ALL"),
+        (["ACC101", "ACC", "PERF"], "ACC101"),
+        (["fp16-norm", "ACC101"], "ACC101"),
+        (["ACC101", "fp16-norm"], "fp16-norm"),
+        (["accuracy", "ALL"], "accuracy"),
+    ],
+)
+def test_the_last_of_the_most_specific_selectors(selectors: list[str], expected: str | None) -> None:
+    assert most_specific(selectors, RULES[0]) == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +137,18 @@ def test_unused_and_expired_ones_are_reported_each_once() -> None:
     )
 
 
+def test_the_day_is_that_of_the_run_unless_it_is_given() -> None:
+    days = [(date.today() + timedelta(days)).isoformat() for days in (-1, 1)]
+    entries = tuple(entry(f"c: suppress[{number}]", expires=day) for number, day in enumerate(days))
+    review = Review()
+    report = ModelReport("m.onnx", "t", findings=(FOUND,))
+    (reviewed,) = review.apply(Path("m.onnx"), [report], Policy(suppress=entries, known=RAN), having_run(RAN))
+    assert review.notes() == (f"c: suppress[0]: the suppression of ACC102 expired on {days[0]}",)
+    (suppressed,) = reviewed.suppressed
+    assert suppressed.suppression is not None
+    assert (suppressed.suppression.kind, suppressed.suppression.expires) == ("configuration", days[1])
+
+
 def test_what_was_not_run_is_not_unused() -> None:
     assert notes(entry(rule="ACC103"), ran=RAN[:1]) == ()
     review = Review(TODAY)
@@ -193,6 +205,8 @@ def test_a_glob_from_a_stranger_costs_no_time() -> None:
     ("glob", "path", "covered"),
     [
         ("*.onnx", "a/b.onnx", True),
+        ("#1/*.onnx", "#1/b.onnx", True),
+        ("#1/*.onnx", "#2/b.onnx", False),
         ("a/*.onnx", "a/b.onnx", True),
         ("a/*.onnx", "a/b/c.onnx", False),
         ("a/**/c.onnx", "a/c.onnx", True),
@@ -329,7 +343,7 @@ def test_external_data_go_with_the_copy(work: Workspace, capsys: pytest.CaptureF
     Path("out/big.data").write_bytes(b"other")
     capsys.readouterr()
     assert work.run(*args, "out/copy.onnx") == 2
-    assert "out/big.data exists and differs from the weights of the model" in capsys.readouterr().err
+    assert "out/big.data exists, but is not the weights file of this model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -471,4 +485,6 @@ def test_entries_of_a_model_that_take_too_long_are_ignored(
     monkeypatch.setattr(suppression, limit, least)
     (kept,) = Review(TODAY).apply(Path("m.onnx"), [report], policy, having_run(RAN))
     assert not kept.suppressed
-    assert kept.notes == (f"the metadata {SUPPRESS_KEY} is ignored: too many entries, or too long globs",)
+    assert kept.notes == (
+        f"the metadata {SUPPRESS_KEY} is ignored: there are too many entries, or a glob is too long",
+    )

@@ -45,10 +45,10 @@ def test_each_computation_has_its_limits_and_the_others_go_on(monkeypatch: pytes
     assert found[2] == b"2" * 3_000_000
     assert found[6] == b"3"
     assert [str(each) for each in found if isinstance(each, ComputationError)] == [
-        "computing it exceeded the limit of 1 s",
-        "computing it exceeded the limit of 2 GB of memory",
-        "computing it crashed (SIGKILL)",
-        "it cannot be computed (ValueError)",
+        "the computation exceeded the limit of 1 s",
+        "the computation exceeded the limit of 2 GB of memory",
+        "the computation crashed (SIGKILL)",
+        "the computation raised ValueError",
     ]
 
 
@@ -59,7 +59,8 @@ def test_all_together_are_held_to_the_allowance_of_the_file(monkeypatch: pytest.
         found = list(compute_all([endless] * 4))
     assert all(isinstance(each, ComputationError) for each in found)
     assert (
-        str(found[-1]) == "all rewrites together exceeded their share of the limit of 2 s of processor time"
+        str(found[-1])
+        == "the checks of all rewrites together exceeded the time share of the limit of 2 s of processor time"
     )
     assert allowance.left < 1.0
 

@@ -128,7 +128,7 @@ def test_what_needs_the_model_here(large: Path, capsys: pytest.CaptureFixture[st
         ["suppress", address, "ACC101", "--reason", "r", "-o", "x.onnx"],
     ):
         assert run(arguments) == 2
-        assert "is a remote model; download it first" in capsys.readouterr().err
+        assert "is a remote model; download the file first" in capsys.readouterr().err
 
 
 def test_addresses_that_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

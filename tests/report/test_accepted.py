@@ -27,11 +27,11 @@ def test_findings_are_counted_once_for_all_targets_and_by_why_they_are_accepted(
     accepted = Accepted()
     accepted.add([model, replace(model, target="TensorRT 10.8", withheld=1)])
     assert accepted.line == (
-        "2 findings suppressed (1 by the model itself), 1 place in the baseline, "
+        "2 findings suppressed (1 by metadata of the model), 1 place in the baseline, "
         "2 findings below --min-confidence (see them with --min-confidence low)"
     )
     accepted.add([replace(handmade.clean_model(), gone=(StaleBaselineEntry("ACC102", "f", "blocks.1"),))] * 2)
-    assert accepted.line.endswith(", 1 place no longer found (see --update-baseline)")
+    assert accepted.line.endswith(", 1 place in the baseline no longer found (remove with --update-baseline)")
 
 
 def test_nothing_accepted_is_no_line() -> None:
@@ -44,7 +44,7 @@ def test_what_is_gone_is_named_up_to_a_few() -> None:
     gone = tuple(StaleBaselineEntry("ACC102", f"{i}", f"blocks.{i}" if i else "") for i in range(8))
     lines = list(gone_notes([replace(handmade.clean_model(), gone=gone)] * 2))
     assert lines[:2] == [
-        "ACC102 is no longer found but still in the baseline",
-        "ACC102 at blocks.1 is no longer found but still in the baseline",
+        "ACC102 no longer occurs, but is still in the baseline",
+        "ACC102 at blocks.1 no longer occurs, but is still in the baseline",
     ]
-    assert lines[5:] == ["3 more are no longer found but still in the baseline"]
+    assert lines[5:] == ["3 more no longer occur, but are still in the baseline"]

@@ -30,7 +30,7 @@ norm (float[N,8,64] x) => (float[N,8,64] o)
   o = Div (d, r)
 }
 """
-SHOWS = " shows the FP16 error of each output on your inputs"
+SHOWS = " shows the FP16 error of each output, measured with your inputs"
 
 
 def saved(folder: Path, text: str = NORM, name: str = "net.onnx") -> Path:
@@ -107,9 +107,9 @@ def test_hidden_findings_are_in_one_line_with_the_options_that_show_them() -> No
     accepted.add([replace(handmade.clean_model(), suppressed=(suppressed,), withheld=2)])
     assert hidden_line([handmade.FLAG], accepted, 3) == (
         "1 conditional finding hidden: give --fp16 or --no-fp16 (1), or see them with --show-conditional; "
-        "1 finding suppressed (1 by the model itself), "
+        "1 finding suppressed (1 by metadata of the model), "
         "2 findings below --min-confidence (see them with --min-confidence low), "
-        "3 findings included in others (listed by --format json)"
+        "3 findings merged into other findings (listed by --format json)"
     )
     assert hidden_line([], Accepted()) == ""
 
@@ -119,4 +119,4 @@ def test_findings_included_in_their_cause_are_counted(tmp_path: Path) -> None:
     found = Closing()
     report = ModelReport(str(tmp_path), "TensorRT 10.7", (included,))
     found.add([report], report.findings, (), shown=False)
-    assert found.hidden == "2 findings included in others (listed by --format json)"
+    assert found.hidden == "2 findings merged into other findings (listed by --format json)"

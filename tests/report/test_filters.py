@@ -47,8 +47,8 @@ def test_the_policy_allows_exactly_the_style_of_the_page() -> None:
 
 def test_repeated_findings_are_folded() -> None:
     page = _page(3)
-    assert page.count("The same as above: details") == 2 * len(handmade.one_model().models[0].findings)
-    assert "The same as above" not in _page(1)
+    assert page.count("Same message as above: details") == 2 * len(handmade.one_model().models[0].findings)
+    assert "Same message as above" not in _page(1)
 
 
 def test_nothing_to_choose_is_no_filter() -> None:

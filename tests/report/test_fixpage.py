@@ -25,7 +25,13 @@ def fixed(folder: Path, model: Path, *options: str) -> Parsed:
 
 def test_blocks_before_and_after(tmp_path: Path) -> None:
     parsed = fixed(tmp_path, VIT, "--select", "ACC102")
-    assert {"Before", "After", "goes", "new", "moves the whole attention scale to Q"} <= set(parsed.texts)
+    assert {
+        "Before",
+        "After",
+        "goes",
+        "new",
+        "moves the whole attention scale to Q",
+    } <= set(parsed.texts)
     assert parsed.elements["svg"] == 2
     assert "1 → 0" in parsed.texts
     ids = parsed.values("id")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from msgspec.structs import replace
 
 from tests.report import handmade
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.report.formats import Style
+from trtlint.report.repeats import model_line, references
 from trtlint.report.text import render, writer
 
 
@@ -73,3 +75,24 @@ def test_findings_of_one_rule_in_one_model_are_one_line_after_the_first() -> Non
     other = replace(first, fingerprint="0" * 16, advice=("another size",))
     models[1] = replace(models[1], findings=(first, other, *models[1].findings[1:]))
     assert _text(models).count(f"[{first.rule}] {first.name}: models/net1.onnx") == 1
+
+
+@pytest.mark.parametrize(
+    ("count", "several", "shown", "more"),
+    [(3, False, 3, 0), (4, False, 4, 0), (5, False, 3, 2), (2, True, 2, 0), (3, True, 3, 0), (4, True, 2, 2)],
+)
+def test_a_single_further_reference_is_named(count: int, several: bool, shown: int, more: int) -> None:
+    every = tuple(f"https://example.com/{number}" for number in range(count))
+    found = references(replace(handmade.SCALE, references=every), several=several)
+    last = (f"{more} more: trtlint rule {handmade.SCALE.rule}",) if more else ()
+    assert tuple(found) == (*every[:shown], *last)
+
+
+def test_the_line_of_a_model_counts_findings_and_rules() -> None:
+    found = [replace(handmade.SCALE, rule=rule, severity="note", depends=()) for rule in ("T1", "T1", "T2")]
+    unsure = replace(found[0], rule="T3", depends=("--fp16",))
+    assert model_line("m.onnx", found) == "m.onnx: 3 notes: T1 × 2, T2"
+    assert model_line("m.onnx", [*found, unsure]) == "m.onnx: 3 notes, 1 conditional: T1 × 2, T2, T3"
+    assert model_line("m.onnx", [unsure]) == "m.onnx: 1 conditional: T3"
+    many = [replace(found[0], rule=f"T{number}") for number in range(10)]
+    assert model_line("m.onnx", many).endswith("T6, T7 and 2 more")

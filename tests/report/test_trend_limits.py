@@ -69,7 +69,7 @@ def test_a_line_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_texts_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trend, "_MOST_TEXT", 20)
-    with pytest.raises(RowsError, match=r"^its texts exceed"):
+    with pytest.raises(RowsError, match=r"^the texts of the file exceed"):
         read_rows(written(tmp_path, ROW))
 
 
@@ -87,7 +87,7 @@ def test_a_long_text_in_every_row_of_a_table(
     file = table(tmp_path, 100_000, message="x" * 200_000)
     assert file.stat().st_size < 20_000
     assert run(["trend", str(file), str(file)]) == 3
-    assert f"error: {file}: its rows exceed 16 MiB as text" in capsys.readouterr().err
+    assert f"error: {file}: the rows of the file exceed 16 MiB as text" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])

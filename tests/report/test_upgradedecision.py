@@ -74,7 +74,7 @@ def test_a_command_at_which_trtexec_stops_is_in_the_decision(models: Path) -> No
     (line,) = [line for line in out if line.startswith("the build command must change: ")]
     assert line.startswith("the build command must change: PORT106: TensorRT 11 removed --fp16")
     kept = "convert needed to keep FP16: 3 of 3 models (draw.onnx, gelu.onnx, safe.onnx)"
-    assert f"{kept}; without it, they run in FP32" in out
+    assert f"{kept}; without convert, these models run in FP32" in out
     (advice,) = [line for line in out if line.startswith("do: Remove --fp16, and use")]
     assert "trtlint convert --to fp16" in advice
 
@@ -115,7 +115,10 @@ def test_findings_of_the_current_release_are_marked(models: Path) -> None:
     assert "the code must change: PORT127 weak-typing-api-removed" in lines
     assert any("already on 10.9; trtlint fix: gelu.onnx" in line for line in lines)
     (line,) = [line for line in lines if line.startswith("needs changes: ")]
-    assert line == "needs changes: 1 model, 1 of them with the same findings on 10.9 already: see Exceptions"
+    assert (
+        line
+        == "needs changes: 1 model, 1 of these models with the same findings already on 10.9: see Exceptions"
+    )
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown", "html"])

@@ -110,7 +110,7 @@ def test_a_crash_is_one_line_and_the_run_goes_on_behind_its_file() -> None:
 def test_processor_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examples, "SECONDS", 1)
     found = said(("b.md", spin), ("c.md", int))
-    words = "its process was stopped at the rule file's limit of 1 s of processor time"
+    words = "its process was stopped at the limit of 1 s of processor time for one rule file"
     assert found == [MISSING, ("b.md", 0, "broken", words), ("c.md", 1, "fires", "c.md")]
 
 
@@ -132,7 +132,7 @@ def test_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_stops_after_a_few_broken_files() -> None:
-    with pytest.raises(RuleFileError, match=r"^stopped: the examples of 5 rule files are broken$"):
+    with pytest.raises(RuleFileError, match=r"^stopped, because the examples of 5 rule files failed to run$"):
         said(*((f"{number}.md", crash) for number in range(9)))
 
 
@@ -168,8 +168,11 @@ def zeros(shape: str) -> str:
 BROKEN = {
     "deep": (deep(9000), "its process crashed (SIG"),
     "nested": (nested(5000), "the model cannot be stored: "),
-    "large": (zeros("30000,40000"), "tensors to fill with zeros take more than 64 MiB"),
-    "beyond": (zeros("3000000,4000000"), "tensors to fill with zeros take more than 64 MiB"),
+    "large": (zeros("30000,40000"), "tensors without stored values would take more than 64 MiB of zeros"),
+    "beyond": (
+        zeros("3000000,4000000"),
+        "tensors without stored values would take more than 64 MiB of zeros",
+    ),
 }
 
 
@@ -204,3 +207,14 @@ def test_a_rule_has_no_more_examples_than_are_run(tmp_path: Path, capsys: pytest
     file.write_text(text + f"\n```onnx\n{GOOD}\n```\n" * 300, encoding="utf-8")
     assert run(["test", str(file)]) == 2
     assert capsys.readouterr().err == f"trtlint: {file}:1: more than 300 code blocks\n"
+
+
+def test_examples_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "XYZ901-house-relu.md"
+    text = RULE.format(id="XYZ901", text=GOOD, head=HEAD)
+    file.write_text(text, encoding="utf-8")
+    assert run(["test", str(file)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "2 examples of 1 rule hold"
+    file.write_text(text.partition("## Stays silent")[0], encoding="utf-8")
+    assert run(["test", str(file)]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "1 failure in 1 example of 1 rule"

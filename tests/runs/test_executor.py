@@ -87,7 +87,7 @@ def test_no_file_hides_the_findings_of_another(work: Workspace) -> None:
         "bug": Exit.BUG,
         "memory": Exit.UNREADABLE,
     }
-    assert "process that linted this file died" in message(found["killed"])
+    assert "process that linted this file ended" in message(found["killed"])
     assert "a bug in trtlint: ZeroDivisionError: of mine" in message(found["bug"])
     assert "not enough memory" in message(found["memory"])
 
@@ -185,7 +185,7 @@ def test_a_killed_worker_of_a_cluster_costs_its_batch_alone(
     lost = {name for name, outcome in found.items() if outcome.exit}
     assert lost == {"b0", "killed", "b2", "b3"}
     assert "KilledWorker" in message(found["b0"])
-    assert "any of 4 files" in message(found["b0"])
+    assert "linted 4 files together" in message(found["b0"])
     assert all(len(found[name].reports[1].findings) == 2 for name in names if name not in lost)
 
 

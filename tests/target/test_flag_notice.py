@@ -11,7 +11,7 @@ from trtlint.cli import run
 from trtlint.target.flags import Flag
 from trtlint.target.target import Target
 
-NOTE = "TensorRT 11.0 and newer takes the types from the model; flags without effect: --fp16"
+NOTE = "TensorRT 11.0 and newer takes the types from the model and ignores the flags --fp16"
 
 
 def test_flags_of_releases() -> None:
@@ -22,7 +22,7 @@ def test_flags_of_releases() -> None:
     assert Target(version="11.4").flag_notice is None
     assert Target(version="11.4", refused=asked).flag_notice is None
     notice = Target(product="tensorrt-rtx", version="1.4", asked=frozenset({"fp16", "best"})).flag_notice
-    assert notice == "TensorRT-RTX takes the types from the model; flags without effect: --best, --fp16"
+    assert notice == "TensorRT-RTX takes the types from the model and ignores the flags --best, --fp16"
 
 
 def test_a_note_is_printed_once(

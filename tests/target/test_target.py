@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import yaml
 from packaging.version import Version
 
 from trtlint.knowledge.gpus import architectures, gpu_names
-from trtlint.knowledge.releases import PRODUCTS, minors, releases
+from trtlint.knowledge.releases import PRODUCTS, Product, minors, releases
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError, check_version, parse_gpu, parse_versions
 from trtlint.target.target import Target
@@ -395,3 +396,25 @@ def test_a_version_of_thousands_of_digits_is_no_version(text: str) -> None:
     with pytest.raises(TargetError, match=r"9{9}\.\.\.' is not a version of TensorRT") as refused:
         parse_versions(text)
     assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_the_lines_around_an_unknown_version_are_named(product: Product) -> None:
+    lines = minors(product)
+    oldest, newest = (tuple(map(int, line.split("."))) for line in (lines[0], lines[-1]))
+    name = PRODUCTS[product]
+    with pytest.raises(TargetError) as caught:
+        check_version("0.9", product)
+    assert str(caught.value) == f"{name} 0.9 is not supported; use {lines[0]} or newer"
+    with pytest.raises(TargetError) as caught:
+        check_version(f"{newest[0] + 50}.0", product)
+    assert str(caught.value) == f"{name} {newest[0] + 50}.0 does not exist; nearest: {lines[-1]}"
+    for line, after in pairwise(lines):
+        major, minor = map(int, line.split("."))
+        if f"{major}.{minor + 1}" != after:
+            with pytest.raises(TargetError) as caught:
+                check_version(f"{major}.{minor + 1}", product)
+            assert str(caught.value).endswith(f"does not exist; nearest: {line}, {after}")
+    assert oldest < newest
+    with pytest.raises(TargetError, match=r"does not exist|is not a known release"):
+        check_version(f"{lines[-1]}.0.0.0", product)

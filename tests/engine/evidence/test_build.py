@@ -89,7 +89,7 @@ class TestLog:
         (found,) = findings(rule, "[W] Detected layernorm nodes in FP16.\n")
         assert (found.standing, found.confidence) == ("open", "medium")
         assert found.said[0] == (
-            "build.log:1: Detected layernorm nodes in FP16. (this log does not name the nodes)"
+            "build.log:1: Detected layernorm nodes in FP16. (the log does not name the nodes of this message)"
         )
 
     def test_a_log_without_the_message_says_nothing(self, rule: Rule) -> None:
@@ -181,7 +181,7 @@ class TestTimes:
         assert (first.rule, first.ms, first.share) == ("TST002", 8.0, pytest.approx(0.8))
         assert first.said[0] == "layer c: 80 % of 10 ms"
         assert (second.rule, second.ms, second.share) == ("TST001", 2.0, pytest.approx(0.2))
-        assert second.said[0] == "2 layers: 20 % of 10 ms, most of it in a"
+        assert second.said[0] == "2 layers take 20 % of 10 ms; the slowest layer is a"
 
     def test_without_times_the_gravest_comes_first(self, tmp_path: Path) -> None:
         mild = make_rule(tmp_path, where='op == "Relu"', severity="note")
@@ -205,8 +205,11 @@ class TestRules:
                 "witness log: unknown 'norm_fp61'; did you mean 'norm_fp16'?",
             ),
             ("{confirm: [{layer: 'precison == 1'}]}", "precison"),
-            ("{confirm: [{layer: attention, log: [norm_fp16]}]}", "a witness must be one of"),
-            ("{confirm: [{because: no}]}", "a witness must be one of"),
+            (
+                "{confirm: [{layer: attention, log: [norm_fp16]}]}",
+                "a witness must have exactly one of the keys",
+            ),
+            ("{confirm: [{because: no}]}", "a witness must have exactly one of the keys"),
             ("{confirms: []}", "unknown key 'confirms'; did you mean 'confirm'?"),
             ("{confirm: [{layer: attention, because: '{nome}'}]}", "nome"),
             ("{refute: {layer: attention}}", "witness refute must be a list"),
