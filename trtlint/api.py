@@ -114,7 +114,7 @@ class CheckError(TrtlintError):
         errors = dict.fromkeys(str(problem) for model in report.models for problem in model.errors)
         found = [f"{finding.severity} {finding.rule} {finding.name}" for finding in findings.values()]
         missed = sorted({each.rule for model in report.models for each in model.unsearched})
-        partly = [f"{rule} was not searched to the end" for rule in missed]
+        partly = [f"the search for {rule} stopped at its limit" for rule in missed]
         super().__init__("; ".join([*errors, *found, *partly]))
         self.report = report
 
@@ -218,7 +218,7 @@ def fix(
         else:
             if not isinstance(model, onnx.ModelProto):
                 if not type(model).__module__.startswith("onnx_graphsurgeon."):
-                    expected = "a path, an onnx.ModelProto or a graph of onnx-graphsurgeon"
+                    expected = "a path, an onnx.ModelProto or an onnx_graphsurgeon.Graph"
                     raise ArgumentError.of("model", model, expected)
                 graph = import_module("onnx_graphsurgeon")
             path, written = Path(folder, "model.onnx"), Path(folder, "fixed.onnx")
@@ -271,13 +271,13 @@ def upgrade(
     own = read({"last": last, "product": product})
     first, product = read_one("first", first), own.get("product", "tensorrt")
     if "trt" in keywords or "rtx" in keywords:
-        raise SettingError("trt and rtx cannot be used here; give the versions as first and last")
+        raise SettingError("trtlint.upgrade takes no trt or rtx; pass the versions as first and last")
     given = one_case(model, None, keywords)
     case = given.case
     base = replace(case.built_for[0], product=product, version=None, previous=None)
     way = targets(base, first, own.get("last", minors(product)[-1]))
     if len(way) < 2:
-        raise SettingError(f"{first} and {last} are the same release line; name two different ones")
+        raise SettingError(f"{first} and {last} are the same release line; pass two different release lines")
     with _named(case.path):
         opened = case.open()
         found = tuple(map(folded, case.reviewed(map(opened.evaluate, way), Review())))

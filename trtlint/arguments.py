@@ -1,8 +1,8 @@
 """The arguments of the Python API, checked in one place before anything uses them.
 
-:data:`ARGUMENTS` has one reader for each argument of each function.  A reader returns the value in the form
-that the functions use, or raises an :class:`~trtlint.errors.ArgumentError` that names the argument, its value
-and the values that are allowed.  None means that an argument was not given.
+:data:`ARGUMENTS` has a function for each argument, called its reader.  A reader checks the value and converts
+it, such as a path to text.  For a wrong value, it raises an :class:`~trtlint.errors.ArgumentError` with the
+argument, the value and the allowed values.  None means that the caller did not give the argument.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _MOST = (1 << 63) - 1
 _MOST_MEMORY = 1 << 50
 _FILE = "a path"
 _SHAPES = "shapes such as 'x:1x3x224x224' or {'x': (1, 3, 224, 224)}"
-_COMPARE = "True, 'probe', or paths of .npz files or their folders"
+_COMPARE = "True, 'probe', or paths of .npz files or of folders with .npz files"
 
 
 def read(given: Mapping[str, object], known: Iterable[str] | None = None) -> dict[str, Any]:
-    """Return arguments in the form that functions use, without those that are None.
+    """Check and convert arguments.  Arguments that are None are left out.
 
     Args:
         given: the arguments by name.
-        known: the names that are allowed; all names of :data:`ARGUMENTS` if left out.
+        known: the allowed names; by default all names of :data:`ARGUMENTS`.
 
     Raises:
         ArgumentError: an argument does not exist, or its value is wrong.
@@ -55,10 +55,10 @@ def read(given: Mapping[str, object], known: Iterable[str] | None = None) -> dic
 
 
 def read_one(name: str, value: object) -> Any:
-    """Return a required argument in the form that functions use.
+    """Check and convert a required argument.
 
     Raises:
-        ArgumentError: its value is wrong, or None.
+        ArgumentError: the value is wrong, or None.
     """
     return ARGUMENTS[name](name, value)
 
@@ -79,7 +79,7 @@ def read_local(name: str, value: object) -> Path:
     """Return the path of one file of this machine.
 
     Raises:
-        ArgumentError: as :func:`read_file`.
+        ArgumentError: the value is not a path, or is the path of a folder.
         SettingError: the value is an address.
     """
     text = read_file(name, value)
@@ -124,7 +124,7 @@ def _choice(*allowed: str) -> Reader:
 
 
 def _number(expected: str, most: float = sys.float_info.max) -> Reader:
-    """Make the reader of a finite number above 0."""
+    """Return a reader that accepts a finite number above 0."""
 
     def read_number(name: str, value: object) -> float:
         number = _as(Real, value)
@@ -140,7 +140,7 @@ def _number(expected: str, most: float = sys.float_info.max) -> Reader:
 
 
 def _count(expected: str, most: int = _MOST) -> Reader:
-    """Make the reader of a whole number above 0."""
+    """Return a reader that accepts a whole number above 0."""
 
     def read_count(name: str, value: object) -> int:
         number = _as(Integral, value)
@@ -152,19 +152,19 @@ def _count(expected: str, most: int = _MOST) -> Reader:
 
 
 def _as(kind: type, value: object) -> Any:
-    """Return a number of a kind, including NumPy's; None for other values, and for True and False."""
+    """Return a Python or NumPy number of this kind.  Other values, True and False give None."""
     return value if isinstance(value, kind) and not isinstance(value, bool) else None
 
 
 def _path(expected: str) -> Reader:
-    """Make the reader of a valid file name."""
+    """Return a reader that accepts a valid file name."""
 
     def read_path(name: str, value: object) -> str:
         text = os.fspath(value) if isinstance(value, str | os.PathLike) else value
         if not isinstance(text, str):
             raise ArgumentError.of(name, value, expected)
         if not text or "\0" in text or not _encodable(text):
-            raise ArgumentError.of(name, text, f"{expected}, and no file can have this name")
+            raise ArgumentError.of(name, text, f"{expected}; this text is not a valid file name")
         return text
 
     return read_path
@@ -179,7 +179,7 @@ def _encodable(text: str) -> bool:
 
 
 def _several(one: Reader, expected: str) -> Reader:
-    """Make the reader of one value, or of several."""
+    """Return a reader that accepts one value or several values."""
 
     def read_several(name: str, value: object) -> tuple[Any, ...]:
         if isinstance(value, str | os.PathLike):
@@ -196,7 +196,7 @@ def _texts(expected: str) -> Reader:
 
 
 def _plugins(name: str, value: object) -> tuple[str, ...]:
-    """Return names, from one text with commas as on the command line, or from several texts."""
+    """Return the names in a text with commas, such as ``"a,b"``, or in several texts."""
     listed = _texts("names of plugins")(name, value)
     return tuple(word.strip() for text in listed for word in text.split(",") if word.strip())
 
@@ -235,7 +235,7 @@ def _ranges(name: str, value: object) -> object:
 
     if isinstance(value, Measurement):
         return value
-    return _path("a path, or the attribute measurement of a result of trtlint.measure")(name, value)
+    return _path("a path, or the result of trtlint.measure (its attribute measurement)")(name, value)
 
 
 def _dry_build(name: str, value: object) -> bool | str:
@@ -248,7 +248,7 @@ def _dry_build(name: str, value: object) -> bool | str:
 
 
 def _compare(name: str, value: object) -> tuple[str, ...]:
-    """Return the inputs as values of ``--compare``, where an empty text means generated inputs."""
+    """Return the inputs as values of ``--compare``.  An empty text stands for generated inputs."""
     if isinstance(value, bool):
         return ("",) if value else ()
     return tuple(_several(_path(_COMPARE), _COMPARE)(name, value))

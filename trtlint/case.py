@@ -1,7 +1,7 @@
 """One model with its targets, rules, policy and evidence.
 
-The command line, the Python API, the workers and the fixes all use cases.  This is the only module that
-creates facts, completes targets, and selects rules by the available sources.
+The command line, the Python API, the workers and the fixes all use cases.  Only this module creates facts,
+completes targets, and selects the rules whose data are available.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Data = TypeVar("_Data")
 class Case(Struct, frozen=True, dict=True):
     """One model with its settings and evidence.
 
-    It can be pickled unless it holds a model in memory.
+    A case can be pickled, unless ``source`` is a model in memory.
 
     Attributes:
         path: the file, or the name for reports if the model is remote or in memory.
@@ -48,10 +48,10 @@ class Case(Struct, frozen=True, dict=True):
         rules: the selected rules; :attr:`applicable` are the rules that run.
         policy: severities, suppressions and the baseline.
         command: the command that builds the model; None if unknown.
-        evidence: a build, dry builds and measured ranges, or experiments that still have to run.
+        evidence: a build, dry builds and measured ranges.  It also holds experiments that still have to run.
         weights: whether to read all weights.
         source: reads a model in memory or a remote model; None for a local file.
-        alone: whether there is evidence but no model.
+        alone: whether the case has evidence, such as a log, but no model.
         problems: build files that could not be read.
     """
 
@@ -68,7 +68,10 @@ class Case(Struct, frozen=True, dict=True):
 
     @cached_property
     def completed(self) -> tuple[Completed, ...]:
-        """The targets, completed from the command and the build, without duplicates."""
+        """The targets without duplicates.
+
+        The command and the build add settings that the user did not give.
+        """
         from_command = dict.fromkeys(built_with(self.targets, self.command))
         found: dict[Target, Completed] = {}
         for each in complete_all(tuple(from_command), self._record):
@@ -97,7 +100,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def applicable(self) -> RuleSet:
-        """The selected rules whose sources are available."""
+        """The selected rules whose data are available."""
         return self.rules.looking_at(self.grounds)
 
     @property
@@ -106,7 +109,7 @@ class Case(Struct, frozen=True, dict=True):
         return tuple(file for each in self._gathered for file in each.files)
 
     def data(self, type_: type[_Data]) -> _Data | None:
-        """Data of one kind of evidence; None if there is none."""
+        """Data of one kind of evidence; None without evidence of this kind."""
         return next((each.data for each in self._gathered if isinstance(each.data, type_)), None)
 
     def gathered(self) -> Case:
@@ -123,11 +126,11 @@ class Case(Struct, frozen=True, dict=True):
         return replace(self, evidence=tuple(found))
 
     def without_experiments(self) -> Case:
-        """The case with its available evidence, but without pending experiments."""
+        """The case without pending experiments.  Other evidence stays."""
         return replace(self, evidence=self._gathered)
 
     def with_model(self, model: Model) -> Case:
-        """The case for another form of the model, without evidence that only holds for the old form."""
+        """The case for a rewritten model.  Evidence that holds only for the original model is left out."""
         kept = (each.of_any_form for each in self._gathered)
         evidence = tuple(each for each in kept if each is not None)
         return replace(self, source=model, targets=self.built_for, evidence=evidence, problems=())
@@ -142,7 +145,7 @@ class Case(Struct, frozen=True, dict=True):
         return replace(self, path=folder / self.path, evidence=evidence)
 
     def load(self) -> Model | None:
-        """Load the model; return None if there is only evidence.
+        """Load the model.  Return None if the case has no model.
 
         Raises:
             ModelError: the file is not a readable ONNX model.
@@ -186,10 +189,9 @@ class Case(Struct, frozen=True, dict=True):
         return self.open().evaluate(target)
 
     def evaluated(self) -> tuple[ModelReport, ...]:
-        """The findings for each target, before review.
+        """The findings for each target, before the policy is applied.
 
-        The reports contain errors of files.  Any other exception is a bug in trtlint or in a rule, and is
-        raised.
+        A file that cannot be read is an error in the report.  An exception is a bug in trtlint or in a rule.
 
         Raises:
             WheelError: as for :meth:`gathered`.
@@ -212,10 +214,10 @@ class Case(Struct, frozen=True, dict=True):
         )
 
     def report(self, review: Review | None = None) -> tuple[ModelReport, ...]:
-        """The findings for each target, after review by the policy.
+        """The findings for each target, after the policy is applied.
 
         Args:
-            review: the review of all models of a run; default: a new one.
+            review: the review that all models of a run share; by default a new review.
 
         Raises:
             WheelError: as for :meth:`gathered`.
@@ -232,16 +234,16 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def _record(self) -> Any:
-        """The files of a real build, which complete targets."""
+        """The files of a real build.  They complete the targets."""
         return next((each.data for each in self._gathered if each.settles_targets), None)
 
 
 class OpenCase:
-    """A case with its model loaded; targets with the same evidence share their facts.
+    """A case with its loaded model.  Targets with the same evidence share their facts.
 
     Args:
         case: the case, without pending experiments.
-        model: its model; None if there is only evidence.
+        model: the model of the case; None if the case has only evidence, such as a log.
     """
 
     def __init__(self, case: Case, model: Model | None) -> None:
@@ -281,11 +283,11 @@ class OpenCase:
         )
 
     def _form(self, path: str) -> str:
-        """Return the kind of a file that is evidence without a model."""
+        """Return the kind of a file, such as ``log``, for a case without a model."""
         return next((each.form(path) for each in self.case._gathered if path in each.files), "build")
 
     def _further(self, facts: Facts, report: ModelReport, target: Target) -> tuple[Further, ...]:
-        """Return the files that would help: with a log, or with a model that is a local file."""
+        """Return the files that would answer open questions about a log or about a local model."""
         if self.model is None:
             from trtlint.engine.further import further
 
@@ -322,12 +324,12 @@ def facts_of(
     evidence: Iterable[Evidence] = (),
     weights: bool = False,
 ) -> Facts:
-    """The facts of a model that is loaded, for queries that need no rules and no target.
+    """Return the facts of a loaded model.  No rules and no target are needed.
 
     Args:
         model: the model; None if there is only evidence.
-        command: its build command.
-        evidence: files of its builds, and results of experiments.
+        command: the build command of the model.
+        evidence: files of builds of the model, and results of experiments.
         weights: whether to read the weights.
     """
     from trtlint.facts.facts import Facts
@@ -337,7 +339,7 @@ def facts_of(
 
 @lru_cache(maxsize=64)
 def _ran(rules: RuleSet, targets: tuple[Target, ...]) -> Ran:
-    """Return the rules that ran for these targets; models of one run share the result."""
+    """Return the rules that ran for these targets.  The result is cached for all models of a run."""
     return Ran(rules.entries, targets)
 
 
@@ -345,8 +347,8 @@ def _ran(rules: RuleSet, targets: tuple[Target, ...]) -> Ran:
 def _collection_held() -> Iterator[None]:
     """Disable the cyclic garbage collector while many long-lived objects are created.
 
-    It would traverse the whole graph repeatedly, so that the time of a lint would grow faster than the
-    number of nodes.
+    The collector would visit all objects of the graph again and again.  So the time of a lint would grow
+    faster than the number of nodes.
     """
     enabled = gc.isenabled()
     gc.disable()

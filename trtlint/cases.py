@@ -219,10 +219,13 @@ class _Given:
         self._commands = self._provider_command() or self._commands
         self._files: BuildFiles = {kind: keywords[kind] for kind in WITNESSES if kind in keywords}
         if self._files and "record" in keywords:
-            raise SettingError("record already holds the build; omit log, layers and profile")
+            raise SettingError("record already contains these files; omit log, layers and profile")
         if self.has_build and self._level is not None:
             asked = next(name for name in _DRY if keywords.get(name))
-            raise SettingError(f"{asked} cannot be used with the files of a real build; omit one of the two")
+            raise SettingError(
+                f"{asked} runs a dry build, so it cannot be used with a log, layers or a "
+                "profile of a real build; omit one of them"
+            )
 
     @property
     def _level(self) -> Level | None:
@@ -320,9 +323,7 @@ class _Given:
         if target is None:
             return tuple(targets_of(options))
         if options != TargetOptions():
-            raise SettingError(
-                "the target is given twice; use either target or keywords such as trt and fp16"
-            )
+            raise SettingError("target cannot be used with keywords such as trt and fp16; use one of the two")
         return tuple(read_one("target", target))
 
     def _command_for(self, file: Path) -> BuildCommand | None:

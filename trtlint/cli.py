@@ -94,7 +94,7 @@ def lint(**options: Any) -> int:
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
     default=None,
-    help="Lowest severity of a remaining finding that makes the command fail (default: error).",
+    help="Fail if a finding of at least this severity remains (default: error).",
 )
 @BUILD
 @build_file_options
@@ -146,14 +146,13 @@ def fix(**options: Any) -> int:
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
     default="never",
-    help="Lowest severity of a graph finding in the new version that makes the command fail "
-    "(default: never).",
+    help="Fail if the new version has a graph finding of at least this severity (default: never).",
 )
 @click.option(
     "-q",
     "--quiet",
     is_flag=True,
-    help="Print only the support matrix, the common changes and one line for each model.",
+    help="Print only the support matrix, the changes that all models share, and one line for each model.",
 )
 @click.option("--config", metavar="FILE", help="Use this configuration file instead of the nearest one.")
 @click.option("--isolated", is_flag=True, help="Ignore configuration files and suppressions in models.")
@@ -204,7 +203,10 @@ def measure(**options: Any) -> int:
 cli.add_command(convert_command)
 
 
-@cli.command(context_settings=_HELP, short_help="Show the facts that trtlint finds in a model.")
+@cli.command(
+    context_settings=_HELP,
+    short_help="Show the facts that trtlint finds in a model, such as attention blocks and foldable nodes.",
+)
 @click.argument("paths", metavar="PATH...", nargs=-1)
 @build_file_options
 @BUILD
@@ -252,7 +254,9 @@ def rule(key: str, rules: tuple[str, ...]) -> int:
     return run_rule(key, rules)
 
 
-@cli.command(context_settings=_HELP, short_help="Accept a finding in a copy of a model.")
+@cli.command(
+    context_settings=_HELP, short_help="Write a copy of a model that suppresses a finding in its metadata."
+)
 @click.argument("model", metavar="MODEL")
 @click.argument("rule", metavar="RULE")
 @click.option("--node", metavar="GLOB", help="Accept only at these nodes; `*` matches any characters.")
@@ -283,7 +287,7 @@ def suppress(**options: Any) -> int:
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
     default="error",
-    help="Lowest severity of a new finding that makes the command fail (default: error).",
+    help="Fail if there is a new finding of at least this severity (default: error).",
 )
 def trend(earlier: str, later: str, fail_on: Any, **options: Any) -> int:
     """Report new and removed findings between two scans.
@@ -300,7 +304,9 @@ def trend(earlier: str, later: str, fail_on: Any, **options: Any) -> int:
 @cli.command(context_settings=_HELP, short_help="Write a copy of a model without its weights.")
 @click.argument("model", metavar="MODEL")
 @result_option("Write the copy here (default: MODEL.skeleton.onnx).")
-@click.option("--hide-names", is_flag=True, help="Replace the words in names; remove texts and metadata.")
+@click.option(
+    "--hide-names", is_flag=True, help="Replace names by neutral names; remove doc strings and metadata."
+)
 def skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     """Write a copy of MODEL without its weights, for a report of a false or missed finding.
 

@@ -9,8 +9,8 @@
 ``trtlint.CheckError``             :func:`trtlint.check` found problems
 =================================  ==========================================================================
 
-Each module derives its own exceptions from one of these.  A message names the file, the position in it, and
-the remedy.
+The exceptions of all modules derive from these classes.  A message names the file, the position in the file,
+and the remedy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ArgumentError(SettingError, TypeError):
 
         Args:
             name: name of the argument.
-            value: its value.
+            value: the wrong value.
             expected: the allowed values, in words.
         """
         return cls(f"{name}={_shown(value)}: expected {expected}")
@@ -48,7 +48,7 @@ _LONGEST_SHOWN = 60
 
 
 def _shown(value: object) -> str:
-    """Format a value as one short line; a container is shown as its type."""
+    """Format a value as one short line.  For a container, only the type is shown."""
     if isinstance(value, str | bytes):
         text = repr(value[:_LONGEST_SHOWN])
         return text if len(value) <= _LONGEST_SHOWN else f"{text}..."

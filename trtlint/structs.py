@@ -1,4 +1,4 @@
-"""Base of structs with fields that equality ignores."""
+"""Base class of structs with fields that comparison ignores."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from msgspec import Struct
 
 
 class PartlyCompared(Struct, frozen=True):
-    """A struct with fields that equality, hash and ``repr`` ignore."""
+    """A struct with fields that comparison, hash and ``repr`` ignore."""
 
     _ignored: ClassVar[frozenset[str]]
 
     def _compared(self) -> dict[str, Any]:
-        """Return the fields that distinguish two structs."""
+        """Return the fields that comparison uses."""
         names = (name for name in self.__struct_fields__ if name not in self._ignored)
         return {name: getattr(self, name) for name in names}
 

@@ -76,13 +76,14 @@ class Option(Struct, frozen=True):
 
 
 class ServedTensor(Struct, frozen=True):
-    """An input or output that a server offers.
+    """An input or output of a model in a server configuration.
 
     Attributes:
         role: input or output.
         name: the name in the model.
         data_type: the type in Triton's notation, ``TYPE_FP32``.
-        dims: the shape in the model, with -1 for any size. The batch axis is omitted if the server batches.
+        dims: the shape in the model, with -1 for any size; without the batch axis if the server forms
+            batches.
         ragged: whether the server joins requests of different shapes in a batch.
         optional: whether requests may omit it.
     """
@@ -99,8 +100,8 @@ class Served(Struct, frozen=True):
     """The model configuration of a server.
 
     Attributes:
-        backend: the backend that runs it, ``onnxruntime`` or ``tensorrt``.
-        max_batch_size: the largest batch that the server makes; 0 if it does not batch.
+        backend: the backend that runs the model, ``onnxruntime`` or ``tensorrt``.
+        max_batch_size: the largest batch that the server forms; 0 if the server does not form batches.
         tensors: the inputs and outputs, in the order of the file.
     """
 
@@ -114,9 +115,9 @@ class BuildCommand(Struct, frozen=True):
 
     Attributes:
         tool: the program.
-        options: its options, in order.
+        options: the options of the program, in order.
         words: arguments without dashes; the program rejects them.
-        complete: whether all options are known; False if a variable may contain some.
+        complete: whether all options are known; False if a shell variable may contain further options.
         source: the file; empty for a command given as text.
         line: line of the file, from 1.
         text: the command in one line.
@@ -207,7 +208,7 @@ def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int
 
 
 def tool_of(word: str) -> Tool | None:
-    """Return the program of a shell word: a path to it, or a variable named after it."""
+    """Return the program that a shell word starts, such as ``/opt/bin/trtexec`` or ``$TRTEXEC``."""
     if "=" in word:
         return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec
     name = PureWindowsPath(word).name if "\\" in word else PurePath(word).name

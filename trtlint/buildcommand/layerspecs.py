@@ -23,7 +23,7 @@ _MOST = 10_000
 
 
 class LayerSpec(Struct, frozen=True):
-    """Settings for the layers of one name.
+    """One setting for the layers that match a name, such as ``head*:fp32``.
 
     Attributes:
         option: the option, ``--layerPrecisions``.

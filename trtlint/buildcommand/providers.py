@@ -104,7 +104,7 @@ def _command(
 
 
 def _text(value: object) -> str | None:
-    """Return a value as ONNX Runtime gets it; None if it is not a single value."""
+    """Return an option value as the text that ONNX Runtime receives; None for a list or dictionary."""
     if isinstance(value, str | bool | int | float):
         return str(value)[:_LONGEST]
     return "" if value is None else None
@@ -164,7 +164,7 @@ class _Python:
 
     @property
     def model(self) -> str:
-        """The model file of the script; empty if it is computed or there are several."""
+        """The model file in the script; empty if the script computes the name or has several model files."""
         files = {
             node.args[0].value
             for node in self._calls("InferenceSession")
@@ -174,7 +174,7 @@ class _Python:
 
     @property
     def session(self) -> list[Option]:
-        """The session options about context files."""
+        """The session options about EP context files (saved engines)."""
         found = []
         for node in self._calls("add_session_config_entry"):
             words = [each.value for each in node.args if isinstance(each, ast.Constant)]
@@ -256,13 +256,16 @@ class _Python:
 
 
 def _name(node: ast.expr) -> str:
-    """Return the name of a provider; empty for another expression."""
+    """Return the provider that an expression names; empty for another expression."""
     value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, str) and value in CLASSES else ""
 
 
 def _number(node: ast.expr, depth: int) -> int | None:
-    """Return the value of an expression such as ``2 * 1024 ** 3``; None if unreadable or very large."""
+    """Return the value of an expression such as ``2 * 1024 ** 3``.
+
+    None if it is not a constant or is very large.
+    """
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, int) and abs(node.value) < 1 << 63 else None
     if not isinstance(node, ast.BinOp) or depth > 10:

@@ -31,7 +31,7 @@ _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
 
 
 def read_commands(text: str) -> tuple[BuildCommand, ...]:
-    """Return the build commands in a ``--build`` value: a command, a file of them, or ``config.pbtxt``.
+    """Return the build commands in a ``--build`` value: a command, a file with commands, or ``config.pbtxt``.
 
     Raises:
         CommandError: there is no command, or the file cannot be read.

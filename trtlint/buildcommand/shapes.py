@@ -45,9 +45,9 @@ class ShapeSpec(Struct, frozen=True):
         name: the input as written, possibly with a ``*``.
         profile: index of the optimization profile.
         min: the smallest shape; None if unset.
-        opt: the shape that kernels are chosen for; None if unset.
+        opt: the shape for which the builder optimizes; None if unset.
         max: the largest shape; None if unset.
-        options: the options that set them, such as ``--minShapes``.
+        options: the options that set these shapes, such as ``--minShapes``.
     """
 
     name: str

@@ -105,7 +105,8 @@ def config_beside(model: Path) -> Path | None:
     https://github.com/triton-inference-server/server/blob/main/docs/user_guide/model_repository.md
 
     Raises:
-        CommandError: the file is a link out of its folder, and the user did not name it.
+        CommandError: the file is a link to a file in another folder. Such a file must be given with
+            ``--build``.
     """
     if not model.parent.name.isdecimal():
         return None
@@ -113,7 +114,9 @@ def config_beside(model: Path) -> Path | None:
     if not config.is_file():
         return None
     if real_file(config.parent, NAME, model) is None:
-        raise CommandError(f"{config}: is a link to a file in another folder; pass it as --build to use it")
+        raise CommandError(
+            f"{config}: this is a link to a file in another folder; pass that file with --build"
+        )
     return config
 
 
@@ -145,7 +148,7 @@ def parse_config(text: str, source: str = "") -> BuildCommand:
     from google.protobuf import text_format
 
     if depth(text, "{<[", "}>]") > _DEEPEST:
-        raise CommandError(f"{source or NAME}: more than {_DEEPEST} nested messages")
+        raise CommandError(f"{source or NAME}: messages are nested more than {_DEEPEST} deep")
     config = _message()()
     try:
         text_format.Parse(text, config, allow_unknown_field=True)
@@ -177,7 +180,10 @@ def _command(config: Any, source: str) -> BuildCommand:
 
 
 def _on_gpu(config: Any) -> bool:
-    """Return whether an instance may run on a GPU. Triton uses accelerators only there."""
+    """Return whether an instance of the model may run on a GPU.
+
+    Triton uses accelerators only for such instances.
+    """
     kinds = [group.kind for group in config.instance_group]
     return not kinds or any(_KINDS[kind] in ("KIND_AUTO", "KIND_GPU") for kind in kinds)
 

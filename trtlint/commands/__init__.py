@@ -1,1 +1,1 @@
-"""The work of each command, after the command line is parsed."""
+"""The implementation of each command.  :mod:`trtlint.cli` parses the command line."""

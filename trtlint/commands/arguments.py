@@ -1,4 +1,4 @@
-"""Options that several commands share, and their values."""
+"""Command-line options that several commands share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def bundle(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
-    """Return one decorator for several options; help lists them in this order."""
+    """Return one decorator for several options.  The help lists the options in this order."""
 
     def decorate(command: _Command) -> _Command:
         for option in reversed(options):
@@ -89,7 +89,7 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-prog
 _LEFT_BEHIND = tuple(
     click.option(f"--{kind}", metavar="FILE", help=words) for kind, words in WITNESSES.items()
 )
-"""Options for the files of a build; files given as paths are recognized by their content."""
+"""Options for the files of a build.  Files that are given as paths are recognized by their content."""
 
 
 build_file_options = bundle(*_LEFT_BEHIND)
@@ -103,12 +103,12 @@ build_options = bundle(*_TARGET[2:])
 
 
 def build_files(options: dict[str, Any]) -> BuildFiles:
-    """Remove the options for the files of a build from all options and return them."""
+    """Remove the options for files of a build from the values of all options, and return them."""
     return {kind: path for kind in WITNESSES if (path := options.pop(kind)) is not None}
 
 
 def target_options(options: dict[str, Any]) -> TargetOptions:
-    """Remove the options of the target from all options and return them."""
+    """Remove the options of the target from the values of all options, and return them."""
     given = ((flag, options.pop(flag.replace("-", "_"))) for flag in get_args(Flag))
     flags = tuple((flag, value) for flag, value in given if value is not None)
     names = options.pop("plugins")

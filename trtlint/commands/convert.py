@@ -72,14 +72,14 @@ class ConvertOptions(Struct, frozen=True):
 
 
 class Converted(Struct, frozen=True):
-    """A conversion, and the lines of its diff if they were requested."""
+    """A conversion, and the lines of the diff if ``--diff`` is given."""
 
     conversion: Conversion
     diff: tuple[str, ...] = ()
 
 
 def run_convert(options: ConvertOptions) -> int:
-    """Convert models and write the report to standard output; return the exit code."""
+    """Convert models, write the reports and return the exit code."""
     refuse_addresses(options.models)
     if options.io not in ("fp32", options.type_):
         raise click.UsageError(f"--io {options.io}: use fp32 or {options.type_}, the type of --to")
@@ -96,10 +96,16 @@ def run_convert(options: ConvertOptions) -> int:
     for out in outs:
         _require_writable(out, protected)
     require_outputs(options.outputs, protected, [out for out in outs if out is not None])
+    several = len(models) > 1
     found: list[Converted] = []
     ended = Exit.CLEAN
     for request, out in zip(requests, outs, strict=True):
-        one = _converted(request, out, options, wanted, protected)
+        try:
+            one = _converted(request, out, options, wanted, protected)
+        except (KeepError, InputsError) as error:
+            if not several:
+                raise click.UsageError(str(error)) from error
+            one = Problem(str(request.model), str(error))  # The options may fit the other models.
         if isinstance(one, Problem):
             print(clean(f"error: {one}"), file=sys.stderr)
             ended = max(ended, Exit.UNREADABLE)
@@ -107,13 +113,12 @@ def run_convert(options: ConvertOptions) -> int:
             found.append(one)
             ended = max(ended, _exit(one.conversion))
     if found:
-        several = len(models) > 1
         write_all(options.outputs, lambda format, file: _write(found, format, file, several), protected)
     return ended
 
 
 def _models(options: ConvertOptions) -> list[Path]:
-    """Return the models, without converted models that an earlier run wrote beside them.
+    """Return the models to convert.  Converted models from an earlier run in the same folder are left out.
 
     Raises:
         click.UsageError: ``-o`` names a file for several models.
@@ -149,10 +154,12 @@ def _converted(
     wanted: Sequence[Target],
     protected: Sequence[Path],
 ) -> Converted | Problem:
-    """Convert one model; return the problem of a model that cannot be converted.
+    """Convert one model.  Return the problem if the model cannot be converted.
 
     Raises:
-        click.UsageError: an option or the inputs do not fit the model.
+        KeepError: a name of ``--keep`` matches no operator of the model.
+        InputsError: the inputs do not match the model.
+        click.UsageError: a package is missing.
     """
     if out is not None:
         remove_stale(out.parent)
@@ -168,7 +175,7 @@ def _converted(
                 protected=tuple(protected),
                 listen=lambda doing: activity.step(f"{name}: {_DOING.get(doing, doing)}"),
             )
-        except (KeepError, InputsError, ConversionNeedsRuntimeError) as error:
+        except ConversionNeedsRuntimeError as error:
             raise click.UsageError(str(error)) from error
         except ConversionError as error:
             return Problem(str(request.model), str(error))
@@ -182,7 +189,7 @@ def _converted(
 
 
 def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
-    """Return the layer types that a build command or a network script sets; None without one.
+    """Return the layer types that ``--build`` or ``--network-script`` sets; None without these options.
 
     Raises:
         click.UsageError: the command or script cannot be used, or both are given.
@@ -228,7 +235,7 @@ def _beside(model: Path, options: ConvertOptions) -> Path:
 
 
 def _require_writable(file: Path | None, protected: Sequence[Path]) -> None:
-    """Refuse a file that cannot be written, before any work is done.
+    """Raise an error for a file that cannot be written, before the conversion starts.
 
     Raises:
         click.UsageError: the file cannot be written.
@@ -242,7 +249,7 @@ def _require_writable(file: Path | None, protected: Sequence[Path]) -> None:
 
 
 def _write(found: Sequence[Converted], format: str, file: TextIO, several: bool) -> None:
-    """Write the report in a format; text and Markdown also have the diffs."""
+    """Write the report in a format.  Text and Markdown include the diffs."""
     if format == "html":
         from trtlint.report.convertpage import page
 

@@ -23,7 +23,7 @@ _options = bundle(
         "--keep",
         multiple=True,
         metavar="NODE|OP|PATTERN",
-        help="Keep these nodes in FP32: a name, an operator type, or a name with `*`; repeatable.",
+        help="Keep nodes in FP32 by name, by operator type, or by a name with `*`; repeatable.",
     ),
     click.option(
         "--io",
@@ -36,12 +36,12 @@ _options = bundle(
         type=click.FloatRange(min=0, min_open=True),
         default=0.01,
         show_default=True,
-        help="Largest error of an output that passes, relative to its largest magnitude.",
+        help="Largest accepted error of an output, relative to the largest magnitude of this output.",
     ),
     click.option(
         "--measure/--no-measure",
         default=True,
-        help="Run the model in ONNX Runtime to choose types and to prove the result (default: on).",
+        help="Run the model in ONNX Runtime to choose the types and to check the errors (default: on).",
     ),
     click.option(
         "--verify-build",
@@ -51,12 +51,12 @@ _options = bundle(
     click.option("--dry-run", is_flag=True, help="Do everything except writing the model."),
     click.option("--diff", is_flag=True, help="Show the changes as a diff of the ONNX text format."),
     HTML,
-    limit_options("180 plus 0.25 for each MB, for all runs together"),
+    limit_options("180 s plus 0.25 s per MB of the model, for all runs together"),
     BUILD,
     click.option(
         "--network-script",
         metavar="FILE.py:FUNCTION",
-        help="Run this function on the network, and use the layer precisions that the function sets.",
+        help="Use the layer precisions that this Python function sets on the TensorRT network.",
     ),
     target,
 )

@@ -24,14 +24,14 @@ _RTX = ("tensorrt-rtx", "tensorrt-rtx-cu13-bindings", "tensorrt-rtx-cu12-binding
 
 
 class Check(Struct, frozen=True):
-    """One line of the report.
+    """One line of the report: a package or a device.
 
     Attributes:
         name: the package or device.
-        found: its version or state; empty if missing.
-        needed: the feature that needs it; empty if always needed.
-        install: the command that installs it.
-        without: the text for a missing one.
+        found: the version or state; empty if missing.
+        needed: the feature that needs the package; empty if every feature needs it.
+        install: the command that installs the package.
+        without: the text for a missing package or device.
     """
 
     name: str
@@ -60,9 +60,11 @@ def checks() -> Iterator[Check]:
         how_to_install("rtx"),
     )
     yield Check(
-        "TensorRT", _version("tensorrt", "tensorrt-cu12", "tensorrt-cu13"), "builds; not needed by trtlint"
+        "TensorRT",
+        _version("tensorrt", "tensorrt-cu12", "tensorrt-cu13"),
+        "for builds of engines; trtlint does not need it",
     )
-    yield Check("GPU", _gpu(), "builds; not needed by trtlint", without="none found")
+    yield Check("GPU", _gpu(), "for builds of engines; trtlint does not need it", without="none found")
     yield Check("pyarrow", _version("pyarrow"), "--output parquet:FILE", how_to_install("parquet"))
     yield Check(
         "fsspec",
@@ -75,21 +77,21 @@ def checks() -> Iterator[Check]:
 
 
 def run_doctor() -> int:
-    """Write the report and return exit code 0: linting needs none of these."""
+    """Write the report.  The exit code is always 0, because linting needs none of these packages."""
     listed = list(checks())
     wide = max(len(check.name) for check in listed)
     for check in listed:
         needed = f"  ({check.needed})" if check.needed else ""
         print(f"{check.name:{wide}}  {check.found or check.without}{needed}")
     if missing := [check for check in listed if not check.found and check.install]:
-        print("\nTo install what is missing:")
+        print("\nTo install the missing packages:")
         for check in missing:
             print(f"  {check.needed}: {check.install}")
     return 0
 
 
 def _version(*names: str) -> str:
-    """Return the version of the first installed distribution; empty if none."""
+    """Return the version of the first of these distributions that is installed; empty without one."""
     installed = {normalized(found.name): found.version for found in distributions() if found.name}
     for name in names:
         if known := installed.get(normalized(name)):

@@ -18,20 +18,20 @@ _BARE = ("--dry-build", "--compare")
 
 
 class LintCommand(GroupedCommand):
-    """Command whose ``--dry-build`` and ``--compare`` take a value only after ``=``.
+    """Command whose options ``--dry-build`` and ``--compare`` take a value only after ``=``.
 
-    Otherwise they would take a following path as their value.
+    Otherwise, click would use the path of a model after the option as its value.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; an option without a value gets an empty one."""
+        """Parse the arguments.  An option without a value gets an empty text."""
         own = args.index("--") if "--" in args else len(args)
         whole = [f"{word}=" if word in _BARE else word for word in args[:own]]
         return super().parse_args(ctx, whole + args[own:])
 
 
 def memory_size(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
-    """Return the bytes of a size such as ``4G`` or ``500M``."""
+    """Parse a size such as ``4G`` or ``500M`` into bytes."""
     if text is None:
         return None
     found = _SIZE.fullmatch(text.strip())
@@ -41,7 +41,7 @@ def memory_size(_: click.Context, __: click.Parameter, text: str | None) -> int 
 
 
 def release(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    """Return the release of TensorRT-RTX that an option names, empty for the installed one."""
+    """Return the release of TensorRT-RTX that an option names; empty for the installed release."""
     if text not in (None, INSTALLED) and not RELEASE.fullmatch(text or ""):
         raise click.BadParameter(f"{text!r} is not a TensorRT-RTX version; write it like 1.7.1")
     return text
@@ -52,16 +52,20 @@ dry_options = bundle(
         "--dry-build",
         metavar="[=VERSION]",
         callback=release,
-        help="Also run NVIDIA's parser and builder (TensorRT-RTX), without a GPU (trtlint doctor shows "
-        "how to install them).",
+        help="Also run the parser and builder of TensorRT-RTX, without a GPU; `trtlint doctor` shows how to "
+        "install them.",
     ),
-    click.option("--dry-parse", is_flag=True, help="Also run NVIDIA's parser only, which needs no shapes."),
+    click.option(
+        "--dry-parse",
+        is_flag=True,
+        help="Also run NVIDIA's parser, but not the builder; the parser needs no input shapes.",
+    ),
     click.option(
         "--compare",
         multiple=True,
         metavar="[=FILE.npz|DIR|probe]",
-        help="Compute the parsed network on the CPU and compare each tensor with ONNX Runtime, on generated "
-        "inputs, on your inputs, or on edge cases (probe); repeatable.",
+        help="Compute the parsed network on the CPU, and compare each tensor with ONNX Runtime. Inputs: "
+        "generated (default), your files, or edge cases (probe). Repeatable.",
     ),
     click.option(
         "--no-dry-build", is_flag=True, help="Run no dry build, even if the configuration asks for one."
@@ -69,7 +73,7 @@ dry_options = bundle(
     click.option(
         "--rtx-path",
         metavar="DIR",
-        help="Use the TensorRT-RTX wheels in this folder, made with pip install --target.",
+        help="Use the TensorRT-RTX packages that `pip install --target` installed in this folder.",
     ),
     click.option(
         "--shapes",
@@ -94,10 +98,10 @@ dry_options = bundle(
 
 
 def take_dry_options(options: dict[str, Any]) -> DryOptions:
-    """Remove the options of a dry build from all options and return them.
+    """Remove the options of a dry build from the values of all options, and return them.
 
     Raises:
-        click.UsageError: they contradict each other.
+        click.UsageError: two of these options contradict each other.
     """
     version, parse, off = (options.pop(name) for name in ("dry_build", "dry_parse", "no_dry_build"))
     if off and (parse or version is not None):

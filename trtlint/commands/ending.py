@@ -14,10 +14,10 @@ from trtlint.runs.exits import Exit
 
 
 def ended(command: Callable[[], int | None]) -> int:
-    """Run a command and return its exit code; print each error as one line on standard error.
+    """Run a command and return its exit code.  Each error is printed as one line on standard error.
 
     Args:
-        command: the command; its output is guarded.
+        command: function that runs the command and returns the exit code.
     """
     prepare_streams()
     with guarded():

@@ -1,6 +1,6 @@
-"""Readers of the evidence that the command line or the configuration names.
+"""Read evidence, such as build logs, that the command line or the configuration names.
 
-To add a kind of evidence, add its reader here and to :data:`READERS`.
+A new kind of evidence needs a reader class here, and an entry in :data:`READERS`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BuildFileNames = Sequence[tuple[str, GivenAs]]
 
 
 class Read(Struct, frozen=True):
-    """Evidence that readers found for one model.
+    """The evidence for one model.
 
     Attributes:
         evidence: the evidence.
@@ -46,7 +46,7 @@ class Read(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
     def __or__(self, other: Read) -> Read:
-        """Return the evidence and the problems of both."""
+        """Combine two results."""
         return Read(self.evidence + other.evidence, self.problems + other.problems)
 
 
@@ -58,7 +58,7 @@ class EvidenceReader(Protocol):
 
         Args:
             settings: the settings of the model.
-            before: the evidence of the readers before this one.
+            before: the evidence from earlier readers.
 
         Raises:
             click.UsageError: an option or a file cannot be used.
@@ -78,7 +78,7 @@ class Readers:
     Args:
         options: the command line, which overrides the configuration.
         models: the local models of the run.
-        files: the files of a build from the command line, for the only model.
+        files: the files of a build from the command line.  They are only allowed with a single model.
     """
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames = ()) -> None:
@@ -117,7 +117,7 @@ class BuildReader:
         self._files = files
 
     def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
-        """Return the build of a model."""
+        """Return the files of a build of one model."""
         # TensorRT runs code of an engine, so an engine that came with a checkout is not loaded.
         own = ((path, "any" if is_plan(Path(path)) else role) for role, path in settings.left.items())
         files = self._files or [*own]
@@ -128,7 +128,7 @@ class BuildReader:
         return read_build(of_model(settings.file, files))
 
     def close(self) -> None:
-        """Check nothing: every given file is read."""
+        """Do nothing, because every given file was read."""
 
 
 def read_build(gathered: BuildInput) -> Read:
@@ -141,7 +141,10 @@ def read_build(gathered: BuildInput) -> Read:
 
 
 class DryBuildReader:
-    """Reader of the request for a dry build. The process that lints the model runs the dry build."""
+    """Reader of the options for a dry build.
+
+    The dry build itself runs later, in the process that lints the model.
+    """
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
         self._options = options.dry
@@ -149,7 +152,10 @@ class DryBuildReader:
         self._versions: dict[str, str] = {}
 
     def read(self, settings: FileSettings, before: Read) -> Read:
-        """Return the request for a dry build; nothing without a request or if there is a real build."""
+        """Return the request for a dry build of one model.
+
+        No request is returned if the user requests no dry build, or gives the files of a real build.
+        """
         if before.evidence or before.problems:
             return Read()
         named = [choices.dry for choices in settings.choices]
@@ -167,7 +173,7 @@ class DryBuildReader:
         return Read((self._job(settings.file, wanted, tuple(shapes), request),))
 
     def close(self) -> None:
-        """Check nothing: the options apply to all models."""
+        """Do nothing, because these options apply to all models and name no files to check."""
 
     def _job(
         self, model: Path, wanted: DryOptions, shapes: tuple[ShapeRange, ...], compare: CompareRequest | None
@@ -188,7 +194,7 @@ class DryBuildReader:
 
     @staticmethod
     def _comparison(values: tuple[str, ...], shapes: tuple[ShapeRange, ...], where: str) -> CompareRequest:
-        """Return the request for a comparison.
+        """Return the request for a comparison of the parsed network with ONNX.
 
         Args:
             values: the values of the option.
@@ -207,13 +213,16 @@ class DryBuildReader:
             raise click.UsageError(f"{where}: {error}") from None
 
     def _folder(self, logs: Path, model: Path) -> Path:
-        """Return the folder for the log of a model; models with the same name get subfolders."""
+        """Return the folder for the log of a model.
+
+        Models with the same file name get different subfolders.
+        """
         if self._names[model.stem] == 1:
             return logs
         return logs.joinpath(*(part for part in model.parent.parts if part not in (model.anchor, "..")))
 
     def _version(self, wanted: str) -> str:
-        """Return the installed release, which must be the wanted one."""
+        """Return the installed release of TensorRT-RTX, and check that it is the required release."""
         if wanted not in self._versions:
             from trtlint.dry_build.errors import WheelError
             from trtlint.dry_build.wheels import find
@@ -237,7 +246,10 @@ def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[ShapeRange]:
 
 
 class RangeReader:
-    """Reader of measurements. It assigns each measurement to its model and refuses stale measurements."""
+    """Reader of measurements, which finds the measurement of each model.
+
+    A measurement of an older version of the model is an error.
+    """
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
         self._read: Mapping[str, Measurement] = {}
@@ -252,7 +264,7 @@ class RangeReader:
             raise click.UsageError(str(error)) from None
 
     def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
-        """Return the measurement of a model, if one was given."""
+        """Return the measurement of one model, if there is one."""
         if not self._read:
             return Read()
         from trtlint.engine.evidence.ranges import RangeEvidence
@@ -268,7 +280,7 @@ class RangeReader:
         return Read() if found is None else Read((RangeEvidence(found),))
 
     def close(self) -> None:
-        """Refuse a measurement that belongs to no model of the run."""
+        """Check that each measurement belongs to a model of the run."""
         for file, found in self._read.items():
             if found.digest not in self._used:
                 raise click.UsageError(
@@ -283,12 +295,12 @@ class PartitionReader:
         self._options = options
 
     def read(self, settings: FileSettings, before: Read) -> Read:
-        """Return the partition of a model, or a request for it; nothing without a provider."""
+        """Return the partition of a model, or a request to compute it.  Nothing without a provider."""
         found = partition_of(self._options, settings, before.evidence)
         return Read() if found is None else Read((found,))
 
     def close(self) -> None:
-        """Check nothing: the options apply to all models."""
+        """Do nothing, because these options apply to all models and name no files to check."""
 
 
 READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader] | type[PartitionReader], ...] = (
@@ -301,5 +313,5 @@ READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader] | ty
 
 
 def names_of(given: BuildFiles) -> Iterator[tuple[str, GivenAs]]:
-    """Return the files of a build that options name, each with its kind."""
+    """Return the files of a build that the options name, each with its kind."""
     return ((path, kind) for kind, path in given.items())

@@ -27,7 +27,7 @@ from trtlint.runs.progress import with_progress
 
 
 def _results(rules: Rulebook, begin: Begin, *, tables: bool) -> Iterator[ExampleResult]:
-    """Yield the results of the examples of rules and, optionally, of the built-in tables."""
+    """Run the examples of rules and, on request, of the built-in tables, and yield the results."""
     yield from run_all(rules, names(), begin)
     yield from run_fixed_examples(rules, begin)
     if tables:

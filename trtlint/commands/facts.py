@@ -60,7 +60,7 @@ def run_facts(
     refuse_addresses(paths)
     models, files = sort(paths, given)
     if len(models) > 1:
-        raise click.UsageError(f"{len(models)} models are given; show the facts of one model at a time")
+        raise click.UsageError(f"{len(models)} models are given; pass one model")
     commands = build_commands(command)
     read = [*models, *(path for path, _ in files)]
     protected = [Path(path) for path in read]
@@ -104,7 +104,7 @@ def _hidden(format: str) -> frozenset[str]:
 
 
 def _text(facts: Facts, entries: Sequence[report.FactEntry], counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield the lines of the text report; ``counts`` is empty if kinds are requested."""
+    """Yield the lines of the text report."""
     if counts:
         yield from report.summary(counts)
         yield ""

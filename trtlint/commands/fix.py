@@ -46,7 +46,7 @@ def run_fix(options: FixOptions) -> int:
         tasks = _sources(tasks_of(TaskFactory(options.lint, compare=False), options.lint))
     require_here([task.address for task in tasks if task.address is not None])
     if any(task.case.alone for task in tasks):
-        raise click.UsageError("no model to fix: only files of a build are given")
+        raise click.UsageError("trtlint fix needs a model; only build logs, layers or profiles are given")
     if options.output is not None and len(tasks) > 1:
         require_folder(Path(options.output), len(tasks))
     if options.script is not None and len(tasks) > 1:
@@ -72,10 +72,10 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
 
     Args:
         task: the model and its settings.
-        out: the file of the fixed model.
+        out: the file to write.
         keep: paths of nodes to keep in FP32.
-        options: the request.
-        report: receives the result or the problem.
+        options: the options of the command.
+        report: the report, to which the result or the problem is added.
 
     Raises:
         click.UsageError: an option cannot be used for this model.
@@ -125,10 +125,10 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
 
 
 def _destination(model: Path, given: str | None) -> Path:
-    """Return the file of the fixed model.
+    """Return the path of the file to write.
 
     Raises:
-        click.UsageError: it cannot be written there.
+        click.UsageError: the file cannot be written.
     """
     out = beside(model) if given is None else Path(given)
     if given is not None and out.is_dir():
@@ -141,10 +141,10 @@ def _destination(model: Path, given: str | None) -> Path:
 
 
 def _sources(tasks: Sequence[Task]) -> list[Task]:
-    """Return the tasks without models that an earlier run wrote.
+    """Return the tasks, except for fixed models that an earlier run wrote.
 
     Raises:
-        click.UsageError: the fixed form of one model would replace another.
+        click.UsageError: the fixed copy of a model would overwrite another given model.
     """
     made = {os.path.realpath(beside(task.file)): task.file for task in tasks}
     found = []
@@ -154,13 +154,14 @@ def _sources(tasks: Sequence[Task]) -> list[Task]:
             found.append(task)
         elif not _is_fixed(task.file):
             raise click.UsageError(
-                f"the fixed form of {source} would replace {task.file}, which is also given; fix one of them"
+                f"the fixed model of {source} would replace {task.file}, another model of this command; fix "
+                "the two in separate commands"
             )
     return found
 
 
 def _is_fixed(model: Path) -> bool:
-    """Check whether ``trtlint fix`` wrote a model, from its metadata."""
+    """Return whether ``trtlint fix`` wrote a model, according to its metadata."""
     from trtlint.model.reader import decode, read
 
     try:
@@ -170,7 +171,7 @@ def _is_fixed(model: Path) -> bool:
 
 
 def _require_means(options: FixOptions) -> None:
-    """Refuse a verification whose packages or inputs are missing.
+    """Check that the packages and inputs for the requested verification are available.
 
     Raises:
         click.UsageError: a package or an input is missing.
@@ -194,7 +195,7 @@ def _require_means(options: FixOptions) -> None:
 
 
 def _require_writable(option: str, file: str | None, protected: Sequence[Path]) -> None:
-    """Refuse a file that cannot be written, before any work is done.
+    """Raise an error for a file that cannot be written, before the work starts.
 
     Raises:
         click.UsageError: the file cannot be written.
@@ -230,12 +231,12 @@ def _prover() -> Prove:
 def _fixed(
     source: SourceModel, task: Task, out: Path, keep: Sequence[str], options: FixOptions
 ) -> tuple[Fixed, tuple[CheckResult, ...]]:
-    """Return the fixed model and the verdicts on it.
+    """Fix a model.  Return the fixed model and the results of its verification.
 
     Raises:
-        InputsError: the user's inputs cannot be used.
+        InputsError: the inputs of the user cannot be used.
         UnreadableError: the model cannot be linted, or exceeds a limit.
-        OSError: a file cannot be read, or a candidate cannot be written.
+        OSError: a file cannot be read, or a temporary model cannot be written.
     """
     verifier = None
     if options.verify or options.verify_build:
@@ -253,7 +254,7 @@ def _fixed(
 
 
 def _kept(task: Task) -> tuple[str, ...]:
-    """Return the nodes that need FP32 by the measurement; none without a measurement.
+    """Return the nodes to keep in FP32 according to the measurement; empty without a measurement.
 
     Raises:
         click.UsageError: the measurement names no node that Casts can keep in FP32.
@@ -270,7 +271,7 @@ def _kept(task: Task) -> tuple[str, ...]:
 
 
 def _write(fixed: Fixed, out: Path, options: FixOptions, verdicts: Sequence[CheckResult]) -> Path | None:
-    """Write the model if it changed, and return its file."""
+    """Write the model if it changed.  Return the path; None if nothing was written."""
     if not fixed.changed or fixed.fault or options.dry_run:
         return None
     write_fixed(fixed, out, [verdict.document for verdict in verdicts])

@@ -16,19 +16,23 @@ fix_options = bundle(
     click.option("--script", metavar="FILE.py", help="Also write the edits as an onnx-graphsurgeon script."),
     HTML,
     click.option(
-        "--verify", is_flag=True, help="Run each rewritten part and both models, and compare the results."
+        "--verify",
+        is_flag=True,
+        help="Run each rewritten region and both whole models in ONNX Runtime, and compare the results.",
     ),
     click.option(
         "--verify-build",
         is_flag=True,
-        help="Build both models with TensorRT-RTX and compare their networks with ONNX; no GPU needed.",
+        help="Build the source and the fixed model with TensorRT-RTX, without a GPU, and compare both "
+        "networks with ONNX Runtime.",
     ),
     input_options("Verify"),
     click.option(
         "--ranges",
         multiple=True,
         metavar="FILE",
-        help="Keep nodes of an FP16 model in FP32 that this file from `trtlint measure` lists; repeatable.",
+        help="Keep the nodes in FP32 that this file from `trtlint measure` lists, for 16-bit "
+        "models; repeatable.",
     ),
     click.option("--unsafe", is_flag=True, help="Also apply rewrites that intentionally change results."),
 )
@@ -36,7 +40,7 @@ _OWN = ("output", "script", "diff", "dry_run", "unsafe", "verify", "verify_build
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
-    """Remove these options from all options and return them as fields of the request."""
+    """Remove these options from the values of all options, and return them as fields of the request."""
     from trtlint.measurement.inputs import Inputs
 
     inputs = Inputs(options.pop("inputs"), options.pop("load_inputs"), options.pop("data_loader_script"))

@@ -1,4 +1,4 @@
-"""Linting of tasks in this process, in worker processes or on a cluster, with a cache."""
+"""Lint many models in this process, in worker processes or on a Dask cluster, with a cache."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BATCHES = 40
 
 
 def outcomes(tasks: Sequence[Task], options: LintOptions) -> Iterator[Outcome]:
-    """Lint the file of each task and yield the outcomes in the same order.
+    """Lint the file of each task, and yield the outcomes in the order of the tasks.
 
     Raises:
         click.UsageError: the executor cannot be used.
@@ -57,7 +57,7 @@ def _runner(options: LintOptions, tasks: Sequence[Task]) -> JobRunner:
 
 
 def _batch(count: int) -> int:
-    """Return the number of jobs in one batch: few enough that a lost batch costs little."""
+    """Return the number of jobs that are sent together.  If a worker fails, only one batch is repeated."""
     return max(1, min(_MOST_TOGETHER, count // _BATCHES))
 
 
@@ -95,7 +95,7 @@ def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _Kept) -> list[tupl
 
 
 class _Kept:
-    """Cache of the results of a run.
+    """The cache for the results of a run.
 
     Attributes:
         folder: the folder of the cache; None without a cache.
@@ -111,7 +111,7 @@ class _Kept:
 
     @cached_property
     def cache(self) -> Cache | None:
-        """The cache; None if it is off or unusable."""
+        """The cache; None if caching is off, or if the folder is not a cache."""
         if self.folder is None:
             return None
         found = Cache(self.folder)

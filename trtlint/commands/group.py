@@ -21,7 +21,10 @@ _ALIASES = {"check": "lint", "explain": "rule", "version": "--version", "help": 
 
 
 class ClosedPipeError(TrtlintError):
-    """Broken pipe as an error that click does not turn into its own exit code."""
+    """Error: the reader of standard output closed the pipe.
+
+    click would handle a BrokenPipeError itself, with another exit code.
+    """
 
 
 class Main(click.Group):
@@ -30,7 +33,7 @@ class Main(click.Group):
     command_class = GroupedCommand
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert the default command if the arguments name none."""
+        """Insert the default command if the arguments name no command."""
         _refuse_ambiguous(args)
         own = {"-h", "--help", "--version"}
         if args and args[0] in _ALIASES and not Path(args[0]).exists():
@@ -41,7 +44,7 @@ class Main(click.Group):
         return super().parse_args(ctx, args)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Parse the command line; click prints ``--help`` here.
+        """Parse the command line.  click also prints the help here.
 
         Raises:
             ClosedPipeError: the reader closed the pipe.
@@ -94,10 +97,10 @@ class Main(click.Group):
 
 
 def _refuse_ambiguous(args: list[str]) -> None:
-    """Refuse an option that is also the name of a file.
+    """Raise an error for an option that is also the name of an existing file.
 
-    Shells and hooks append file names to ``trtlint``. A file called ``--baseline=known.json`` would
-    otherwise hide findings.
+    Shell globs and Git hooks pass file names to ``trtlint``.  A file called ``--baseline=known.json`` would
+    otherwise act as an option and hide findings.
     """
     for word in args:
         if word == "--":

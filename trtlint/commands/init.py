@@ -100,7 +100,7 @@ def _toml(values: Sequence[str]) -> str:
 
 
 def _completed(target: TargetOptions, build: str | None) -> TargetOptions:
-    """Return the target, with unset properties from the first build command."""
+    """Return the options of the target.  Unset properties come from the first build command."""
     commands = build_commands(build)
     if not commands:
         return target
@@ -112,7 +112,7 @@ def _completed(target: TargetOptions, build: str | None) -> TargetOptions:
 
 
 def _asked() -> TargetOptions:
-    """Ask three questions and return the answers; an empty answer leaves a property unset."""
+    """Ask the user three questions and return the answers.  An empty answer leaves a property unset."""
     newest = minors("tensorrt")[-1]
     version = click.prompt("TensorRT version", default=newest)
     gpu = click.prompt("GPU (such as L4, RTX 4090 or sm89; empty for any)", default="", show_default=False)

@@ -16,25 +16,26 @@ def input_options(verb: str) -> Callable[[Any], Any]:
     """Return the options for inputs of a model.
 
     Args:
-        verb: the use of the inputs, as the first word of the help.
+        verb: first word of the option help, such as ``Measure``.
     """
     return bundle(
         click.option(
             "--inputs",
             multiple=True,
             metavar="FILE.npz",
-            help=f"{verb} on this batch of real inputs; repeatable.",
+            help=f"{verb} on the inputs in this .npz file; repeatable.",
         ),
         click.option(
             "--load-inputs",
             multiple=True,
             metavar="FILE.json",
-            help=f"{verb} on inputs that Polygraphy saved; repeatable.",
+            help=f"{verb} on the inputs in this Polygraphy file; repeatable.",
         ),
         click.option(
             "--data-loader-script",
             metavar="FILE.py[:FUNCTION]",
-            help="Run this Python code, which yields inputs like a Polygraphy data loader.",
+            help="Run this Python script, and use the inputs that its data loader (as for "
+            "Polygraphy) yields.",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Tasks from paths and options: models, and files of builds."""
+"""Create tasks from paths and options.  The paths are models or files of builds."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from trtlint.remote.addresses import Address, AddressError, is_address, parse
 
 
 def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
-    """Return a task for each model, or for the build if files of a build are given alone.
+    """Return a task for each model, or for a build if only files of a build are given.
 
-    Files of a build on the command line replace all files of builds in the configuration.
+    The files of a build on the command line replace the files of builds in the configuration.
 
     Raises:
         click.UsageError: files of a build are given with several models, or as
@@ -38,14 +38,15 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
         require_here(addresses)
     if files and options.dry.level in ("parse", "build"):
         raise click.UsageError(
-            f"{files[0][0]} comes from a real build; remove this option, or the options of the dry build"
+            f"{files[0][0]} describes a real build, so trtlint runs no dry build; remove this option or "
+            "--dry-build and --dry-parse"
         )
     if files and not found:
         return list(_builds(factory, files))
     if files and len(found) > 1:
         raise click.UsageError(
-            f"{files[0][0]} belongs to one build, but {len(found)} models are given; "
-            "lint only the model of that build"
+            f"{files[0][0]} describes the build of one model, but {len(found)} models are given; "
+            "pass only that model"
         )
     settings, elsewhere = found[: len(found) - len(addresses)], found[len(found) - len(addresses) :]
     readers = Readers(options, [each.file for each in settings], files)
@@ -84,13 +85,13 @@ def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple
 
 
 def require_here(addresses: Sequence[Address]) -> None:
-    """Refuse remote models.
+    """Raise an error for remote models.
 
     Raises:
         click.UsageError: a model is remote.
     """
     for address in addresses:
-        raise click.UsageError(f"{address.name}: is a remote model; download it first")
+        raise click.UsageError(f"{address.name}: this is a remote model; download the file first")
 
 
 def _apart(models: Sequence[str]) -> tuple[list[str], list[Address]]:

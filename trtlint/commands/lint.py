@@ -73,7 +73,7 @@ def run_lint(options: LintOptions) -> int:
 
 
 def _refuse_contradictions(options: LintOptions) -> None:
-    """Refuse options that cannot be used together."""
+    """Raise an error for options that cannot be used together."""
     if options.isolated and options.config is not None:
         raise click.UsageError("--isolated cannot be used with --config")
     if options.write_baseline is not None and (options.baseline is not None or options.update_baseline):
@@ -99,7 +99,7 @@ def _read(tasks: Iterable[Task]) -> list[Path]:
 
 
 def _require_baseline(file: Path, protected: Iterable[Path]) -> None:
-    """Refuse to overwrite a file that is not a baseline."""
+    """Raise an error if a new baseline would overwrite a file that is not a baseline."""
     try:
         require_replaceable(file, protected)
         require_like_baseline(file)
@@ -109,7 +109,7 @@ def _require_baseline(file: Path, protected: Iterable[Path]) -> None:
 
 
 def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protected: Sequence[Path]) -> None:
-    """Write or update the baselines, and report it on standard error."""
+    """Write or update the baselines, and print a message on standard error."""
     for baseline in baselines:
         name = shown(baseline.file)
         if options.write_baseline is not None:
@@ -126,9 +126,10 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protect
 
 
 def _collect_seldom() -> None:
-    """Turn the garbage collector on again, with a high threshold.
+    """Enable the garbage collector again, with a high threshold.
 
-    The collector then ignores all objects that exist already. Reading a model makes tens of thousands.
+    Existing objects are excluded from collection.  Otherwise, each model, with tens of thousands of objects,
+    would start many collections.
     """
     if not gc.isenabled():
         gc.freeze()
@@ -137,7 +138,7 @@ def _collect_seldom() -> None:
 
 
 class _Run:
-    """Lints all files and records the highest exit code, and whether any finding counts."""
+    """Lints all files.  Records the highest exit code, and whether a finding makes the run fail."""
 
     def __init__(self, review: Review, baselines: Mapping[Path, Baseline], options: LintOptions) -> None:
         self.review = review
@@ -147,7 +148,7 @@ class _Run:
         self.failure = Exit.CLEAN
 
     def reports(self, tasks: Sequence[Task]) -> Iterator[tuple[ModelReport, ...]]:
-        """Yield the reviewed reports of each file, one for each target."""
+        """Yield the reports of each file, one for each target, with the policy applied."""
         done = with_progress(
             outcomes(tasks, self.options), len(tasks), name=lambda index: tasks[index].file.name
         )
@@ -164,7 +165,8 @@ class _Run:
     def notes(self) -> tuple[str, ...]:
         """Return the notes of the run (``Report.notes``), after all files are reported."""
         missing = [
-            f"{shown(baseline.file)}: {model} no longer exists; --update-baseline removes its entries"
+            f"{shown(baseline.file)}: {model} no longer exists; --update-baseline removes the "
+            "entries of this model"
             for baseline in self.baselines.values()
             for model in baseline.missing()
             if not self.options.write_baseline and not self.options.update_baseline
@@ -195,7 +197,7 @@ def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
 def _outputs(
     options: LintOptions, tasks: Sequence[Task], root: Path | None, protected: Sequence[Path]
 ) -> Outputs:
-    """Return the outputs that the options name."""
+    """Return the outputs (files and formats) that the options name."""
     style = Style(
         files=len(tasks),
         rules=list({entry.id: entry for task in tasks for entry in task.settings.rules}.values()),

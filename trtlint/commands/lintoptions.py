@@ -38,9 +38,12 @@ lint_options = bundle(
     click.option(
         "--source-root",
         metavar="DIR",
-        help="Root folder of the exported Python code, if the exporter recorded no usable paths.",
+        help="Root folder of the Python code of the model, for models whose recorded source paths "
+        "do not exist here.",
     ),
-    click.option("--statistics", is_flag=True, help="Also count models and places for each rule."),
+    click.option(
+        "--statistics", is_flag=True, help="Also print the number of models and places for each rule."
+    ),
     click.option(
         "-q",
         "--quiet",
@@ -55,7 +58,7 @@ lint_options = bundle(
     click.option(
         "--min-confidence",
         type=click.Choice(["confirmed", "high", "medium", "low"]),
-        help="Hide findings below this confidence; they are still counted (default: low).",
+        help="Show only findings of at least this confidence, and count the hidden ones (default: low).",
     ),
     click.option(
         "--ranges",
@@ -77,12 +80,17 @@ lint_options = bundle(
     click.option(
         "--baseline",
         metavar="FILE",
-        help="Ignore findings recorded in this file: new errors fail, with --fail-on note all new findings.",
+        help="Ignore the findings recorded in this file. New errors make the command fail; with --fail-on "
+        "note, all new findings do.",
     ),
     click.option(
-        "--write-baseline", metavar="FILE", help="Record all findings in this file and accept them."
+        "--write-baseline",
+        metavar="FILE",
+        help="Write all current findings to this file as a baseline; later runs with --baseline ignore them.",
     ),
-    click.option("--update-baseline", is_flag=True, help="Remove fixed findings from the baseline."),
+    click.option(
+        "--update-baseline", is_flag=True, help="Remove findings from the baseline that no longer occur."
+    ),
     click.option("--exit-zero", is_flag=True, help="Return exit code 0 even with findings."),
     click.option("--show-conditional", is_flag=True, help="Also show findings that depend on unset options."),
     click.option(

@@ -142,7 +142,7 @@ def _write_text(
     """Write the report as text.
 
     Raises:
-        LimitError: linting the model for it exceeds a limit.
+        LimitError: linting the model for the report exceeds a limit.
     """
     from trtlint.report.measure import MeasureReport
     from trtlint.report.measuresites import worst_sites
@@ -169,9 +169,10 @@ def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[
 
 
 def _measured(report: ModelReport, book: Rulebook, found: Measurement) -> ModelReport:
-    """Return the report with only the findings that the measurement is about.
+    """Remove findings that the measurement neither causes, confirms nor refutes.
 
-    The command that fixes the measured nodes also applies the rewrites of findings about them.
+    If the command that keeps the measured nodes in FP32 also fixes a finding, the finding shows no separate
+    fix.
     """
     own = {entry.id for entry in looking_at(("trial",), book.entries)}
     about = (each for each in report.findings if each.rule in own or each.standing != "open")
@@ -184,9 +185,9 @@ def _nodes(finding: Finding) -> set[str]:
 
 
 def _broken(found: Measurement) -> bool:
-    """Check whether the narrow type breaks an output.
+    """Return whether the 16-bit type breaks an output of the model.
 
-    Without a simulation, check whether it may break one.
+    Without a simulation, return whether it may break an output.
     """
     if not found.rehearsed or not found.outputs:
         return any(site.origin for site in found.sites)

@@ -53,6 +53,7 @@ def _joined(model: Model, record: BuildRecord, source: str) -> FusedLayers:
     found = fused_layers(model, record, source)
     if found is None:
         raise click.UsageError(
-            f"{source}: no layer belongs to a node of {model.path}; name the layers of this model"
+            f"{source}: no layer belongs to a node of {model.path}; pass the layer information of "
+            "this model's build"
         )
     return found

@@ -14,7 +14,7 @@ measure_options = bundle(
         "--type",
         type=click.Choice(["fp16", "bf16", "tf32", "all"]),
         default="fp16",
-        help="Type to measure; all compares the three (default: fp16).",
+        help="Type to measure; `all` compares fp16, bf16 and tf32 (default: fp16).",
     ),
     click.option(
         "--rehearse/--no-rehearse",
@@ -24,18 +24,18 @@ measure_options = bundle(
     click.option(
         "--layers",
         metavar="FILE",
-        help="Simulate the fused layers of this engine (trtexec --exportLayerInfo).",
+        help="Simulate the fused layers in this layer information (trtexec --exportLayerInfo).",
     ),
     click.option(
         "--dry-build",
         metavar="[=VERSION]",
         callback=release,
-        help="Simulate the layers that NVIDIA's builder fuses, without a GPU.",
+        help="Build without a GPU (TensorRT-RTX), and simulate the fused layers of that build.",
     ),
     click.option(
         "--thorough",
         is_flag=True,
-        help="Search for a minimal set of nodes to keep in FP32 (default: stop after 20 runs or 30 seconds).",
+        help="Search longer for a smaller set of nodes to keep in FP32 (default: 20 runs or 30 seconds).",
     ),
     click.option("--batches", type=click.IntRange(min=1), metavar="N", help="Largest number of batches."),
     click.option(
@@ -43,7 +43,7 @@ measure_options = bundle(
         type=click.FloatRange(min=0, min_open=True),
         default=0.01,
         show_default=True,
-        help="Largest error of an output that passes, relative to its largest magnitude.",
+        help="Largest accepted error of an output, relative to the largest magnitude of this output.",
     ),
-    limit_options("600 plus 0.25 for each MB of the model"),
+    limit_options("600 s plus 0.25 s per MB of the model"),
 )

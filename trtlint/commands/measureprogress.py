@@ -11,15 +11,15 @@ from trtlint.runs.progress import Activity
 _STEPS = {
     "layers": (0.02, "reading the layers of the build"),
     "ranges": (0.05, "measuring ranges in FP32"),
-    "rehearsal": (0.15, "simulating: every operator rounds"),
-    "fused": (0.25, "simulating: only products and outputs round"),
+    "rehearsal": (0.15, "simulating: the result of every operator is rounded"),
+    "fused": (0.25, "simulating: only the results of products and the outputs are rounded"),
     "accumulated": (0.35, "simulating: products accumulate in FP16"),
     "build": (0.45, "simulating the layers of the build"),
     "search": (0.5, "searching for nodes to keep in FP32"),
     "fp16": (0.9, "simulating FP16"),
     "bf16": (0.92, "simulating BF16"),
     "tf32": (0.94, "simulating TF32"),
-    "closer": (0.96, "checking the values that leave the range"),
+    "closer": (0.96, "checking the values outside the range of the type"),
 }
 _SEARCH_ENDS = 0.9
 

@@ -54,7 +54,7 @@ def grouped(params: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
 
 
 def shown_groups(params: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
-    """Return the groups for help; a command with few options has one list."""
+    """Return the groups of options for the help.  A command with few options has a single group."""
     groups = grouped(params)
     if sum(map(len, groups.values())) > _FEW:
         return groups
@@ -64,7 +64,7 @@ def shown_groups(params: Iterable[click.Parameter]) -> dict[str, list[click.Opti
 def write_groups(
     params: Iterable[click.Parameter], ctx: click.Context, formatter: click.HelpFormatter
 ) -> None:
-    """Write a section for each group; write one list if the command has few options."""
+    """Write a help section for each group.  A command with few options has a single section."""
     for group, options in shown_groups(params).items():
         records = (option.get_help_record(ctx) for option in options)
         shown = [record for record in records if record is not None]

@@ -17,8 +17,8 @@ def partition_of(
     Args:
         options: the command line.
         settings: the settings of the model.
-        before: evidence about the model. If it has a request for a dry build, NVIDIA's parser decides the
-    partition.
+        before: earlier evidence about the model.  If it contains a request for a dry build, NVIDIA's parser
+            computes the partition.
     """
     command, before = settings.command, tuple(before)
     provider = options.ep.provider or (None if command is None else command.provider)

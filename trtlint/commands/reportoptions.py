@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ResultOption(click.Option):
-    """The option ``-o FILE``; help leaves out its old long name."""
+    """The option ``-o FILE``.  The help does not show its old long name ``--output``."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the short name and the help."""
@@ -29,7 +29,7 @@ class ResultOption(click.Option):
 
 
 def result_option(help: str, *, required: bool = False, default: str | None = None) -> Callable[[Any], Any]:
-    """Return ``-o FILE`` of a command that makes a file and has no report."""
+    """Return the option ``-o FILE`` for a command that writes a file and has no report."""
     return click.option(
         "-o",
         "--output",
@@ -42,10 +42,10 @@ def result_option(help: str, *, required: bool = False, default: str | None = No
 
 
 def report_options(result: str | None = None, formats: Sequence[str] = REPORTS) -> Callable[[Any], Any]:
-    """Return the options of a command that reports.
+    """Return the output options of a command with a report.
 
     Args:
-        result: help of ``-o FILE``, for a command that also makes a file; None for others.
+        result: help of ``-o FILE``, for a command that also writes a file; None for other commands.
         formats: the formats of the report.
     """
     options = [
@@ -83,9 +83,9 @@ HTML = click.option("--html", metavar="FILE", hidden=True, help="Old spelling of
 
 
 def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> tuple[ReportOutput, ...]:
-    """Remove the options of reports from all options and return the outputs.
+    """Remove the options of reports from the values of all options, and return the outputs.
 
-    A value of ``--output`` without a format is an old spelling of ``-o``. It sets the file of ``-o``.
+    A value of ``--output`` without a format is the old spelling of ``-o`` and is treated as ``-o``.
 
     Raises:
         click.UsageError: an output cannot be used.
@@ -112,7 +112,7 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
 
 
 def require_folder(folder: Path, models: int) -> None:
-    """Require that the output path for several models is a folder.
+    """Raise an error if the output path for several models is not a folder.
 
     Raises:
         click.UsageError: the path is a file, or does not exist.
@@ -120,14 +120,15 @@ def require_folder(folder: Path, models: int) -> None:
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
         raise click.UsageError(
-            f"-o: {models} models need a folder, but {folder} {what}; create a folder first"
+            f"-o: {models} models are given, so -o must name a folder, but {folder} {what}; create "
+            "the folder first"
         )
 
 
 def require_outputs(
     outputs: Sequence[ReportOutput], protected: Iterable[Path], results: Iterable[Path] = ()
 ) -> None:
-    """Refuse outputs that cannot be written, before any work is done.
+    """Raise an error for outputs that cannot be written, before the work starts.
 
     Args:
         outputs: the reports.
@@ -143,7 +144,9 @@ def require_outputs(
     files = [*results, *(output.file for output in outputs if output.file is not None)]
     for file, count in Counter(map(os.path.realpath, files)).items():
         if count > 1:
-            raise click.UsageError(f"{file}: is the output of {count} files; name different files")
+            raise click.UsageError(
+                f"{file}: {count} models would be written to this file; use different output files"
+            )
     try:
         for output in outputs:
             require_writable(output, protected)
@@ -152,6 +155,9 @@ def require_outputs(
 
 
 def _is_report(word: str, formats: Sequence[str]) -> bool:
-    """Check whether a value names a format; a letter before a colon is a drive of Windows."""
+    """Return whether a value begins with a format, such as ``json:out.json``.
+
+    A single letter before a colon is a Windows drive, not a format.
+    """
     name, colon, _ = word.partition(":")
     return name in formats or (bool(colon) and name.isidentifier() and len(name) > 1)

@@ -15,7 +15,7 @@ from trtlint.runs.exits import Exit
 
 
 def run_settings(tasks: Sequence[Task]) -> int:
-    """Write the settings, grouping files with equal settings, and return the exit code."""
+    """Write the settings and return the exit code.  Files with equal settings share one block."""
     code = Exit.CLEAN
     for lines, same in groupby(tasks, key=lambda task: tuple(_lines(task))):
         for task in same:

@@ -1,4 +1,4 @@
-"""Targets, build commands and rules from options; mistakes become usage errors."""
+"""Create targets, build commands and rules from options.  Mistakes become usage errors."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def targets(options: TargetOptions) -> list[Target]:
 
 
 def build_commands(text: str | None) -> tuple[BuildCommand, ...]:
-    """Return the commands in ``--build``; none if it was not given.
+    """Return the build commands in ``--build``; empty without this option.
 
     Raises:
-        click.UsageError: it holds no command, or its file cannot be read.
+        click.UsageError: the text contains no command, or the file cannot be read.
     """
     try:
         return () if text is None else read_commands(text)
@@ -53,7 +53,7 @@ def build_commands(text: str | None) -> tuple[BuildCommand, ...]:
 
 
 def provider_commands(options: EpOptions) -> tuple[BuildCommand, ...]:
-    """Return the command that ``--ep`` and ``--ep-options`` describe; none without a provider.
+    """Return the build command that ``--ep`` and ``--ep-options`` describe; empty without a provider.
 
     Raises:
         click.UsageError: an option is not written as KEY=VALUE.
@@ -69,9 +69,10 @@ def provider_commands(options: EpOptions) -> tuple[BuildCommand, ...]:
 
 
 def build_command(commands: Sequence[BuildCommand], model: Path) -> BuildCommand | None:
-    """Return the command that builds a model, and warn if the choice is ambiguous.
+    """Return the command that builds a model, and warn if several commands match.
 
-    Without a command, use the configuration of a Triton model repository that holds the model.
+    Without a command, the ``config.pbtxt`` of a Triton model repository is used, if the model is in such a
+    repository.
 
     Raises:
         click.UsageError: the configuration cannot be read.
@@ -84,7 +85,9 @@ def build_command(commands: Sequence[BuildCommand], model: Path) -> BuildCommand
             raise click.UsageError(str(error)) from None
     found = commands_for(model, commands)
     if commands and not found:
-        click.echo(f"trtlint: warning: --build has no command with --onnx={model.name}", err=True)
+        click.echo(
+            f"trtlint: warning: the file of --build contains no command with --onnx={model.name}", err=True
+        )
     if len(found) > 1:
         others = ", ".join(str(command.line) for command in found[1:])
         text = f"using {found[0].place or '--build'} for {model.name}; line {others} also matches"
@@ -93,18 +96,20 @@ def build_command(commands: Sequence[BuildCommand], model: Path) -> BuildCommand
 
 
 def refuse_addresses(names: Sequence[str]) -> None:
-    """Refuse remote models.
+    """Raise an error for remote models.
 
     Raises:
         click.UsageError: a model is remote.
     """
     for name in names:
         if is_address(name):
-            raise click.UsageError(f"{name.partition('?')[0]}: is a remote model; download it first")
+            raise click.UsageError(
+                f"{name.partition('?')[0]}: this is a remote model; download the file first"
+            )
 
 
 def rulebook(folders: Sequence[str]) -> Rulebook:
-    """Return the built-in rules and those of the user's folders.
+    """Return the built-in rules and the rules in folders of the user.
 
     Raises:
         click.UsageError: a rule file is invalid; the message starts with file and line.
@@ -119,7 +124,7 @@ def note_outdated(where: str, selectors: Iterable[str], book: Rulebook) -> None:
     """Print a note for each selector of a deprecated, renamed or removed rule.
 
     Args:
-        where: the option, or file and key, of the selectors.
+        where: the option, or the file and key, that contains the selectors.
         selectors: the selectors.
         book: all rules.
     """

@@ -13,7 +13,9 @@ from trtlint.commands.reportoptions import result_option
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
-@click.command(cls=GroupedCommand, context_settings=_HELP, short_help="Write a trtlint.toml for your build.")
+@click.command(
+    cls=GroupedCommand, context_settings=_HELP, short_help="Write a trtlint.toml with your build settings."
+)
 @target
 @BUILD
 @result_option("Write the configuration here (default: trtlint.toml).", default="trtlint.toml")
@@ -29,7 +31,9 @@ def init(build: str | None, output: str, **options: Any) -> int:
 
 
 @click.command(
-    cls=GroupedCommand, context_settings=_HELP, short_help="Show what is installed and what is missing."
+    cls=GroupedCommand,
+    context_settings=_HELP,
+    short_help="Show the packages and tools that are installed or missing.",
 )
 def doctor() -> int:
     """Show versions, the GPU and the cache, and how to install what is missing."""

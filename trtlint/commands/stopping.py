@@ -1,4 +1,4 @@
-"""Cleanup of temporary files before SIGTERM ends the process."""
+"""Delete temporary files before SIGTERM ends the process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ class _StoppedError(BaseException):
 
 @contextmanager
 def tidying_up() -> Iterator[None]:
-    """Delay SIGTERM until all resources of the block are closed; keep an existing handler."""
+    """Let SIGTERM end the process only after the ``with`` block has closed its resources.
+
+    An existing signal handler is not replaced.
+    """
     mine = threading.current_thread() is threading.main_thread()
     if not mine or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield

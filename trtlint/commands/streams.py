@@ -1,4 +1,4 @@
-"""Robust standard output and standard error."""
+"""Make standard output and standard error safe to use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 
 def prepare_streams() -> None:
-    """Ensure that standard output exists and can print any node name."""
+    """Ensure that standard output exists, and that it can print any node name."""
     if sys.stdout is None:  # closed by the caller, as with `>&-`
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):

@@ -105,7 +105,7 @@ def _entry(options: SuppressOptions) -> dict[str, Any]:
 
 
 def _joined(old: str, entry: dict[str, Any]) -> str:
-    """Return the new value of the metadata key: the old entries and this one."""
+    """Return the new value of the metadata key: the old entries and the new entry."""
     try:
         entries = suppression.tables(old) if old else []
     except ValueError as error:
@@ -114,7 +114,7 @@ def _joined(old: str, entry: dict[str, Any]) -> str:
 
 
 def _require_places(model: Model, options: SuppressOptions) -> None:
-    """Refuse globs that match no node."""
+    """Raise an error for globs that match no node."""
     nodes = model.graph.nodes
     if options.node is not None and not any(matches_name(options.node, node.path) for node in nodes):
         near = did_you_mean(options.node, (node.path for node in nodes))
@@ -146,8 +146,8 @@ def _copy_external(model: Model, folder: Path) -> None:
         if os.path.lexists(folder / location):
             if not filecmp.cmp(source, target, shallow=False):
                 raise click.UsageError(
-                    f"{folder / location} exists and differs from the weights of the model; "
-                    "write the copy to another folder"
+                    f"{folder / location} exists, but is not the weights file of this model; write the copy "
+                    "to another folder"
                 )
             continue
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Settings of each file, from its configuration and the command line."""
+"""Create the settings of each file from the configuration and the command line."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class FileSettings(Struct, frozen=True):
 
     Attributes:
         file: the model.
-        configuration: its configuration.
-        choices: the sections of the configuration that apply to it, the innermost last.
-        asked: the requested targets, before versions are expanded.
+        configuration: the configuration for the model.
+        choices: the parts of the configuration that apply to the model, the most specific last.
+        asked: the options of the target, before ranges of versions are expanded.
         targets: the targets.
         command: the build command; None if unknown.
         book: all rules.
         rules: the selected rules.
         policy: severities, suppressions and baseline.
         fail_on: the lowest severity that gives exit code 1.
-        problem: the reason why the configuration cannot be used; empty if it can.
-        left: the files of a build that the configuration names for the model.
+        problem: why the configuration cannot be used; empty for a valid configuration.
+        left: the files of a build of the model that the configuration names.
         weights: whether to read all weights.
     """
 
@@ -71,7 +71,7 @@ class Task(Struct, frozen=True):
     """One file to lint, explain, fix or upgrade.
 
     Attributes:
-        settings: its settings.
+        settings: the settings of the file.
         case: the model with its evidence.
     """
 
@@ -91,11 +91,11 @@ class Task(Struct, frozen=True):
         """Return the task for a file.
 
         Args:
-            settings: its settings.
+            settings: the settings of the file.
             evidence: evidence about the model.
             problems: the files of a build that could not be read.
             address: the address of a remote model.
-            alone: whether there is evidence without a model.
+            alone: whether there is evidence, such as a log, but no model.
         """
         case = Case(
             settings.file,
@@ -128,7 +128,7 @@ class Task(Struct, frozen=True):
 
     @property
     def problem(self) -> str:
-        """The reason why the configuration cannot be used; empty if it can."""
+        """Why the configuration cannot be used; empty for a valid configuration."""
         return self.settings.problem
 
     @property
@@ -142,7 +142,7 @@ class TaskFactory:
 
     Args:
         options: the command line, which overrides the configuration.
-        compare: whether baselines apply; they are for reports, not for rewrites.
+        compare: whether to remove findings in a baseline.  This is only for reports, not for fixes.
 
     Raises:
         click.UsageError: the file of ``--config`` cannot be used.
@@ -169,10 +169,11 @@ class TaskFactory:
     def settings(self, files: Iterable[Path]) -> list[FileSettings]:
         """Return the settings of files.
 
-        An invalid configuration becomes the problem of its files.
+        An invalid configuration is stored in ``problem`` of the settings of its files.
 
         Raises:
-            click.UsageError: the configurations of all files are invalid; the reason of the first.
+            click.UsageError: the configurations of all files are invalid.  The message is about the first
+                file.
         """
         found = [self._tried(file) for file in files]
         if found and all(error is not None for _, error in found) and found[0][1] is not None:
@@ -242,7 +243,7 @@ class TaskFactory:
         )
 
     def _check(self, configuration: Configuration, book: Rulebook) -> None:
-        """Refuse a configuration with unknown rules or targets, even in unused sections."""
+        """Raise an error for unknown rules or targets in a configuration, even in unused sections."""
         if configuration.file in self._checked:
             return
         self._checked.add(configuration.file)
@@ -331,14 +332,17 @@ def _without(file: Path, error: click.UsageError) -> FileSettings:
 
 
 def _asked(sections: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:
-    """Return the targets of the innermost section with targets, overridden by the command line."""
+    """Return the target options of the most specific section that has them.
+
+    Options of the command line take precedence.
+    """
     named = _last(choices.targets for choices in sections) or (TargetOptions(),)
     plugins = tuple(dict.fromkeys(name for choices in sections for name in choices.plugins)) or None
     return tuple(dict.fromkeys(overlay(replace(target, plugins=plugins), given) for target in named))
 
 
 def _last(values: Iterable[_Value | None]) -> _Value | None:
-    """Return the last value that is set."""
+    """Return the last value that is not None."""
     found = None
     for value in values:
         found = value or found
@@ -347,7 +351,7 @@ def _last(values: Iterable[_Value | None]) -> _Value | None:
 
 @contextmanager
 def _users() -> Iterator[None]:
-    """Turn errors in the configuration into usage errors."""
+    """Convert errors in the configuration to usage errors."""
     try:
         yield
     except (ConfigError, BaselineError, SelectionError) as error:

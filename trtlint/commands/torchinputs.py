@@ -1,4 +1,4 @@
-"""Tasks about Torch-TensorRT: scripts, calls given as text, and exported programs."""
+"""Create tasks about Torch-TensorRT: scripts, calls given as text, and exported programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT = "--build"
 
 
 def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task], tuple[str, ...]]:
-    """Return the tasks about Torch-TensorRT, and the other paths.
+    """Return the tasks about Torch-TensorRT, and the remaining paths.
 
     Raises:
         click.UsageError: the release is not known, or an option cannot be used.
@@ -45,7 +45,7 @@ def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task],
 
 
 class _Torch:
-    """Factory of tasks for one release.
+    """Factory of tasks for one release of Torch-TensorRT.
 
     Raises:
         click.UsageError: the release is not known.
@@ -68,7 +68,7 @@ class _Torch:
         return self._task(path, *torch_evidence(path, self._release.version, request), request)
 
     def text(self, text: str, *, checked: bool) -> Task:
-        """Return the task for the call that ``--build`` gives, or for the script that it names."""
+        """Return the task for ``--build``, whose value is a call or the path of a script."""
         from trtlint.engine.evidence.torch_script import text_evidence
         from trtlint.files.problem import UnreadableError
 
@@ -79,7 +79,10 @@ class _Torch:
         except UnreadableError as error:
             raise click.UsageError(str(error)) from None
         if checked and not evidence.script.calls:
-            raise click.UsageError("--build: does not call the compiler of Torch-TensorRT")
+            raise click.UsageError(
+                "--build: the script does not call torch_tensorrt.compile or another "
+                "compiler function of Torch-TensorRT"
+            )
         return self._task(Path(TEXT), (evidence,), ())
 
     def _task(
@@ -97,7 +100,7 @@ class _Torch:
         return replace(task, settings=settings, case=replace(task.case, targets=targets))
 
     def _request(self) -> TorchRequest | None:
-        """Return the request for programs; None without a dry build."""
+        """Return the request for a dry run of programs by Torch-TensorRT; None without ``--dry-build``."""
         from trtlint.process.spawn import Limits
         from trtlint.torch_tensorrt.asking import USUAL, TorchRequest
         from trtlint.torch_tensorrt.calls import calls_in

@@ -14,13 +14,14 @@ torch_options = bundle(
     click.option(
         "--torch-tensorrt",
         metavar="VERSION",
-        help="Check calls in Python scripts and exported programs (.pt2) for this release, such as 2.13.",
+        help="Check Python scripts and exported programs (.pt2) for this Torch-TensorRT release, "
+        "such as 2.13.",
     ),
     click.option(
         "--torch-python",
         metavar="PATH",
-        help="Python interpreter for --dry-build of a program, with torch, torch-tensorrt and tensorrt-rtx "
-        "(default: the current one).",
+        help="Python interpreter that runs --dry-build for a .pt2 program; needs torch, torch-tensorrt and "
+        "tensorrt-rtx (default: the current one).",
     ),
     click.option(
         "--torch-wheel",
@@ -30,15 +31,16 @@ torch_options = bundle(
     click.option(
         "--trust-pickle",
         is_flag=True,
-        help="Allow --dry-build to load a program with torch.export.load, which can run code from the file.",
+        help="Allow --dry-build to call torch.export.load on a program. This call can run code from "
+        "the file.",
     ),
 )
 
 
 def take_torch_options(options: dict[str, Any]) -> TorchOptions:
-    """Remove the options for Torch-TensorRT from all options and return them.
+    """Remove the options for Torch-TensorRT from the values of all options, and return them.
 
-    This includes a call of Torch-TensorRT in ``--build``.
+    A value of ``--build`` with a call of Torch-TensorRT is one of these options.
 
     Raises:
         click.UsageError: a script, program or option needs ``--torch-tensorrt``.
@@ -62,7 +64,7 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
 
 
 def _build(options: dict[str, Any], release: str | None) -> str | None:
-    """Remove a Torch-TensorRT call or script from ``--build`` and return it."""
+    """Remove a call of Torch-TensorRT, or a script, from ``--build`` and return it."""
     text: str | None = options["build"]
     if text is None or ("compile" not in text and not text.endswith(".py")):
         return None
@@ -73,7 +75,8 @@ def _build(options: dict[str, Any], release: str | None) -> str | None:
         return None
     if release is None:
         raise click.UsageError(
-            "--build: is a Torch-TensorRT call and needs a release; add --torch-tensorrt 2.13"
+            "--build: the text is a Torch-TensorRT call, which trtlint checks for one release; add for "
+            "example --torch-tensorrt 2.13"
         )
     options["build"] = None
     return text

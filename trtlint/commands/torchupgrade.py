@@ -1,4 +1,4 @@
-"""``trtlint upgrade`` of scripts and programs: changes between releases of Torch-TensorRT."""
+"""``trtlint upgrade`` for scripts and programs: changes between releases of Torch-TensorRT."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _SUFFIXES = (".py", ".pt2")
 
 
 def has_torch(paths: Sequence[str]) -> bool:
-    """Return whether the paths are scripts and programs.
+    """Return whether the paths are scripts and programs for Torch-TensorRT.
 
     Raises:
-        click.UsageError: some of them are, and others are not.
+        click.UsageError: only some of the paths are scripts and programs.
     """
     mine = [path for path in paths if path.lower().endswith(_SUFFIXES)]
     others = [path for path in paths if not path.lower().endswith(_SUFFIXES)]
     if mine and others:
         raise click.UsageError(
-            f"{mine[0]} upgrades between releases of Torch-TensorRT, and {others[0]} between releases of "
-            "TensorRT: run trtlint upgrade once for each"
+            f"{mine[0]} needs releases of Torch-TensorRT for --from and --to, but {others[0]} needs "
+            "releases of TensorRT; run trtlint upgrade separately for each file"
         )
     return bool(mine)
 
@@ -51,7 +51,7 @@ def run_torch_upgrade(
 
     Args:
         options: the command line.
-        factory: returns a task factory.
+        factory: function that returns a task factory.
     """
     try:
         releases = torch_range(options.first, options.last)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run_trend(earlier: str, later: str, *, outputs: Sequence[ReportOutput], fail_on: FailOn) -> int:
-    """Write the differences and return the exit code."""
+    """Write the new and removed findings and return the exit code."""
     from trtlint.report.trend import RowsError, compare, read_rows
 
     read = [Path(earlier), Path(later)]
@@ -42,7 +42,7 @@ def run_trend(earlier: str, later: str, *, outputs: Sequence[ReportOutput], fail
 
 
 def _write(trend: Trend, format: str, file: TextIO) -> None:
-    """Write the differences in a format."""
+    """Write the new and removed findings in a format."""
     from trtlint.report.trend import as_json, as_text
 
     if format == "json":

@@ -1,4 +1,4 @@
-"""``trtlint upgrade``: changes between two versions for models."""
+"""``trtlint upgrade`` for models: changes between two versions of TensorRT."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from trtlint.target.target import Target
 
 
 class UpgradeOptions(Struct, frozen=True):
-    """Options of ``trtlint upgrade``; ``last`` None is the newest known version."""
+    """Options of ``trtlint upgrade``.  ``last`` is None for the newest known version."""
 
     paths: tuple[str, ...]
     first: str
@@ -96,7 +96,7 @@ def _factory(options: UpgradeOptions) -> TaskFactory:
 
 
 def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
-    """Check whether the last version has a graph finding that makes the command fail."""
+    """Return whether the last version has a finding about the graph that makes the command fail."""
     if fail_on == "never":
         return False
     end = upgrade.lines[-1]
@@ -104,7 +104,7 @@ def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
 
 
 def _partly(upgrade: Upgrade, fail_on: FailOn) -> bool:
-    """Check whether an incomplete search may have missed a finding that makes the command fail."""
+    """Return whether findings that make the command fail may be missing: a search did not finish."""
     return not upgrade.unsearched.isdisjoint(grave(fail_on))
 
 
@@ -115,7 +115,7 @@ def _check(base: Target, first: str, last: str) -> None:
         raise click.UsageError(str(error)) from None
     if len(found) < 2:
         raise click.UsageError(
-            f"--from {first} and --to {last} are the same release line; name two different ones"
+            f"--from {first} and --to {last} are the same release line; pass two different release lines"
         )
 
 

@@ -1,4 +1,4 @@
-"""Checks of a whole fixed model against its source."""
+"""Compare a whole fixed model with its source."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from trtlint.model.writer import write_to
 
 
 class Verifier:
-    """Comparison of fixed candidates with their source model.
+    """Compares candidates for the fixed model with the source model.
 
     Args:
         source: the model.
-        out: the file of the fixed model; candidates are written to its folder, beside their external data.
-        options: the request.
-        sm: the compute capability to build for, None for any.
+        out: the file of the fixed model.  Candidates are written to the same folder, because the external
+            data are there.
+        options: the options of the command.
+        sm: the compute capability times ten to build for; None for any.
     """
 
     def __init__(self, source: SourceModel, out: Path, options: FixOptions, sm: int | None) -> None:
@@ -36,12 +37,12 @@ class Verifier:
         self._found: list[tuple[onnx.ModelProto, tuple[CheckResult, ...]]] = []
 
     def check(self, proto: onnx.ModelProto, patches: Sequence[Patch]) -> str:
-        """Describe how a candidate is worse than the source; empty if it is not.
+        """Describe how a candidate is worse than the source; empty if it is not worse.
 
         Raises:
-            click.UsageError: the external data is in another folder.
-            InputsError: the user's inputs cannot be used.
-            ModelError: the source changed meanwhile.
+            click.UsageError: the external data are in another folder.
+            InputsError: the inputs of the user cannot be used.
+            ModelError: the source file changed after it was read.
             OSError: the candidate cannot be written.
         """
         require_weights(self._source, self._out)
@@ -55,10 +56,10 @@ class Verifier:
             verdicts = tuple(self._verdicts(trial, patches))
         self._found.append((proto, verdicts))
         worse = [f"{each.check}: {each.words}" for each in verdicts if each.good is False]
-        return f"this rewrite makes the whole model worse ({'; '.join(worse)})" if worse else ""
+        return f"with this rewrite, a check of the whole model fails ({'; '.join(worse)})" if worse else ""
 
     def verdicts(self, proto: onnx.ModelProto) -> tuple[CheckResult, ...]:
-        """Return the verdicts on a candidate; none if it was not checked."""
+        """Return the results of the checks of a candidate; empty if it was not checked."""
         return next((verdicts for form, verdicts in reversed(self._found) if form is proto), ())
 
     def _verdicts(self, after: Path, patches: Sequence[Patch]) -> Iterator[CheckResult]:
@@ -82,7 +83,7 @@ class Verifier:
 
 
 def require_weights(source: SourceModel, out: Path) -> None:
-    """Refuse to write a model to another folder than its external data.
+    """Raise an error if a model would be written to another folder than its external data.
 
     Raises:
         click.UsageError: the folders differ.

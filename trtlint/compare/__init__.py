@@ -1,1 +1,1 @@
-"""Numeric comparison of a changed model with its original in ONNX Runtime."""
+"""Compare the outputs of a changed model with the outputs of the original, in ONNX Runtime."""

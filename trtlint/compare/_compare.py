@@ -1,7 +1,7 @@
 """Worker process: run models and their rewritten forms on the same inputs.
 
-Both run in ONNX Runtime.  If it lacks a kernel for a type of the model, both run in FP32.
-If that fails too, ONNX's reference evaluator computes both.
+Both models run in ONNX Runtime.  If ONNX Runtime has no kernel for a type of the model, both run in FP32.  If
+this also fails, ONNX's reference evaluator computes both models.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ Say = Callable[[Any], None]
 
 
 class _NotRunError(ExperimentError):
-    """The model fails on all inputs."""
+    """Error: the original model fails on all inputs."""
 
 
 class _BrokenError(ExperimentError):
-    """The model runs, but its rewritten form fails."""
+    """Error: the original model runs, but the rewritten model fails."""
 
 
 class _ComparisonSettings(Struct, frozen=True):
     """Settings of one comparison.
 
     Attributes:
-        given: the user's inputs; empty for random ones.
-        ignore_nan: whether elements that were NaN may have any value.
-        keep_a_key: whether every row of a mask must keep at least one key.
+        given: the inputs of the user; empty for random inputs.
+        ignore_nan: whether elements that are NaN in the original may have any value in the rewritten model.
+        keep_a_key: whether random attention masks must leave at least one key unmasked in each row.
         timed: whether to measure the time of both models.
         memory: limit for inputs and outputs in bytes.
         folder: folder for temporary copies.
@@ -74,12 +74,13 @@ def work(request: dict[str, Any], say: Say) -> None:
     """Compare pairs of models.
 
     Args:
-        request: ``pairs``: each with the paths ``before`` and ``after``, and ``files``, ``lists`` and
-            ``script`` for the inputs; ``folder``: for temporary copies; ``memory``: limit of the process in
-            bytes; ``wide``: compare both in FP32; ``ignore_nan``: elements that were NaN may have any value;
-            ``keep_a_key``: every row of a mask keeps at least one key; ``timed``: measure the time of both.
-        say: receives one answer for each pair: ``{"inputs": ...}`` for invalid inputs, ``{"error": ...}``,
-            ``{"broken": ...}`` if only the original runs, or the figures.
+        request: JSON data.  ``pairs`` has the paths ``before`` and ``after`` of each pair, and ``files``,
+            ``lists`` and ``script`` with inputs.  ``folder`` is for temporary copies.  ``memory`` is the
+            limit of the process in bytes.  ``wide`` computes both models in FP32.  ``ignore_nan``,
+            ``keep_a_key`` and ``timed`` are the fields of :class:`_ComparisonSettings`.
+        say: function that receives one answer for each pair: ``{"inputs": ...}`` for invalid inputs,
+            ``{"error": ...}``, ``{"broken": ...}`` if only the original runs, or the figures of the
+            comparison.
     """
     for pair in request["pairs"]:
         try:
@@ -90,7 +91,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare one pair; return the answer as JSON data."""
+    """Compare one pair.  Return the answer as JSON data."""
     before, after = Path(pair["before"]), Path(pair["after"])
     try:
         given = _given(before, pair)
@@ -122,9 +123,12 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
                 broken = broken or ("" if way.reference and guessed else str(error))
                 continue
             if way.reference and guessed and not figures["equal"]:
-                failure += "; ONNX's reference accepts mismatched shapes and computes different outputs"
+                failure += (
+                    "; ONNX's reference evaluator accepts inputs of mismatched shapes, but "
+                    "its outputs differ between the two models"
+                )
                 continue
-            if figures["equal"] and not figures["telling"]:
+            if figures["equal"] and not figures["comparable"]:
                 failure = failure or "no output is finite on any of the inputs"
                 continue
             return {**figures, "widened": way.types is not None, "reference": way.reference}
@@ -139,7 +143,7 @@ def _varies(inputs: Sequence[Value]) -> bool:
 
 
 def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
-    """Ways to compute two models, best first."""
+    """Yield the ways to compute two models, best first."""
     if not wide:
         yield Way()
     yield Way(FP32)
@@ -148,7 +152,7 @@ def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
 
 
 def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
-    """The user's inputs; empty if there are none.
+    """Return the inputs of the user; empty without them.
 
     Raises:
         InputsError: the inputs are invalid.
@@ -162,11 +166,11 @@ def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
 def _compared(
     models: Alike, inputs: Sequence[Value], way: Way, wanted: _ComparisonSettings
 ) -> dict[str, Any]:
-    """The figures for the first choice of shapes that the model accepts.
+    """Return the figures of the comparison, for the first choice of input shapes that the model accepts.
 
     Raises:
-        _NotRunError: the model accepts no choice.
-        _BrokenError: the rewritten form fails on inputs that the model accepts.
+        _NotRunError: the model accepts no choice of shapes.
+        _BrokenError: the rewritten model fails on inputs that the original model accepts.
     """
     types = _input_types(models.before)
     try:
@@ -206,7 +210,7 @@ def _run_first(
     types: Mapping[str, np.dtype[Any]],
     wanted: _ComparisonSettings,
 ) -> tuple[list[Feeds], list[dict[str, Any]]]:
-    """The first inputs that a model accepts, and its outputs.
+    """Return the first inputs that a model accepts, and the outputs of the model.
 
     Raises:
         _NotRunError: the model accepts no choice of shapes.
@@ -230,7 +234,7 @@ def _run_first(
 
 
 def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Outputs] | None:
-    """The outputs of a model in FP64; None if no runtime computes them."""
+    """Return the outputs of a model in FP64; None if no runtime can compute them."""
     for index, wider in enumerate((Way(FP64), Way(FP64, reference=True))):
         if wider.reference and models.before.stat().st_size > _MOST_FOR_REFERENCE:
             continue
@@ -249,7 +253,7 @@ def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Output
 
 
 def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keep_a_key: bool) -> list[Feeds]:
-    """Convert inputs to a model's types; ``keep_a_key`` unmasks the first key of each row."""
+    """Convert inputs to the types of a model.  ``keep_a_key`` unmasks the first key of each row."""
     typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]
     for array in (array for batch in typed for array in batch.values() if keep_a_key and array.ndim):
         if array.dtype.kind in "biu":

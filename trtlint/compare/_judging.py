@@ -1,4 +1,4 @@
-"""Element-wise comparison of the outputs of a model and of its rewritten form."""
+"""Compare the outputs of a model and of the rewritten model, element by element."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEAST = 1e-3
 
 
 class Judgement(Struct):
-    """Comparison of all outputs in all sets of inputs.
+    """Result of comparing all outputs on all sets of inputs.
 
     Attributes:
         sets: number of sets of inputs.
@@ -31,11 +31,11 @@ class Judgement(Struct):
         beyond: number of elements that are finite in both and exceed the tolerance.
         lost: number of elements that are finite only before the rewrite.
         gained: number of elements that are finite only after the rewrite.
-        unsure: number of ``gained`` elements that may be infinite on purpose: they were infinite, and FP64
-            does not show that they are finite.
+        unsure: number of ``gained`` elements that the model may return as infinite on purpose.  They are
+            infinite before the rewrite, and FP64 does not show that they are finite.
         changed: number of different elements that are not finite in both, or not numeric.
-        shape: first output that is missing or has a different shape; empty if there is no such output.
-        telling: whether the model has an output element to compare.
+        shape: first output that is missing or has a different shape; empty without such an output.
+        comparable: whether at least one output of the model can be compared.
     """
 
     sets: int = 0
@@ -46,11 +46,11 @@ class Judgement(Struct):
     unsure: int = 0
     changed: int = 0
     shape: str = ""
-    telling: bool = False
+    comparable: bool = False
 
     @property
     def equal(self) -> bool:
-        """Return whether the rewritten form is at least as good as the model."""
+        """Return whether the rewritten model is at least as good as the original."""
         return not (self.beyond or self.lost or self.changed or self.shape)
 
     @property
@@ -66,7 +66,7 @@ class Judgement(Struct):
             "unsure": self.unsure,
             "changed": self.changed,
             "shape": self.shape,
-            "telling": self.telling,
+            "comparable": self.comparable,
         }
 
 
@@ -79,14 +79,14 @@ def judge(
 ) -> Judgement:
     """Compare the outputs of two models for each set of inputs.
 
-    An element that is finite only after the rewrite counts as better, because the model overflowed there. A
-    model may also return infinity on purpose. So an infinite element must be finite in FP64 to count as
-    better.
+    An element that is finite only after the rewrite is an improvement, because the model overflowed before.
+    But a model may also return infinity on purpose.  So an infinite element is an improvement only if it is
+    finite in FP64.
 
     Args:
         before: the outputs of the model.
-        after: the outputs of its rewritten form.
-        ignore_nan: whether elements that were NaN may have any value.
+        after: the outputs of the rewritten model.
+        ignore_nan: whether elements that are NaN before the rewrite may have any value after it.
         truth: the outputs of the model in FP64; None if unknown.
     """
     found = Judgement(sets=len(before))
@@ -94,7 +94,7 @@ def judge(
     for index, (one, other) in enumerate(zip(before, after, strict=True)):
         for name in one:
             array = np.asarray(one[name])
-            found.telling = found.telling or _tells(array)
+            found.comparable = found.comparable or _is_comparable(array)
             if name not in other or np.asarray(other[name]).shape != array.shape:
                 found.shape = found.shape or name
                 continue
@@ -108,7 +108,7 @@ def judge(
 def _compare(
     found: Judgement, pair: tuple[Array, Array], scale: float, truth: Array | None, *, ignore_nan: bool
 ) -> None:
-    """Add the comparison of one output to a judgement."""
+    """Compare one output, and add the numbers to the result."""
     one, other = pair
     tolerance = _TOLERANCE.get(one.dtype.name, 0.0)
     if one.dtype.kind not in "fbiu" or other.dtype.kind not in "fbiu":
@@ -137,13 +137,13 @@ def _compare(
 
 
 def _largest(array: Array) -> float:
-    """The largest finite magnitude of an output."""
+    """Return the largest finite magnitude of an output."""
     if array.dtype.kind not in "fbiu":
         return 0.0
     finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
     return float(np.max(np.abs(finite.astype(np.float64)), initial=0.0))
 
 
-def _tells(array: Array) -> bool:
-    """Return whether an output has an element to compare; an empty output counts."""
+def _is_comparable(array: Array) -> bool:
+    """Return whether an output can be compared: it is empty, not a float, or has a finite element."""
     return array.dtype.kind != "f" or array.size == 0 or bool(np.isfinite(array).any())

@@ -1,4 +1,4 @@
-"""Execution of models in ONNX Runtime or in ONNX's reference evaluator."""
+"""Run models in ONNX Runtime or in ONNX's reference evaluator."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Feeds = Mapping[str, Array]
 
 
 class Way(Struct, frozen=True):
-    """Execution mode of two models.
+    """How to compute two models.
 
     Attributes:
-        types: wider types to compute in; None for the model's own.
-        reference: whether to use ONNX's reference evaluator, not ONNX Runtime.
-        optimized: whether ONNX Runtime optimizes the graph. Optimization changes rounding. It can change a
-            quantized value by a whole step.
+        types: wider types to compute in; None for the types of the model.
+        reference: whether to use ONNX's reference evaluator instead of ONNX Runtime.
+        optimized: whether ONNX Runtime optimizes the graph.  This changes rounding, and so can change a
+            quantized value by one quantization step.
     """
 
     types: Types | None = None
@@ -40,11 +40,11 @@ class LoadedModel:
 
     Args:
         model: the file.
-        way: how to compute it.
-        random: whether the model draws random numbers; each call restarts their sequence.
+        way: how to compute the model.
+        random: whether the model draws random numbers.  Each call starts with the same random numbers.
 
     Raises:
-        Exception: any error of the library; the model cannot be loaded.
+        Exception: any error of the library, which means that the model cannot be loaded.
     """
 
     def __init__(self, model: Path, way: Way, *, random: bool = False) -> None:
@@ -58,7 +58,7 @@ class LoadedModel:
         """Compute the outputs for each set of inputs.
 
         Raises:
-            Exception: any error of the library; the inputs do not fit.
+            Exception: any error of the library, which means that it rejects the inputs.
         """
         if self._random and not self._fresh and not self._way.reference:
             self._loaded = None  # two large models at once may exceed the memory limit
@@ -70,7 +70,7 @@ class LoadedModel:
             ]
 
     def once(self, batch: Feeds) -> list[Any]:
-        """Compute the outputs for one set of inputs, in the model's order."""
+        """Compute the outputs for one set of inputs, in the order of the model."""
         found: list[Any] = self._loaded.run(None, dict(batch))
         return found
 
@@ -85,7 +85,7 @@ def _reference(model: Path) -> Any:
     """Load a model into ONNX's reference evaluator.
 
     Raises:
-        ValueError: the reference computes the model incorrectly.
+        ValueError: the evaluator is known to compute the model incorrectly.
     """
     from onnx.reference import ReferenceEvaluator
 
@@ -98,8 +98,8 @@ def _reference(model: Path) -> Any:
 def _session(model: Path, *, optimized: bool) -> Any:
     """Load a model into ONNX Runtime with basic optimizations only.
 
-    Extended fusions can fail: a LayerNormalization with a gain of one element is rejected.  Threads do not
-    spin while they wait, which would double the CPU time:
+    Extended optimizations can fail, for example for a LayerNormalization whose scale has one element.
+    Threads do not spin while they wait, because spinning would double the CPU time:
     https://onnxruntime.ai/docs/performance/tune-performance/threading.html
     """
     onnxruntime = onnx_runtime()

@@ -1,7 +1,7 @@
-"""Copies of two models without differences that are irrelevant to a comparison.
+"""Prepare copies of two models for a comparison, so that both can run under the same conditions.
 
-Types without a kernel in ONNX Runtime become FP32 in both.  Random operators without a seed get the same
-seed in both.  The IR version is lowered to one that ONNX Runtime reads.
+Types without a kernel in ONNX Runtime become FP32 in both models.  Random operators without a seed get the
+same seed in both.  The IR version is lowered to a version that ONNX Runtime reads.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Alike(Struct, frozen=True):
 
     Attributes:
         before: the model, or a copy of it.
-        after: its rewritten form, or a copy of it.
-        random: whether they draw random numbers, so that a second run gives other outputs.
+        after: the rewritten model, or a copy of it.
+        random: whether the models draw random numbers, so that a second run gives other outputs.
     """
 
     before: Path
@@ -45,17 +45,17 @@ class Alike(Struct, frozen=True):
 
 
 class RandomError(ExperimentError, ValueError):
-    """The two models draw different random numbers."""
+    """Error: the two models draw different random numbers."""
 
 
 def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -> Alike:
-    """Return two comparable models. They are copies if changes are needed, else the files.
+    """Return two models that can be compared.  They are copies if changes are needed, else the given files.
 
     Args:
         before: a model.
-        after: its rewritten form.
+        after: the rewritten model.
         folder: folder for copies.
-        types: wider types to compute in; None for the models' own.
+        types: wider types to compute in; None for the types of the models.
 
     Raises:
         RandomError: different nodes of the two models draw random numbers without a seed.
@@ -65,7 +65,7 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
     # Compare with multiplicity: several subgraphs may use one name.
     draws = [sorted(_key(node) for node in _drawing(shell)) for shell in shells]
     if draws[0] != draws[1]:
-        raise RandomError("the rewrite changed which nodes draw random numbers without a seed")
+        raise RandomError("the two models have different nodes that draw random numbers without a seed")
     random = any(_is_random(node) for shell in shells for node in nodes(shell))
     newer = any(shell.ir_version > IR_VERSION for shell in shells)
     if types is None and not draws[0] and not newer:
@@ -92,12 +92,12 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
 
 
 def _key(node: NodeProto) -> str:
-    """Name that identifies a random node in both models: its output."""
+    """Return a name that identifies a random node in both models: the name of its output."""
     return text(node.output[0])
 
 
 def _drawing(proto: onnx.ModelProto) -> Iterator[NodeProto]:
-    """Nodes that draw random numbers without a seed, including those in subgraphs and functions."""
+    """Yield the nodes that draw random numbers without a seed, also in subgraphs and functions."""
     for node in nodes(proto):
         if _is_random(node) and not any(attribute.name == "seed" for attribute in node.attribute):
             yield node

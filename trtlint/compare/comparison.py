@@ -1,4 +1,4 @@
-"""Comparison of rewritten models with their originals in a separate process."""
+"""Compare rewritten models with their originals, in a separate process."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Times = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 class Pair(Struct, frozen=True):
-    """A model, its rewritten form, and their inputs.
+    """A model, the rewritten model, and inputs for both.
 
     Attributes:
         before: the model.
-        after: its rewritten form.
-        inputs: the user's inputs; random ones if empty.
-        drawn: whether trtlint has drawn the inputs.
+        after: the rewritten model.
+        inputs: the inputs of the user; empty for random inputs.
+        drawn: whether ``inputs`` are random inputs that trtlint generated.
     """
 
     before: Path
@@ -46,13 +46,14 @@ class Comparison(Struct, frozen=True):
 
     Attributes:
         equal: whether all outputs are the same or better; None if unknown.
-        words: the figures, or the reason why there are none.
+        words: the figures in words, or the reason why there are no figures.
         sets: number of sets of inputs.
         difference: largest absolute difference of elements that are finite in both.
         lost: number of elements that are finite only before the rewrite.
         gained: number of elements that are finite only after the rewrite.
-        times: run times of both in ONNX Runtime; empty if not measured.
-        zeros: the float outputs of the model that are 0 in all sets. They prove nothing.
+        times: run times of both models in ONNX Runtime; empty if not measured.
+        zeros: the float outputs of the model that are 0 on all sets of inputs.  They do not show whether the
+            models are equal.
     """
 
     equal: bool | None
@@ -76,10 +77,13 @@ def missing() -> str:
 
 
 def usual_limits(*, part: bool = False) -> Limits:
-    """Return the default limits: the rest of a file's allowance, or fixed limits without an allowance.
+    """Return the default limits of time and memory.
+
+    Within :func:`~trtlint.files.limits.limit_work`, they are the part that is left for the file.  Otherwise,
+    they are fixed.
 
     Args:
-        part: whether this compares a single rewrite, and the whole model follows later.
+        part: whether a single rewrite is compared, before a later comparison of the whole model.
     """
     allowance = current()
     if allowance is None:
@@ -103,13 +107,13 @@ def compare(
 
     Args:
         before: the model.
-        after: its rewritten form.
-        inputs: the user's inputs; random ones if None.
+        after: the rewritten model.
+        inputs: the inputs of the user; None for random inputs.
         limits: time and memory of the process.
-        wide: whether 16-bit types run in FP32.
-        ignore_nan: whether elements that were NaN may have any value.
-        keep_a_key: whether every row of a mask keeps at least one key; applies to random inputs.
-        timed: whether to measure the time of both.
+        wide: whether 16-bit types are computed in FP32.
+        ignore_nan: whether elements that are NaN in ``before`` may have any value in ``after``.
+        keep_a_key: whether random attention masks leave at least one key unmasked in each row.
+        timed: whether to measure the time of both models.
 
     Raises:
         InputsError: the inputs are invalid.
@@ -132,11 +136,11 @@ def compare_all(
     keep_a_key: bool = False,
     timed: bool = False,
 ) -> Iterator[Comparison | InputsError]:
-    """Compare pairs of models, in one process unless it crashes.
+    """Compare pairs of models in one process.  After a crash, a new process compares the remaining pairs.
 
     Args:
         pairs: the pairs.
-        limits: time of all processes together and memory of each; default: :func:`usual_limits`.
+        limits: time of all processes together, and memory of each process; by default :func:`usual_limits`.
         wide: as for :func:`compare`.
         ignore_nan: as for :func:`compare`.
         keep_a_key: as for :func:`compare`.
@@ -167,7 +171,7 @@ def compare_all(
 
 
 def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tuple[ProcessResult, Limits]:
-    """Compare pairs in one process; also return the rest of the limits."""
+    """Compare pairs in one process.  Also return the limits that are left."""
     named = [
         {
             "before": os.path.realpath(pair.before),
@@ -187,12 +191,12 @@ def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tupl
 
 
 def _reason(ended: ProcessResult, allowed: Limits) -> str:
-    """Reason why a process gave no answer."""
+    """Return the reason why a process gave no answer."""
     if ended.cause == "time":
         return _over_time(allowed)
     if ended.cause == "memory":
         return f"the comparison exceeded the memory limit of {amount(allowed.memory)}"
-    return f"the process of ONNX Runtime {ended.words}"
+    return f"the process that ran ONNX Runtime {ended.words}"
 
 
 def _over_time(allowed: Limits) -> str:
@@ -202,7 +206,7 @@ def _over_time(allowed: Limits) -> str:
 
 
 def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) -> Comparison | InputsError:
-    """Convert an answer of the process."""
+    """Convert an answer of the process to a result."""
     if "inputs" in answer:
         return InputsError(pair.inputs.named(answer["inputs"]))
     # Strip the folder of the temporary copies: it no longer exists.
@@ -213,17 +217,22 @@ def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) 
     if "error" in messages:
         return Comparison(None, messages["error"])
     if "broken" in messages:
-        return Comparison(False, f"the source runs, but the rewritten model fails: {messages['broken']}")
+        return Comparison(
+            False, f"the source model runs, but the rewritten model fails: {messages['broken']}"
+        )
     words = _figures(answer, "your" if pair.inputs.names and not pair.drawn else "random")
     if answer["reference"]:
-        words += ", because ONNX Runtime does not run the source"
+        words += ", because ONNX Runtime does not run the source model"
     elif wide:
         words += ", both in FP32"
     elif answer["widened"]:
         words += ", both in FP32, because ONNX Runtime lacks kernels for the types of the source"
     equal, unsure = bool(answer["equal"]), int(answer["unsure"])
     if equal and unsure:
-        words += f"; FP64 does not confirm that {_elements(unsure)} should be finite"
+        words += (
+            f"; {_elements(unsure)} changed from infinity to a finite number, and a run in "
+            "FP64 does not confirm this"
+        )
     first, second = answer.get("times") or ((), ())
     return Comparison(
         None if equal and unsure else equal,
@@ -246,7 +255,7 @@ def _figures(answer: dict[str, Any], whose: str) -> str:
     if answer["shape"]:
         words += f", output {answer['shape']!r} is missing or has a different shape"
     if lost := int(answer["lost"]):
-        words += f", {_elements(lost)} no longer finite"
+        words += f", {_elements(lost)} changed from finite to infinity or NaN"
     if changed := int(answer["changed"]):
         words += f", {_elements(changed)} changed from or to infinity or NaN"
     if gained := int(answer["gained"]):

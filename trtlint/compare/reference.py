@@ -18,8 +18,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def with_initial_conditions(proto: ModelProto) -> ModelProto:
     """Give every ``Loop`` of the main graph an initial condition.
 
-    The default is true (https://onnx.ai/onnx/operators/onnx__Loop.html), but the reference then never runs
-    the body.
+    Without an initial condition, the body must run (https://onnx.ai/onnx/operators/onnx__Loop.html), but the
+    reference evaluator never runs it.
     """
     if all(node.op_type != "Loop" or "".join(node.input[1:2]) for node in proto.graph.node):
         return proto
@@ -34,9 +34,10 @@ def with_initial_conditions(proto: ModelProto) -> ModelProto:
 
 
 def has_scan_outputs(proto: ModelProto) -> bool:
-    """Return whether a ``Loop`` of the main graph has scan outputs, which the reference stacks incorrectly.
+    """Return whether a ``Loop`` of the main graph has scan outputs.
 
-    It concatenates them along the first axis instead of adding a new leading axis.
+    The reference evaluator computes them incorrectly: it concatenates them along the first axis, instead of
+    stacking them along a new leading axis.
     """
     return any(node.op_type == "Loop" and len(node.output) > len(node.input) - 2 for node in proto.graph.node)
 
@@ -45,9 +46,9 @@ def has_scan_outputs(proto: ModelProto) -> bool:
 def more_ops() -> tuple[Any, ...]:
     """Replacement operators for :class:`onnx.reference.ReferenceEvaluator`.
 
-    The reference passes no inputs to the function body of ``GroupNormalization``.  In a causal ``Attention``
-    with a mask of one row, it treats every query as the first.  It also returns capped scores where ONNX
-    requires the uncapped ones.
+    The reference evaluator has these bugs.  It passes no inputs to the function body of
+    ``GroupNormalization``.  In a causal ``Attention`` with a mask of one row, it treats every query as the
+    first query.  It returns scores after the soft cap where ONNX requires scores before it.
     https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
     https://onnx.ai/onnx/operators/onnx__Attention.html
     """

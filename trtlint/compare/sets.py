@@ -1,4 +1,4 @@
-"""Sets of inputs for a comparison: the user's or random ones."""
+"""Sets of inputs for a comparison: inputs of the user, or random inputs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,13 @@ class Sets(Protocol):
     """Sets of inputs with the same shapes."""
 
     def first(self) -> list[Feeds]:
-        """The first set, to test whether a model accepts it; empty if there is none."""
+        """Return the first set, to test whether a model accepts its shapes; empty without a set."""
 
     def all(self, beside: int = 0) -> list[Feeds]:
-        """Return all user sets, or as many random sets as fit; each needs ``beside`` extra bytes."""
+        """Return all sets of the user, or as many random sets as fit into memory.
+
+        ``beside`` is the number of bytes that each set needs in addition, for outputs.
+        """
 
 
 class UserSets(Struct, frozen=True):
@@ -49,12 +52,12 @@ class UserSets(Struct, frozen=True):
 
 
 class RandomSets(Struct, frozen=True):
-    """Random sets for one choice of shapes; deterministic.
+    """Random sets for one choice of shapes.  They are the same in each run.
 
     Attributes:
-        inputs: the model's inputs, with sizes for the dimensions that this choice fixes.
-        attempt: index of the default sizes for the other dimensions.
-        still: whether integers, which may be positions, are zero.
+        inputs: the inputs of the model, with sizes for the dimensions that this choice fixes.
+        attempt: index into the lists of default sizes, for the other dimensions.
+        still: whether integers are zero, because they may be positions that must be in a range.
         most: byte limit for all sets and their outputs.
     """
 
@@ -64,7 +67,7 @@ class RandomSets(Struct, frozen=True):
     most: int = MOST_BYTES
 
     def first(self) -> list[Feeds]:
-        """The first set; empty if this choice does not exist.
+        """Return the first set; empty if there is no such choice of shapes.
 
         Raises:
             InputsError: the type or shape of an input is unknown.
@@ -72,7 +75,10 @@ class RandomSets(Struct, frozen=True):
         return self._made(1)
 
     def all(self, beside: int = 0) -> list[Feeds]:
-        """One set of each kind as memory allows, with ``beside`` extra bytes for each."""
+        """Return one set of each kind (zeros, ones, small and large numbers, ...), as memory allows.
+
+        ``beside`` is the number of bytes that each set needs in addition, for outputs.
+        """
         each = max(1, size_of(self.first()) + beside)
         return self._made(max(1, min(len(_KINDS), self.most // each)))
 
@@ -88,10 +94,10 @@ class RandomSets(Struct, frozen=True):
 
 
 def random_sets(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[RandomSets]:
-    """Random sets for each choice of shapes, most likely first.
+    """Return random sets for several choices of shapes, the most likely shapes first.
 
     Args:
-        inputs: the model's inputs.
+        inputs: the inputs of the model.
         most: byte limit for all sets of a choice and their outputs.
     """
     found = [RandomSets(inputs, attempt, most=most) for attempt in range(_ATTEMPTS)]
@@ -114,12 +120,12 @@ def _varying(value: Value) -> Iterator[str]:
 
 
 def size_of(batches: Iterable[Mapping[str, Any]]) -> int:
-    """Total bytes of inputs or outputs."""
+    """Return the total bytes of inputs or outputs."""
     return sum(np.asarray(array).nbytes for batch in batches for array in batch.values())
 
 
 def _resized(value: Value, sizes: Mapping[str, int]) -> Value:
-    """Copy of an input with sizes for its dynamic dimensions."""
+    """Return a copy of an input with sizes for its dynamic dimensions."""
     copy, varying = Value(value.name), _varying(value)
     dims = [dim if isinstance(dim, int) else sizes[next(varying)] for dim in value.shape or ()]
     elements = {name: number for number, name in DTYPES.items()}
@@ -128,7 +134,7 @@ def _resized(value: Value, sizes: Mapping[str, int]) -> Value:
 
 
 def _zeros(array: Array) -> Array:
-    """Replace integers, which may be positions, by zeros."""
+    """Replace integers by zeros, because they may be positions that must be in a range."""
     return np.zeros_like(array) if array.dtype.kind in "iu" else array
 
 

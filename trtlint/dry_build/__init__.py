@@ -1,1 +1,1 @@
-"""Dry builds: the parser and builder of TensorRT-RTX without a GPU."""
+"""Dry builds: run the parser and builder of TensorRT-RTX without a GPU."""

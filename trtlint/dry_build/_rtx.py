@@ -1,6 +1,6 @@
 """Worker process: parse a model and build it with TensorRT-RTX.
 
-The library logs to standard output, which is a file.
+The TensorRT-RTX library writes its log to standard output, which is redirected to a file.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Say = Callable[[Any], None]
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Process a request and report each stage as it ends.
+    """Process a request, and report the result of each stage when it ends.
 
     Args:
-        request: ``model``, a path; ``level``, ``parse`` or ``build``; ``sm``; ``shapes``, a list of
-            names with three shapes each.
-        say: receives ``{"stage": ...}`` at the start of a stage, and its result at the end.
+        request: the keys ``model`` (a path), ``level`` (``parse`` or ``build``), ``sm`` (compute capability
+            times ten) and ``shapes`` (a list of names with three shapes each).
+        say: function that receives ``{"stage": ...}`` at the start of a stage, and the result at its end.
     """
     say({"stage": "load"})
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
@@ -60,7 +60,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 class _Builds:
-    """Builds of the network, one for each choice of shapes until one succeeds."""
+    """Builds the network with several choices of shapes, until a build succeeds."""
 
     def __init__(self, trt: Any, builder: Any, network: Any, sm: int, say: Say) -> None:
         self._trt = trt
@@ -71,7 +71,7 @@ class _Builds:
         self._parsed_to = 0
 
     def run(self, inputs: list[Input], given: list[ShapeRange]) -> None:
-        """Build; if all choices fail, the log keeps the first and most likely one."""
+        """Build the network.  If all choices fail, the log has only the build with the most likely shapes."""
         sys.stdout.flush()
         self._parsed_to = os.lseek(_OUT, 0, os.SEEK_CUR)
         likeliest = next(choices(inputs, given))
@@ -83,7 +83,7 @@ class _Builds:
         if about_sizes:
             self._say({"refused": error[:_LONGEST], "parsed_to": self._parsed_to})
         began = time.monotonic()
-        # A choice that does not fit fails in milliseconds; other failures cost a whole build.
+        # A wrong choice of shapes fails in milliseconds.  Other failures take the time of a whole build.
         most = MOST if about_sizes else _OTHER_TRIES
         hints = _hints(self._trt, self._network) if about_sizes else Hints()
         for choice in islice(choices(inputs, given, hints), 1, most):
@@ -99,7 +99,7 @@ class _Builds:
             self._say(result)
 
     def _try(self, choice: ShapeChoice) -> tuple[bytes, dict[str, Any]]:
-        """Build for one choice; return its part of the log, and the result."""
+        """Build for one choice of shapes.  Return the log of this build, and the result."""
         self._rewind()
         said = {"stage": "build", **_document(choice)}
         self._say(said)
@@ -113,7 +113,7 @@ class _Builds:
         return b"" if built else _since(self._parsed_to), result
 
     def _rewind(self, log: bytes = b"") -> None:
-        """Truncate the log to the parser's part, then append other bytes."""
+        """Truncate the log to the part of the parser, then append other bytes."""
         os.ftruncate(_OUT, self._parsed_to)
         os.lseek(_OUT, self._parsed_to, os.SEEK_SET)
         if log:
@@ -142,7 +142,10 @@ def _error_in(log: bytes) -> str:
 
 
 def _hints(trt: Any, network: Any) -> Hints:
-    """Sizes that a network suggests; none if the bindings of a release are incompatible."""
+    """Return the input sizes that a network suggests.
+
+    Empty if the Python API of a release is incompatible.
+    """
     try:
         return hints_of(_found(trt, network))
     except (AttributeError, TypeError, ValueError, RuntimeError):
@@ -150,7 +153,7 @@ def _hints(trt: Any, network: Any) -> Hints:
 
 
 def _found(trt: Any, network: Any) -> NetworkSizes:
-    """Parts of the network's layers that suggest input sizes."""
+    """Return the properties of layers that suggest input sizes."""
     tables: list[tuple[int, ...]] = []
     numbers: list[int] = []
     strides: list[int] = []
@@ -181,7 +184,7 @@ def _found(trt: Any, network: Any) -> NetworkSizes:
 
 
 def _reshape_of(layer: Any) -> tuple[int, ...]:
-    """Target dimensions of a reshape; empty if they are computed."""
+    """Return the target dimensions of a reshape; empty if they are computed at run time."""
     try:
         return tuple(layer.reshape_dims)
     except (TypeError, ValueError):  # the bindings iterate over None then

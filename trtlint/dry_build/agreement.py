@@ -1,4 +1,4 @@
-"""Comparison of a parsed network with its ONNX model, as plain data for reports."""
+"""Result of comparing a parsed network with its ONNX model, as plain data for reports."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ class TensorDifference(Struct, frozen=True):
     """A tensor that the network computes differently from ONNX.
 
     Attributes:
-        node: name of the node that computes it; empty if unnamed.
-        op: its operator.
+        node: name of the ONNX node that computes the tensor; empty if unnamed.
+        op: the type of this node.
         tensor: name of the tensor.
-        layer: network layer that computes it.
-        layer_kind: kind of that layer, such as ``REDUCE``.
-        expected: ONNX's value at the worst element, or its shape if the shapes differ.
-        got: the network's value there.
-        place: index of the worst element; empty if the shapes differ.
+        layer: the layer of the network that computes the tensor.
+        layer_kind: kind of this layer, such as ``REDUCE``.
+        expected: ONNX's value at the element with the largest difference; ONNX's shape if the shapes differ.
+        got: value of the network at this element; its shape if the shapes differ.
+        place: index of this element; empty if the shapes differ.
         worst: largest absolute difference; None if not numeric.
         differing: number of elements that differ.
         elements: number of elements.
-        others: operators of preceding nodes whose outputs have no name in the network.
-        oracles: source of ONNX's value: ``both`` (ONNX Runtime and ONNX's reference), or the only one that
-            computes it.
-        inputs: the inputs that show the difference.
+        others: operators of preceding nodes whose outputs have no name in the network, so that they were not
+            compared.
+        oracles: what computed ONNX's value: ``both`` for ONNX Runtime and ONNX's reference evaluator, or the
+            name of one of them.
+        inputs: the set of inputs that shows the difference.
     """
 
     node: str
@@ -61,11 +62,11 @@ class Uncomputed(Struct, frozen=True):
 
 
 class Unclear(Struct, frozen=True):
-    """A tensor on which ONNX Runtime and ONNX's reference disagree.
+    """A tensor for which ONNX Runtime and ONNX's reference evaluator give different values.
 
     Attributes:
-        tensor: its name.
-        op: its operator.
+        tensor: the name of the tensor.
+        op: the operator that computes the tensor.
     """
 
     tensor: str
@@ -77,8 +78,8 @@ class Agreement(Struct, frozen=True):
 
     Attributes:
         release: release of TensorRT-RTX whose parser made the network.
-        reason: reason why nothing was compared; empty otherwise.
-        tensors: number of tensors that the model's nodes compute.
+        reason: why nothing was compared; empty otherwise.
+        tensors: number of tensors that the nodes of the model compute.
         compared: number of compared tensors.
         unnamed: number of tensors without a name in the network.
         uncomputed: number of tensors that the network or ONNX Runtime did not compute.
@@ -86,9 +87,9 @@ class Agreement(Struct, frozen=True):
         sets: number of sets of inputs.
         inputs: kind of inputs: ``made``, ``probe`` or ``given``.
         differences: tensors that differ, in model order.
-        unclear: tensors on which ONNX Runtime and ONNX's reference disagree.
+        unclear: tensors for which ONNX Runtime and ONNX's reference evaluator give different values.
         deviations: names of documented deviations that occurred.
-        widened: whether ONNX Runtime computed narrow types in FP32.
+        widened: whether ONNX Runtime computed 16-bit types in FP32.
         seconds: total time.
         onnxruntime_seconds: time of one run of the model in ONNX Runtime.
         peak: peak resident memory of the process in bytes; None if unknown.
@@ -113,7 +114,7 @@ class Agreement(Struct, frozen=True):
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict; a network without compared tensors does not agree."""
+        """The verdict.  A network without compared tensors does not get the verdict "agrees"."""
         if self.differences:
             return "differs"
         if not self.compared:
@@ -122,5 +123,5 @@ class Agreement(Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Share of tensors that were compared."""
+        """Number of compared tensors divided by the number of all tensors."""
         return self.compared / self.tensors if self.tensors else 0.0

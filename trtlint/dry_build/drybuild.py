@@ -1,7 +1,7 @@
 """Dry build: run NVIDIA's parser and builder on a model without a GPU.
 
-The wheels of TensorRT-RTX contain both.  The log of a dry build is read like any other build log, and
-:class:`~trtlint.dry_build.result.DryBuildResult` holds the results as values.
+The wheels of TensorRT-RTX contain the parser and the builder.  trtlint reads the log of a dry build like any
+build log. In addition, :class:`~trtlint.dry_build.result.DryBuildResult` has the results as values.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DryBuildRequest(Struct, frozen=True):
         wheels: the wheels to use.
         level: ``parse``, which needs no shapes, or ``build``.
         sm: compute capability times ten; None if unspecified.
-        shapes: user-provided shapes; other inputs get default shapes.
+        shapes: shapes from the user.  Other inputs get default shapes.
         limits: limits of the process.
     """
 
@@ -64,7 +64,7 @@ class DryBuildRequest(Struct, frozen=True):
 
     @property
     def built_sm(self) -> int:
-        """Compute capability times ten of the build: the supported one nearest to the request."""
+        """Compute capability times ten of the build: the nearest supported value to the request."""
         return builder(self.wheels.version).nearest(USUAL_SM if self.sm is None else self.sm)
 
 
@@ -81,10 +81,10 @@ def dry_build(
     """Parse a model with TensorRT-RTX and build it in a separate process.
 
     Args:
-        model: the file; it is never changed.
-        version: required release of the wheels; None for any.
+        model: the file, which is never changed.
+        version: required release of the wheels; None for any release.
         sm: compute capability times ten to build for.
-        shapes: user-provided input shapes.
+        shapes: input shapes from the user.
         limits: time and memory of the process.
         level: ``parse`` for the parser only.
         folder: folder with the wheels; None for the packages of this Python.
@@ -143,7 +143,7 @@ def read_back(result: DryBuildResult, log: Path) -> DryBuild:
 
 
 def labelled(record: BuildRecord, result: DryBuildResult) -> BuildRecord:
-    """Add the product, release and GPU of a dry build, because the log does not contain them."""
+    """Add the product, release and GPU of a dry build to a record, because the log does not contain them."""
     settings = replace(
         record.settings,
         product="tensorrt-rtx",
@@ -212,10 +212,10 @@ def _result(
 
 
 def _crashed_on_own_size(ended: ProcessResult) -> int | None:
-    """Return the size of the log before the first build, if a size chosen by trtlint crashed the builder.
+    """Return the size of the log before the first build, if the builder crashed in a retry; else None.
 
-    Return None for other results. The builder had already rejected a likelier size, so the crash proves
-    nothing about the model's sizes.
+    A retry follows after the builder has rejected the most likely input sizes.  A crash with less likely
+    sizes, which trtlint chose, says nothing about the real sizes of the model.
     """
     refused = [answer for answer in ended.answers if "parsed_to" in answer]
     return int(refused[-1]["parsed_to"]) if ended.cause == "crashed" and refused else None
@@ -229,7 +229,7 @@ def _shapes(state: dict[str, Any], kind: str) -> Iterable[UsedShape]:
 
 
 def _tail(log: Path) -> tuple[str, ...]:
-    """The last lines of a log."""
+    """Return the last lines of a log."""
     with log.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL))

@@ -6,8 +6,8 @@ from trtlint.errors import ExperimentError
 
 
 class WheelError(ExperimentError, ValueError):
-    """Missing or wrong wheels; the text names the packages to install."""
+    """Error: wheels are missing or wrong.  The message names the packages to install."""
 
 
 class DryBuildError(ExperimentError, ValueError):
-    """A model that does not allow a dry build; the text gives the reason."""
+    """Error: a dry build of the model is not possible.  The message is the reason."""

@@ -1,4 +1,4 @@
-"""User-provided shapes for a dry build, from options, arguments and build commands."""
+"""Input shapes from the user for a dry build: from options, arguments and build commands."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from trtlint.dry_build.shapes import ShapeRange
 
 
 def fixed_shapes(shapes: Iterable[tuple[str, Shape]]) -> Iterator[ShapeRange]:
-    """Yield fixed shapes by input name."""
+    """Yield the shapes of inputs that the user gave by name, each as a fixed shape."""
     for name, shape in shapes:
         yield ShapeRange(name, (shape, shape, shape))
 
 
 def command_shapes(command: BuildCommand | None) -> Iterator[ShapeRange]:
-    """Yield the shapes of a command's first profile; none without a command."""
+    """Yield the shapes in the first profile of a build command; nothing without a command."""
     if command is None:
         return
     specs = shapes_of(command).specs

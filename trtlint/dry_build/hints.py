@@ -1,8 +1,8 @@
-"""Input sizes that the constants of a network suggest.
+"""Guess input sizes from the constants of a network.
 
-A model exported with dynamic sizes can still hold a table for one size: a vision transformer adds a
-position table of ``(224 / 16) ** 2 + 1`` rows to its patches.  The build process imports this module, so it
-uses only the standard library.
+A model with dynamic sizes can still contain a table that fits only one size.  An example is the position
+table of a vision transformer, with ``(224 / 16) ** 2 + 1`` rows for images of 224 x 224.  The build process
+imports this module, so the module uses only the standard library.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _ABOUT_RANKS = re.compile(r"equal ranks?|rank mismatch|ranks? must|inputs\. Expe
 
 
 class NetworkSizes(Struct, frozen=True):
-    """Parts of a network that suggest sizes.
+    """Properties of a network that suggest input sizes.
 
     Attributes:
         tables: shapes of stored floating-point tensors.
         numbers: stored integers and reshape dimensions.
-        strides: stride of each convolution and pooling; the larger one of its two axes.
+        strides: the stride of each convolution and pooling, for the axis with the larger stride.
         channels: output channels of convolutions.
     """
 
@@ -67,7 +67,7 @@ class Hints(Struct, frozen=True):
 
 
 def hints_of(found: NetworkSizes) -> Hints:
-    """Return the sizes that the parts of a network suggest."""
+    """Return the input sizes that the properties of a network suggest."""
     strides = _strides(found.strides)
     squares = [size for shape in found.tables for size in _sides(shape, strides)]
     channels = tuple(dict.fromkeys(count for count in found.channels[-_LAST_LAYERS:] if count > 0))
@@ -82,14 +82,14 @@ def hints_of(found: NetworkSizes) -> Hints:
 
 
 def is_about_sizes(error: str) -> bool:
-    """Return whether another size of an input may cure an error of the builder."""
+    """Return whether the builder may succeed after this error with other input sizes."""
     return _ABOUT_SIZES.search(error) is not None and _ABOUT_RANKS.search(error) is None
 
 
 def _strides(strides: Iterable[int]) -> tuple[int, ...]:
-    """Return possible total strides before a table.
+    """Return the possible total strides from the input to a table.
 
-    These are the single strides in descending order, the running products, and 1.
+    These are the single strides in descending order, the products of the first n strides, and 1.
     """
     found: dict[int, None] = {}
     total = 1
@@ -103,7 +103,7 @@ def _strides(strides: Iterable[int]) -> tuple[int, ...]:
 
 
 def _sides(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
-    """Image sides whose patches match the rows of a table such as 1 x 197 x 768."""
+    """Yield image sizes whose number of patches matches the rows of a table such as 1 x 197 x 768."""
     if len(shape) == 3 and shape[0] == 1 and shape[1] > 1:
         for extra in _EXTRA_TOKENS:
             side = isqrt(max(0, shape[1] - extra))
@@ -116,7 +116,7 @@ def _sides(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
 
 
 def _flattened(elements: int, channels: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
-    """Image sides whose features flatten to this number of elements, as before a classifier."""
+    """Yield image sizes whose features have this number of elements, as before a classifier."""
     for count in (1, *channels) if elements > 0 else ():
         side = isqrt(elements // count)
         if side > 1 and side * side * count == elements:
@@ -124,11 +124,10 @@ def _flattened(elements: int, channels: tuple[int, ...], strides: tuple[int, ...
 
 
 def _lengths(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
-    """Sequence lengths that match a table such as 1 x 1500 x 384."""
+    """Yield sequence lengths that match the rows of a table such as 1 x 1500 x 384."""
     if len(shape) == 3 and shape[0] == 1 and shape[1] > 1:
-        yield shape[1]
-        yield from (shape[1] * stride for stride in reversed(strides) if stride > 1)
-    elif len(shape) == 4 and shape[0] == 1 and shape[2] == shape[3] > 1:
+        yield from (shape[1] * stride for stride in reversed(strides))
+    elif len(shape) == 4 and shape[0] == 1 and shape[2] == shape[3]:
         yield shape[2]
 
 

@@ -1,4 +1,4 @@
-"""Result of a dry build as plain data; reports carry it, so it imports little."""
+"""Result of a dry build as plain data.  Reports contain it, so this module imports little."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class ParserError(Struct, frozen=True):
 
     Attributes:
         code: error code, such as ``UNSUPPORTED_NODE``.
-        node: the node's name; empty if it has none.
-        op: its operator; empty for an error without a node.
-        index: its position in its graph; -1 for an error without a node.
-        text: NVIDIA's message.
-        function: function of the parser that raised it, such as ``checkResize``.
+        node: the name of the node; empty if unnamed.
+        op: the type of the node; empty for an error without a node.
+        index: the position of the node in its graph; -1 for an error without a node.
+        text: the message of the parser.
+        function: the function of the parser that raised the error, such as ``checkResize``.
     """
 
     code: str
@@ -39,15 +39,15 @@ class ParserError(Struct, frozen=True):
 
 
 class UsedShape(Struct, frozen=True):
-    """The shape or values that one input was built for.
+    """The shapes, or values, of one input in a build.
 
     Attributes:
         name: the input.
-        min: smallest shape, or values if the build needs the input's values.
-        opt: optimal shape for kernel selection.
+        min: smallest shape; for a shape tensor, the smallest values.
+        opt: shape that kernels are optimized for.
         max: largest shape.
         chosen: whether trtlint chose the shape.
-        values: whether these are values, not a shape.
+        values: whether ``min``, ``opt`` and ``max`` are values, not shapes.
     """
 
     name: str
@@ -59,7 +59,7 @@ class UsedShape(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The shape as text, with bounds if they differ: ``x=1x3x224x224``."""
+        """The shape as text, such as ``x=1x3x224x224``.  Different smallest and largest shapes are added."""
         ends = [self.opt] if self.min == self.max else [self.min, self.opt, self.max]
         return f"{self.name}={'..'.join('x'.join(map(str, shape)) or 'scalar' for shape in ends)}"
 
@@ -69,24 +69,24 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         version: release of TensorRT-RTX.
-        level: last stage requested.
+        level: the last stage that was requested.
         sm: compute capability times ten of the build.
-        asked_sm: the requested compute capability; None if the user requested none.
-        stage: the stage that it ended in.
+        asked_sm: the requested compute capability times ten; None without a request.
+        stage: the stage in which the dry build ended.
         cause: how the process ended.
-        signal: signal that ended the process; empty if no signal did.
-        parsed: whether the parser accepted the model; None if not reached.
-        built: whether the builder built it; None if not reached.
-        errors: errors of the parser, in its order.
+        signal: signal that ended the process; empty without a signal.
+        parsed: whether the parser accepted the model; None if the parser did not finish.
+        built: whether the builder built the model; None if the builder did not finish.
+        errors: errors of the parser, in the order of the parser.
         shapes: shapes or values of dynamic inputs.
-        zeros: external data files replaced by zeros.
-        data_files: all external data files, as named in the model.
+        zeros: external data files that were replaced by zeros.
+        data_files: all external data files, as the model names them.
         seconds: total time.
         peak: peak resident memory in bytes; None if unknown.
         last_lines: last lines of the log, if the process did not end normally.
-        unfit: first error about sizes, if the builder rejected every size that trtlint chose. Then it is
-            unknown whether the model's real sizes build.
-        tried: number of choices of sizes that were built.
+        unfit: first error about sizes, if the builder rejected all input sizes that trtlint chose.  Then it
+            is unknown whether a build with the real sizes succeeds.
+        tried: number of builds with different sizes.
         network: comparison of the parsed network with the model; None if not requested.
     """
 
@@ -112,7 +112,7 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def label(self) -> str:
-        """Source label in messages: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``."""
+        """Name of the dry build in messages, such as ``dry build, TensorRT-RTX 1.7.1, SM 8.9``."""
         if self.level == "parse":
             return f"dry parse, TensorRT-RTX {self.version}"
         return f"dry build, TensorRT-RTX {self.version}, SM {self.sm // 10}.{self.sm % 10}"
@@ -125,7 +125,7 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> DryBuildResult:
-        """Create a result from JSON data; missing keys get their defaults.
+        """Create a result from JSON data.  Missing keys get default values.
 
         Raises:
             ValueError: the data are invalid.

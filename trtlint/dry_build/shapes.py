@@ -1,10 +1,10 @@
 """Default shapes for a build.
 
-The builder needs a shape for every input with a dynamic dimension.  The first choice uses one size for each
-symbol, batch 1, and typical sizes for other axes (an image of 224 x 224, 128 tokens, one second of audio).
-If the builder rejects it, further choices follow: sizes suggested by constants, half sizes, other common
-sizes, and one size for all axes.  The build process imports this module, so it uses only the standard
-library.
+The builder needs a shape for every input with a dynamic dimension.  The first choice uses the same size for
+dimensions with the same name, batch 1, and typical sizes for other axes: an image of 224 x 224, 128 tokens,
+or one second of audio.  If the builder rejects these sizes, further choices follow: sizes that constants
+suggest, half sizes, one size for all axes, and other common sizes.  The build process imports this module, so
+the module uses only the standard library.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class Input(Struct, frozen=True):
     """An input of the parsed network.
 
     Attributes:
-        name: its name.
-        dims: its dimensions, -1 for dynamic ones.
-        symbols: dimension names, None or empty if unnamed.
+        name: the name of the input.
+        dims: the dimensions, -1 for a dynamic dimension.
+        symbols: the names of the dimensions; None or empty if unnamed.
         integer: whether the type is integer or boolean.
-        is_shape: whether the build needs its values.
+        is_shape: whether the input is a shape tensor, so that the build needs its values.
     """
 
     name: str
@@ -84,11 +84,11 @@ class Input(Struct, frozen=True):
 
 
 class ShapeRange(Struct, frozen=True):
-    """A user-provided shape of an input.
+    """The shape of an input from the user.
 
     Attributes:
-        name: the input; ``*`` matches any characters.
-        shapes: its shapes, or its values if the build needs them.
+        name: the name of the input; ``*`` matches any characters.
+        shapes: the smallest, usual and largest shape; for a shape tensor, the values.
     """
 
     name: str
@@ -100,8 +100,8 @@ class ShapeChoice(Struct, frozen=True):
 
     Attributes:
         shapes: shapes of dynamic inputs by name.
-        values: values by name, for inputs whose values the build needs.
-        chosen: inputs without a user-provided shape.
+        values: values of shape tensors by name.
+        chosen: inputs whose shape trtlint chose.
     """
 
     shapes: Mapping[str, Range]
@@ -110,12 +110,12 @@ class ShapeChoice(Struct, frozen=True):
 
 
 class _Way(Struct, frozen=True):
-    """A strategy for choosing sizes.
+    """A strategy to choose sizes for dynamic dimensions.
 
     Attributes:
-        divisor: divisor of default sizes.
-        same: one size for all axes; None for default sizes.
-        square: image size; None for the default.
+        divisor: number that default sizes are divided by.
+        same: size for all axes; None for default sizes.
+        square: height and width of images; None for the default.
         line: sequence length; None for the default.
     """
 
@@ -125,7 +125,7 @@ class _Way(Struct, frozen=True):
     line: int | None = None
 
     def size(self, likely: int) -> int:
-        """Return the size of an axis with this default size."""
+        """Return the size of an axis, given its default size."""
         if self.same is not None:
             return self.same
         if self.square is not None and likely in _SQUARES:
@@ -150,11 +150,11 @@ def _ways(hints: Hints) -> Iterator[_Way]:
 def choices(
     inputs: Sequence[Input], given: Sequence[ShapeRange], hints: Hints | None = None
 ) -> Iterator[ShapeChoice]:
-    """Yield shapes to try, most likely first; only one if the user provided all shapes.
+    """Yield shapes to try, most likely first.  If the user gave all shapes, there is only one choice.
 
     Args:
         inputs: the inputs of the network.
-        given: user-provided shapes; the last match of an input counts.
+        given: shapes from the user.  If several match an input, the last is used.
         hints: sizes that the network suggests.
     """
     user_shapes = {each.name: shapes for each in inputs if (shapes := _user_shape(each, given)) is not None}
@@ -249,7 +249,7 @@ def _by_name(input_: Input, axis: int, symbol: str) -> int:
 
 
 def _by_place(input_: Input, axis: int) -> int:
-    """Default size of an axis by its position, the rank and the other dimensions."""
+    """Return the default size of an axis, from its position, the rank and the other dimensions."""
     dims, rank = input_.dims, len(input_.dims)
     if axis == 0:
         return 1 if rank > 1 else _ANY if input_.integer else 1

@@ -1,8 +1,8 @@
-"""Model files that the parser can read, with zeros for missing or very large external data.
+"""Prepare model files for the parser, with zeros instead of missing or very large external data.
 
-The layers of an engine do not depend on weight values, so zeros suffice.  A sparse file of zeros costs
-neither read time nor disk space.  Small tensors are copied, because they include shapes, axes and scales.
-The model's own files are never changed.
+The layers of an engine do not depend on the values of large weights, so zeros are enough.  A sparse file of
+zeros needs almost no disk space, and is fast to read.  Small tensors are copied, because some are shapes,
+axes or scales.  The files of the model are never changed.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _COPIED = 64 << 10
 
 
 class WeightsError(ExperimentError, ValueError):
-    """The model cannot be prepared for the parser; the text gives the reason."""
+    """Error: the model cannot be prepared for the parser.  The message is the reason."""
 
 
 class Staged(Struct, frozen=True):
     """A model that the parser can read.
 
     Attributes:
-        path: the model, or a link to it beside its data.
-        zeros: external data files with zeros instead of weights, as named in the model.
+        path: the model, or a link to the model in a folder with the data.
+        zeros: external data files with zeros instead of weights, as the model names them.
         data_files: all external data files.
-        size: bytes of all weights, external or not.
+        size: size of all weights in bytes, external or not.
     """
 
     path: Path
@@ -56,14 +56,14 @@ class _Stored(Struct, frozen=True):
 
 
 def staged(model: Path, folder: Path) -> Staged:
-    """Return the model itself, or a folder of links with zeros where needed.
+    """Return the model itself, or a folder with links to its files and zeros where needed.
 
     Args:
         model: the file.
         folder: an empty folder.
 
     Raises:
-        WeightsError: the external data are outside the model's folder, or too large for the disk.
+        WeightsError: the external data are outside the folder of the model, or too large for the disk.
         ModelError: the file is not a model.
     """
     from trtlint.model.reader import decode, read
@@ -91,12 +91,12 @@ def staged(model: Path, folder: Path) -> Staged:
                 _link(path.parent / location, target)
     except (OSError, ValueError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise WeightsError(f"cannot replace its external data by zeros: {reason}") from None
+        raise WeightsError(f"cannot replace the external data of the model by zeros: {reason}") from None
     return Staged(folder / model.name, zeros, tuple(files), size)
 
 
 def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
-    """All tensors with external data, anywhere in the model."""
+    """Yield all tensors with external data, also in subgraphs and functions."""
     import onnx
 
     from trtlint.model.contents import all_tensors
@@ -119,10 +119,10 @@ def _wanting(store: TensorStore, location: str, size: int) -> bool:
 
 
 def _require_inside(location: str) -> None:
-    """Reject external data outside the model's folder."""
+    """Raise an error for external data outside the folder of the model."""
     path = PurePosixPath(location.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or "\0" in location or Path(location).is_absolute():
-        raise WeightsError(f"its external data file {location!r} is outside the model's folder")
+        raise WeightsError(f"the external data file {location!r} of the model is outside the model's folder")
 
 
 def _link(source: Path, target: Path) -> None:
@@ -133,7 +133,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def _write_zeros(target: Path, size: int, store: TensorStore, location: str, tensors: list[_Stored]) -> None:
-    """Write a sparse file that holds only the small tensors of the original."""
+    """Write a sparse file with the small tensors of the original file, and zeros elsewhere."""
     found = store.file_of(location)
     with target.open("wb") as file:
         file.truncate(size)

@@ -1,7 +1,7 @@
-"""Wheels of TensorRT-RTX: search, release, and install command.
+"""Find the installed wheels of TensorRT-RTX and their release, and build the install command.
 
-The search imports none of their modules.  They contain NVIDIA's parser and builder under NVIDIA's licence;
-only the user downloads them.
+The search imports no module of the wheels.  The wheels contain NVIDIA's parser and builder under NVIDIA's
+licence. trtlint never downloads them; the user does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Wheels(Struct, frozen=True):
 
     Attributes:
         version: release, such as ``1.7.1``.
-        folder: their folder.
+        folder: the folder that contains the wheels.
     """
 
     version: str
@@ -32,14 +32,14 @@ class Wheels(Struct, frozen=True):
 
 
 def find(version: str | None = None, folder: Path | None = None) -> Wheels:
-    """Find the wheels in a folder made with ``pip install --target``; without a folder, in this Python.
+    """Find the wheels in a folder from ``pip install --target``; without a folder, in this Python.
 
     Args:
         version: required release or its prefix; None for any.
         folder: folder to search; None for the packages of this Python.
 
     Raises:
-        WheelError: they are not installed, or have another release.
+        WheelError: the wheels are not installed, or have another release.
     """
     if folder is not None and not folder.is_dir():
         raise WheelError(f"--rtx-path {folder}: no such folder; give the folder with the TensorRT-RTX wheels")
@@ -73,7 +73,7 @@ def _command(version: str | None, folder: Path | None) -> str:
 
 
 def _pinned(version: str | None) -> str:
-    """Version requirement: ``==1.4.0.76`` for a known release, else ``==1.4.*``."""
+    """Return the version requirement for pip: ``==1.4.0.76`` for a known release, else ``==1.4.*``."""
     if version is None:
         return ""
     for release in reversed(releases("tensorrt-rtx")):

@@ -23,8 +23,8 @@ def _notes(result: DryBuildResult) -> Iterator[str]:
     yield f"{result.label}: {_unfit(result) if result.unfit else _outcome(result) + _shapes(result.shapes)}"
     if result.asked_sm is not None and result.asked_sm != result.sm:
         yield (
-            f"TensorRT-RTX {result.version} cannot build for SM {_sm(result.asked_sm)} without such a GPU: "
-            f"the dry build uses SM {_sm(result.sm)}, the nearest supported one"
+            f"TensorRT-RTX {result.version} cannot build for SM {_sm(result.asked_sm)} without a "
+            f"GPU of this SM; the dry build uses SM {_sm(result.sm)}, the nearest supported SM"
         )
     if result.network is not None:
         yield f"comparison with ONNX, TensorRT-RTX {result.network.release}: {_agreement(result.network)}"
@@ -42,15 +42,18 @@ def _agreement(found: Agreement) -> str:
     parts += [f"not computed: {each.reason} ({each.tensors})" for each in found.reasons[:_SHOWN]]
     if found.unclear:
         named = ", ".join(f"{each.op} {each.tensor}" for each in found.unclear[:_SHOWN])
-        parts.append(f"the specification is unclear for {named}: ONNX Runtime and ONNX's reference disagree")
+        parts.append(
+            f"the ONNX specification is unclear for {named}: ONNX Runtime and ONNX's "
+            "reference evaluator compute different results"
+        )
     parts += [f"documented deviation: {each}" for each in found.deviations]
     if found.widened:
-        parts.append("ONNX Runtime computed 16-bit types in FP32")
+        parts.append("ONNX Runtime computed the 16-bit operators in FP32")
     return "; ".join(parts)
 
 
 def _compared(found: Agreement) -> str:
-    """Coverage: ``compared 113 of 150 tensors by name; 37 have no name in the network``."""
+    """Return how many tensors were compared: ``compared 113 of 150 tensors by name; 37 have no name ...``."""
     words = f"compared {found.compared} of {found.tensors} tensors by name"
     if found.unnamed:
         words += f"; {found.unnamed} {'has' if found.unnamed == 1 else 'have'} no name in the network"
@@ -62,15 +65,15 @@ def _compared(found: Agreement) -> str:
 
 
 def _unfit(result: DryBuildResult) -> str:
-    """Describe a build that failed for all chosen sizes: the first error, and the option to use."""
+    """Describe a build that failed with all chosen sizes: the first error, and the option that sets sizes."""
     chosen = [shape for shape in result.shapes if shape.chosen]
     options = " ".join(f"--shapes {shape.name}:..." for shape in chosen[:_SHOWN])
     first = ", ".join(shape.words for shape in chosen[:_SHOWN])
     quoted = result.unfit if len(result.unfit) <= _LONGEST else f"{result.unfit[: _LONGEST - 3]}..."
     return (
-        f"the parser accepts the model; the builder's verdict is unknown: it rejects all {result.tried} "
-        f"choices of sizes that trtlint tried (the first, {first}: {quoted}); "
-        f"give the sizes of the model: {options}"
+        f"the parser accepts the model, but the builder rejects all {result.tried} choices of input "
+        f"sizes that trtlint tried (first choice: {first}; error: {quoted}); to test valid "
+        f"sizes, use {options}"
     )
 
 
@@ -83,7 +86,7 @@ def _outcome(result: DryBuildResult) -> str:
     if result.cause == "memory":
         return f"stopped {where} at the memory limit"
     if result.cause == "failed":
-        return f"ended {where} without an answer"
+        return f"the process ended {where} without a result"
     if result.parsed is False:
         return "the parser rejects the model"
     if result.built is None:
@@ -96,7 +99,9 @@ def _shapes(shapes: tuple[UsedShape, ...]) -> str:
         return ""
     named = first_few([shape.words for shape in shapes], _SHOWN)
     chosen = any(shape.chosen for shape in shapes)
-    return f", for {named}" + (" (default shapes; other shapes may fuse differently)" if chosen else "")
+    return f", for {named}" + (
+        " (default input shapes; with other shapes, the builder may fuse other layers)" if chosen else ""
+    )
 
 
 def _sm(sm: int) -> str:

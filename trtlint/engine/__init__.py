@@ -1,1 +1,1 @@
-"""Rules, facts and evidence to findings, for one or several targets."""
+"""The rule engine: evaluates rules with facts and evidence, and creates findings for each target."""

@@ -1,4 +1,7 @@
-"""Evaluate if a rule applies to a target and holds for a subject."""
+"""Evaluate whether a rule applies to a target and holds for a subject.
+
+A subject is one place in the model or build that a rule is checked at.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,10 @@ def version_truth(rule: Rule, target: Target) -> Truth:
 
 
 def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: Truth) -> Truth:
-    """Return whether a rule holds with these names; ``applies`` is the result of :func:`version_truth`.
+    """Return whether a rule holds, given the values of the names in its condition.
 
-    An unset version does not make a finding conditional, because the finding names its versions.
+    ``applies`` is the result of :func:`version_truth`.  An unset version of the target does not make a
+    finding conditional, because the finding names its versions.
     """
     known = True if isinstance(applies, Unknown) and target.version is None else applies
     if known is False or rule.where is None:
@@ -30,13 +34,20 @@ def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: 
 
 
 def affects(ranges: Mapping[Product, str], target: Target) -> Truth:
-    """Return whether version ranges cover a target.  Products without a range are not covered."""
+    """Return whether the version ranges of products include a target.
+
+    A product without a range is not included.
+    """
     specifier = ranges.get(target.product)
     return False if specifier is None else target.matches(specifier, target.product)
 
 
 def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:
-    """Return the first reading of the subject for which the rule holds, or else may hold, and the result."""
+    """Return the reading of a subject that fits the rule best, and whether the rule holds for it.
+
+    A subject with several interpretations has several readings.  The first reading for which the rule holds
+    is the best.  If there is none, the first reading for which the rule may hold is the best.
+    """
     possible: tuple[Subject, Truth] = subject, False
     for reading in (subject, *subject.others):
         truth = condition(rule, reading.names(target), target, applies)
@@ -48,9 +59,10 @@ def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -
 
 
 def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
-    """Return the intersection of the rule's and the fact's version range for the target's product.
+    """Return the versions that are in the range of the rule and in the range of the fact.
 
-    None if the fact has no range for the product, or if no version is in both ranges.
+    Both ranges are about the product of the target.  Return None if the fact has no range for this product,
+    or if no version is in both ranges.
     """
     own = rule.applies[target.product]
     if subject.applies is None:
@@ -63,10 +75,10 @@ def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
 
 
 def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
-    """Return the advice for the target's version, each with its prefix.
+    """Return the advice for the target's version, each with a prefix such as ``TensorRT 8.6: ``.
 
-    If the target's version is unset, advice for a range of versions starts with that range, unless the
-    rule has the same range.
+    The prefix is the range of versions of the advice.  It is empty if the target has a version, or if the
+    range of the rule is not larger.
     """
     found = []
     product = target.product
@@ -86,10 +98,10 @@ def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
 def shown_advice(
     advice: Iterable[tuple[str, Advice]], names: Mapping[str, object]
 ) -> list[tuple[str, Advice]]:
-    """Return the advice of :func:`advice_for` for one place.
+    """Return the advice of :func:`advice_for` that holds at one place.
 
-    A default entry is left out if an earlier entry surely applies.  An entry surely applies if its condition
-    holds and it has no prefix with versions.
+    A default entry is left out after an entry that surely applies.  An entry surely applies if its condition
+    holds and its prefix is empty.
     """
     shown: list[tuple[str, Advice]] = []
     sure = False
@@ -103,10 +115,10 @@ def shown_advice(
 
 
 def cited(rule: Rule, shown: Iterable[tuple[str, Advice]]) -> tuple[str, ...]:
-    """Return the references of a rule, those of the shown advice first."""
+    """Return the references of a rule.  References of the shown advice come first."""
     return tuple(dict.fromkeys([*(url for _, entry in shown for url in entry.see), *rule.references]))
 
 
 def rewrites_of(shown: Iterable[tuple[str, Advice]]) -> tuple[Rewrite, ...]:
-    """Return the rewrites that the shown advice names."""
+    """Return the rewrites that the shown advice recommends."""
     return tuple(dict.fromkeys(Rewrite(entry.fix, entry.safety) for _, entry in shown if entry.fix))

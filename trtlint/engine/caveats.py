@@ -1,6 +1,6 @@
 """Caveats: facts that a reader must know before treating a model as clean.
 
-Every format shows them, even with ``--quiet``: a model that suppresses its own findings must look
+Every format shows caveats, even with ``--quiet``.  So a model whose metadata suppresses findings looks
 different from a model without findings.
 """
 
@@ -21,10 +21,10 @@ class Caveat(Struct, frozen=True):
     """One sentence about the report of one model.
 
     Attributes:
-        kind: ``suppressed-by-model`` if the model's own metadata hides findings; ``unsearched`` if the
-            search for a rule did not finish.
+        kind: ``suppressed-by-model`` if the metadata of the model suppresses findings; ``unsearched`` if the
+            search of a rule did not finish.
         message: the sentence, without the model's name.
-        severity: how formats with severities show it.
+        severity: the severity in formats that have severities.
     """
 
     kind: Literal["suppressed-by-model", "unsearched"]
@@ -35,7 +35,7 @@ class Caveat(Struct, frozen=True):
 
 
 def suppressed_by_model(reports: Iterable[ModelReport]) -> tuple[tuple[str, str], ...]:
-    """Rule and fingerprint of each finding that the model's own metadata suppresses, sorted."""
+    """Return rule and fingerprint of each finding that the metadata of the model suppresses, sorted."""
     return tuple(
         sorted(
             {
@@ -49,7 +49,7 @@ def suppressed_by_model(reports: Iterable[ModelReport]) -> tuple[tuple[str, str]
 
 
 def caveats(reports: Iterable[ModelReport]) -> tuple[Caveat, ...]:
-    """The caveats of one model, given its report for each target."""
+    """Return the caveats of one model from its reports, one for each target."""
     reports = tuple(reports)
     return (*_unsearched(reports), *_suppressed(suppressed_by_model(reports)))
 
@@ -59,29 +59,29 @@ def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
     reasons = dict.fromkeys(each.reason for each in found if each.cause == "types")
     for reason in reasons:
         words = (
-            f"types and shapes are unknown, so findings of all rules about the graph may be missing: shape "
-            f"inference reached a limit ({reason}); simplify the model or store its shapes in the file"
+            f"shape inference reached a limit ({reason}), so types and shapes are unknown and "
+            "findings about the graph may be missing; simplify the model, or store the shapes in the file"
         )
         yield Caveat("unsearched", words, "warning")
     walks = sorted({each.rule for each in found if each.cause == "walk"})
     if walks:
         named, some = _named(walks), "a rule" if len(walks) == 1 else f"{len(walks):,} rules"
         words = (
-            f"findings of {some} may be missing ({named}): the model has a longer chain of operators "
-            f"than trtlint follows; split the chain, or disable the rules with --ignore"
+            f"findings of {some} may be missing ({named}): a chain of operators in the model is "
+            "longer than trtlint follows; split the chain, or disable the rules with --ignore"
         )
         yield Caveat("unsearched", words, "warning", walks[0] if len(walks) == 1 else "")
     rules = {each.rule: each.name for each in found if each.cause == "places"}
     for rule, name in sorted(rules.items()):
         words = (
-            f"{rule} ({name}) was not searched to the end, so its findings may be missing: the model has "
-            f"too many similar places; --ignore {rule} disables the rule"
+            f"findings of {rule} ({name}) may be missing: the model has too many similar places, so "
+            f"the search stopped at its limit; --ignore {rule} disables the rule"
         )
         yield Caveat("unsearched", words, "warning", rule)
 
 
 def _named(rules: Sequence[str]) -> str:
-    """Return the ids of rules as a short list."""
+    """Return the first ids of rules as a list in words, such as ``ACC101, BLD201, ...``."""
     return ", ".join(rules[:_RULES]) + (", ..." if len(rules) > _RULES else "")
 
 
@@ -94,5 +94,5 @@ def _suppressed(own: Sequence[tuple[str, str]]) -> Iterator[Caveat]:
     verb, them = ("is", "it") if len(own) == 1 else ("are", "them")
     yield Caveat(
         "suppressed-by-model",
-        f"{what} {verb} suppressed by the model itself ({named}); --isolated reports {them}",
+        f"{what} {verb} suppressed by metadata of the model ({named}); --isolated reports {them}",
     )

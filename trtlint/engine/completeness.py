@@ -1,4 +1,4 @@
-"""Rules whose search in one model was incomplete, each with the reason."""
+"""Rules whose search in one model did not finish, each with the reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Completeness:
 
     Args:
         facts: the facts of the model.
-        subjects: the subjects of its rules.
+        subjects: the places that rules are checked at.
     """
 
     def __init__(self, facts: Facts, subjects: Subjects) -> None:
@@ -28,7 +28,7 @@ class Completeness:
 
     @contextmanager
     def searching(self, rule: Rule) -> Iterator[None]:
-        """Record whether a walk reaches its limit during the search for a rule."""
+        """Record whether a walk through the graph reaches its limit while a rule is searched."""
         with watching() as watch:
             yield
         if watch.cut:

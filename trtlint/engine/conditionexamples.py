@@ -1,10 +1,10 @@
-"""Examples of conditions.yaml, the table of parser and builder refusals.  They test the table.
+"""Examples of conditions.yaml, the table of parser and builder refusals.  The examples test the table.
 
-``refused`` and ``accepted`` of an entry in trtlint/knowledge/conditions.yaml hold a model each, or a
-list of models, in the text form of rule examples (:mod:`trtlint.engine.examples`).  The words before
-the first bracket are options as on the command line, ``unchecked``, and ``opset`` with a number.
-Without options, a model is for the newest known release that the entry applies to.  If a model has no
-header, its opset is the opset in the words, or 17.
+An entry in trtlint/knowledge/conditions.yaml has the keys ``refused`` and ``accepted``.  Each key holds one
+model or a list of models, in the text form of rule examples (:mod:`trtlint.engine.examples`).  The words
+before the first bracket of a model are command-line options, ``unchecked``, or ``opset`` with a number.
+Without options, the target is the newest known release that the entry applies to.  A model without a header
+has the opset of these words, or 17.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class ConditionExample(Struct, frozen=True):
 def run_condition_examples() -> Iterator[ExampleResult]:
     """Run the examples of every entry of the table.
 
-    An example in ``refused`` must be refused for the reason of its entry.  An example in ``accepted`` must
-    not be refused for any reason.  An entry without examples of both kinds gives a result that is not ok.
+    The check must refuse an example in ``refused`` for the reason of its entry.  It must accept an example in
+    ``accepted``.  If an entry lacks examples of one kind, the result is not ok.
 
     Raises:
         ValueError: an entry is wrong.
@@ -72,7 +72,12 @@ def _run(entry: ConditionEntry, expected: Expected, written: object, folder: Pat
     texts = texts_of(written)
     if not texts:
         yield ExampleResult(
-            entry.ops, PATH, entry.line, expected, "missing", f"no example that is {expected}"
+            entry.ops,
+            PATH,
+            entry.line,
+            expected,
+            "missing",
+            f"the entry has no example with the key '{expected}'",
         )
     for text in texts:
         got, detail = _outcome(entry, expected, text, folder)
@@ -105,7 +110,7 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
 
 
 def read_example(applies: Mapping[Product, str], text: object) -> ConditionExample:
-    """Parse an example of an entry about these releases.
+    """Parse an example of an entry that applies to these releases.
 
     Raises:
         ValueError: the text is not an example, or names an unknown option, release or GPU.

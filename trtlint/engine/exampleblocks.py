@@ -1,4 +1,4 @@
-"""Fenced blocks of an example in a rule file, and the build that they describe."""
+"""Fenced blocks of an example in a rule file, and the evidence that they describe."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.errors import BuildFileError
@@ -52,7 +52,7 @@ class ExampleBlock(Struct, frozen=True):
     Attributes:
         kind: the language of the block, such as ``onnx``.
         section: the second-level heading above it, in lower case.
-        line: line of the file (from 1) where its fence begins.
+        line: line of the file (from 1) with the opening fence.
         options: the words after the kind.
         text: the content.
     """
@@ -67,11 +67,11 @@ class ExampleBlock(Struct, frozen=True):
 def examples_in(rule: Rule) -> list[tuple[ExampleBlock, ...]]:
     """Return the blocks of each example in a rule's body, in order.
 
-    Adjacent blocks of different kinds are one example: a model and the log of its build, engine
-    layers and their times.  A model always begins an example.
+    Adjacent blocks of different kinds are one example, such as a model, a build log and the layers of the
+    engine.  A model always begins a new example.
 
     Raises:
-        RuleError: a block is not closed, or there are too many.
+        RuleError: a block is not closed, or the rule has too many blocks.
     """
     found: list[list[ExampleBlock]] = []
     if rule.body.count("\n```") > 2 * _MOST_BLOCKS:
@@ -84,7 +84,7 @@ def examples_in(rule: Rule) -> list[tuple[ExampleBlock, ...]]:
 
 
 def _blocks(rule: Rule) -> Iterator[tuple[ExampleBlock, bool]]:
-    """Yield the blocks, each with whether text separates it from the previous block."""
+    """Yield each block, and whether text separates it from the previous block."""
     section, fence, apart = "", None, True
     text: list[str] = []
     for number, line in enumerate(rule.body.split("\n"), rule.body_line):
@@ -107,11 +107,12 @@ def _blocks(rule: Rule) -> Iterator[tuple[ExampleBlock, bool]]:
 
 
 def evidence_of(blocks: Sequence[ExampleBlock], model: Model | None) -> tuple[Evidence, ...]:
-    """Return the evidence in the blocks of an example: a build or a dry build, and ranges.
+    """Return the evidence in the blocks of an example, such as a build, a dry build or ranges.
 
     Raises:
-        BuildFileError: layers or times do not have TensorRT's format, or a dry build does not have
-        trtlint's format. MeasuredTextError: the ranges are not a measurement.
+        BuildFileError: layers or times are not in TensorRT's format, or a dry build is not in trtlint's
+            format.
+        MeasuredTextError: the ranges are not a measurement.
     """
     found: list[Evidence] = []
     files = [_read(block) for block in blocks if block.kind in _NAMES]
@@ -128,7 +129,7 @@ def evidence_of(blocks: Sequence[ExampleBlock], model: Model | None) -> tuple[Ev
             found.append(_program(block))
     if ranges is not None:
         if model is None:
-            raise MeasuredTextError("a block 'ranges' must follow a model")
+            raise MeasuredTextError("a code block 'ranges' must come after the code block of a model")
         found.append(RangeEvidence(measurement_of_text(ranges, model)))
     return tuple(found)
 
@@ -136,7 +137,7 @@ def evidence_of(blocks: Sequence[ExampleBlock], model: Model | None) -> tuple[Ev
 def example_facts(
     model: Model | None, command: BuildCommand | None = None, evidence: Iterable[Evidence] = ()
 ) -> Facts:
-    """Return the facts of an example, including those of its weights."""
+    """Return the facts of an example, including facts about the weights."""
     return Facts(model, command=command, evidence=evidence, weights=True)
 
 
@@ -155,15 +156,14 @@ def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
 
 def _script(block: ExampleBlock) -> TorchScriptEvidence:
     """Return the script in a block."""
-    calls, uses = script_in(block.text, "script.py")
-    return TorchScriptEvidence(TorchScript("script.py", _release(block), calls, uses))
+    return TorchScriptEvidence(TorchScript("script.py", _release(block), *script_in(block.text, "script.py")))
 
 
 def _program(block: ExampleBlock) -> TorchProgramEvidence:
-    """Return the program in a block: its operators, and the answers of Torch-TensorRT, if any."""
+    """Return the program in a block: its operators and, if available, the results of Torch-TensorRT."""
     try:
         content = json.loads(block.text)
-        nodes = tuple(ProgramNode(**node) for node in content["nodes"])
+        nodes = convert(content["nodes"], tuple[ProgramNode, ...])
         run = result_of(content["answers"], "", 1.0, None) if "answers" in content else None
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise BuildFileError(f"not a program: {error}") from None
@@ -188,8 +188,8 @@ def _read(block: ExampleBlock) -> FileRead:
 
 
 def _plan(text: str) -> PlanHeader:
-    """Return the header of an engine, written as ``tensorrt 10.7.0``."""
+    """Parse the header of an engine, such as ``tensorrt 10.7.0``."""
     product, _, version = text.strip().partition(" ")
     if product not in PRODUCTS or not version:
-        raise BuildFileError("a plan must be a product and its version, such as tensorrt 10.7.0")
+        raise BuildFileError("a code block 'plan' must name a product and a version, such as tensorrt 10.7.0")
     return PlanHeader("tensorrt" if product == "tensorrt" else "tensorrt-rtx", version, None)

@@ -1,7 +1,8 @@
 """Small models in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md).
 
-There are three extensions.  Lines that begin with ``#`` are comments.  A tensor without elements,
-``float[64,3,7,7] w = {}``, is filled with zeros.  Elements of ``float16`` and ``bfloat16`` are numbers.
+There are three extensions.  Lines that begin with ``#`` are comments.  A tensor without elements, such as
+``float[64,3,7,7] w = {}``, is filled with zeros.  Elements of ``float16`` and ``bfloat16`` are written as
+numbers, not as bit patterns.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ _PLACE = re.compile(r"line: (\d+) column")
 
 
 class ModelTextError(FileError, ValueError):
-    """A text that is not a model.
+    """Error: a text is not a model in ONNX's text form.
 
     Attributes:
-        line: line of the text, from 1; None if the error is not in one line.
+        line: line of the text, from 1; None if the error is not about one line.
     """
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -44,11 +45,11 @@ class ModelTextError(FileError, ValueError):
 
 
 class BrokenTextError(ModelTextError):
-    """A text that makes any reader of models fail: the model needs too much memory, or the library fails."""
+    """Error: the model of a text is too large for the memory, or too deep for protobuf."""
 
 
 def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
-    """Write the model that a text describes to a file, and load it like any other.
+    """Write the model that a text describes to a file, and load this file like any model.
 
     Args:
         text: the model.
@@ -57,7 +58,7 @@ def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
 
     Raises:
         ModelTextError: the text is not a model.
-        BrokenTextError: the text makes any reader of models fail.
+        BrokenTextError: the model is too large for the memory, or too deep for protobuf.
     """
     # ONNX's parser does not support comments; empty lines preserve the line numbers.
     lines = ("" if line.lstrip().startswith("#") else line for line in text.split("\n"))
@@ -84,23 +85,23 @@ def _proto(text: str) -> onnx.ModelProto:
 
     Raises:
         onnx.parser.ParseError: ONNX's parser refuses the text.
-        ModelTextError: a number does not fit 64 bits. The parser reads numbers with ``std::stoll``.  Python
-            gets its exceptions as these:
+        ModelTextError: a number does not fit 64 bits.  The parser uses ``std::stoll``, whose C++ exceptions
+            become ``IndexError`` and ``ValueError``:
             https://pybind11.readthedocs.io/en/stable/advanced/exceptions.html
     """
     try:
         return onnx.parser.parse_model(text)
     except (IndexError, ValueError):
-        raise ModelTextError("a number is too large for its type, or not a number") from None
+        raise ModelTextError("a stored number is invalid or too large for its type") from None
 
 
 def _bit_patterns(tensor: re.Match[str]) -> str:
-    """Write a tensor of 16-bit floats with its elements as bit patterns, as the parser requires."""
+    """Convert the elements of a 16-bit tensor to bit patterns, because ONNX's parser requires them."""
     name, shape, between, elements = tensor.groups()
     try:
         numbers = np.array([float(text) for text in elements.split(",") if text.strip()], np.float32)
     except ValueError:
-        return tensor[0]  # the parser will say what is wrong
+        return tensor[0]  # the parser will report the error
     if name == "float16":
         patterns = numbers.astype(np.float16).view(np.uint16)
     else:
@@ -120,13 +121,13 @@ def _fill(graph: onnx.GraphProto) -> None:
             room -= math.prod(shape) * dtype.itemsize
             if room < 0 or any(size < 0 for size in shape):
                 limit = f"{_MOST_ZEROS >> 20} MiB"
-                raise BrokenTextError(f"tensors to fill with zeros take more than {limit}")
+                raise BrokenTextError(f"tensors without stored values would take more than {limit} of zeros")
             zeros = np.zeros(shape, dtype)
             tensor.CopyFrom(onnx.numpy_helper.from_array(zeros, tensor.name))
 
 
 def _parse_error(error: Exception) -> ModelTextError:
-    """Convert an error of ONNX's parser."""
+    """Convert an error of ONNX's parser to an error with a line number."""
     text = error.args[0] if error.args else ""
     text = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
     place = _PLACE.search(text)

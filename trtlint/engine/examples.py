@@ -1,26 +1,29 @@
-"""Examples in rule files.  They test the rules.
+"""Examples in rule files, which test the rules.
 
 Below the headings ``## Fires`` and ``## Stays silent``, each fenced block ``onnx`` is a small model
 in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md, extended by
-:mod:`trtlint.engine.examplemodel`).  Words after ``onnx`` set the target, as on the command line:
+:mod:`trtlint.engine.examplemodel`).  The words after ``onnx`` are options, most of them options of the
+command line:
 
-* ``onnx --trt 10.7 --fp16``; without a version, the newest known release that the rule applies to.
-* ``--build "trtexec ..."`` is the build command, ``--from 8.6`` the version before an upgrade.
+* ``--trt 10.7 --fp16`` is the target.  Without a version, it is the newest known release that the rule
+  applies to.
+* ``--build "trtexec ..."`` is the build command, ``--from 8.6`` is the version before an upgrade.
 * ``unchecked`` marks a model that the ONNX checker rejects.
-* ``at: conv1,conv2`` names all nodes of the findings, ``times: 2`` the number of places.
+* ``at: conv1,conv2`` lists all nodes of the findings, and ``times: 2`` is their number of places.
 
-Other blocks hold the files of a build:
+Other blocks contain the files of a build or other evidence:
 
 * ``log``: lines of a build log.
 * ``layers``, ``profile``: JSON of ``--exportLayerInfo`` and ``--exportProfile``.
 * ``plan``: product and version of an engine.
 * ``ranges``: measured ranges (:mod:`trtlint.measurement.measuredtext`).
-* ``dry-build``: result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`), after its log.
-* ``torch-script``, ``torch-program``: a Python script, and an exported program as JSON, each for the
-  release after ``--torch-tensorrt``.
+* ``dry-build``: result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`).  A block with the
+  log precedes it.
+* ``torch-script``: a Python script for the release after ``--torch-tensorrt``.
+* ``torch-program``: an exported program as JSON, for the release after ``--torch-tensorrt``.
 
-Adjacent blocks of different kinds are one example: a model and its build.  Words after the first block
-take precedence over the target in the log.
+Adjacent blocks of different kinds are one example, such as a model and the log of its build.  The options of
+the first block take precedence over the target in the log.
 """
 
 from __future__ import annotations
@@ -82,14 +85,14 @@ class Example(Struct, frozen=True):
     """One example of a rule file.
 
     Attributes:
-        line: line of the file (from 1) where its fence begins.
+        line: line of the file (from 1) with the opening fence.
         expected: the expected outcome.
-        target: the target; without a version, the newest one that the rule applies to.
+        target: the target; by default the newest version that the rule applies to.
         command: the build command; None without a build command.
         blocks: the model, the files of its build, or both.
-        checked: whether the ONNX checker must accept it.
-        at: the expected nodes; None if the example names none.
-        times: the expected number of places; None if the example names none.
+        checked: whether the ONNX checker must accept the model.
+        at: the expected nodes; None to accept any nodes.
+        times: the expected number of places; None to accept any number.
     """
 
     line: int
@@ -103,12 +106,12 @@ class Example(Struct, frozen=True):
 
 
 class ExampleResult(Struct, frozen=True):
-    """Result of an example, or of the check that a required one exists.
+    """Result of an example, or of the check that a required example exists.
 
     Attributes:
         rule: id of the rule, or the operators of a condition.
         path: the rule file, or the table of conditions.
-        line: line of the example, or where one is missing.
+        line: line of the example, or the line where a missing example is reported.
         expected: the expected outcome.
         got: the outcome.
         detail: why the example cannot be read, or what is missing.
@@ -145,7 +148,7 @@ def always(_: ExampleResult) -> bool:
 def run_examples(
     rules: Iterable[Rule], fixes: Collection[str] | None = None, begin: Begin = always
 ) -> Iterator[ExampleResult]:
-    """Run every example of some rules, each rule against its own examples only.
+    """Run every example of these rules.  Each rule runs only on the examples in its own file.
 
     A rule gives a result that is not ok if it lacks a firing example, a silent example or a public
     reference, or if it names an unknown fix.
@@ -156,7 +159,7 @@ def run_examples(
         begin: called before each example.
 
     Raises:
-        RuleError: an example is below no known heading, is not closed, or names an unknown target.
+        RuleError: an example is not below one of the headings, is not closed, or names an unknown target.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         for rule in rules:
@@ -170,7 +173,7 @@ def run_examples(
             for name in {advice.fix for advice in rule.advice if advice.fix is not None}:
                 if fixes is not None and name not in fixes:
                     hint = did_you_mean(name, fixes)
-                    yield _missing(rule, "fires", f"there is no fix {name!r}{hint}")
+                    yield _missing(rule, "fires", f"unknown fix {name!r}{hint}")
             for example in found:
                 if begin(ExampleResult(rule.id, rule.path, example.line, example.expected, "broken")):
                     yield _run(rule, example, Path(folder))
@@ -212,7 +215,7 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
 
 
 def _placed(example: Example, nodes: list[str]) -> tuple[Outcome, str]:
-    """Return whether an example fires at the expected places."""
+    """Return the outcome ``fires`` if the findings are at the expected places, else ``elsewhere``."""
     places = ", ".join(node or "the whole model" for node in nodes[:_SHOWN])
     places += ", ..." if len(nodes) > _SHOWN else ""
     wrong = example.at is not None and example.at != set(nodes)
@@ -263,7 +266,7 @@ def _example(rule: Rule, blocks: tuple[ExampleBlock, ...]) -> Example:
 
 
 def _taken(words: list[str], name: str) -> str | None:
-    """Remove a name and the word after it from the words.  Return that word, or None without the name."""
+    """Remove an option and its value from the words.  Return the value; None without the option."""
     if name not in words:
         return None
     place = words.index(name)
@@ -273,7 +276,7 @@ def _taken(words: list[str], name: str) -> str | None:
 
 
 def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Target, BuildCommand | None]:
-    """Return the target and the command for options as on the command line.
+    """Return the target and the build command that command-line options describe.
 
     Args:
         applies: the versions that the example is about, by product.
@@ -327,12 +330,14 @@ def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Tar
 
 
 def newest(applies: Mapping[Product, str], product: Product) -> str:
-    """Return the newest known release in version ranges.
+    """Return the newest known release of a product in version ranges.
 
     Raises:
-        TargetError: no known release is in them.
+        TargetError: no known release is in the ranges.
     """
     versions = matching(product, applies[product]) if product in applies else ()
     if not versions:
-        raise TargetError(f"no known release of {PRODUCTS[product]} applies; give --trt or --rtx")
+        raise TargetError(
+            f"the rule applies to no known release of {PRODUCTS[product]}; set --trt or --rtx in the example"
+        )
     return str(versions[-1])

@@ -28,8 +28,8 @@ def explain_miss(rule: Rule, facts: Facts, target: Target, node_path: str) -> li
     Args:
         rule: the rule.
         facts: the facts of the model.
-        target: the target of the engine.
-        node_path: the node's path, as in findings.
+        target: the build target.
+        node_path: the path of the node, as findings show it.
     """
     node = next((node for node in facts.model.graph.nodes if node.path == node_path), None)
     if node is None:
@@ -59,22 +59,23 @@ def _version(rule: Rule, target: Target) -> Iterator[str]:
         return
     specifier = rule.applies.get(target.product)
     if specifier is None:
-        yield f"{rule.id} is not about {PRODUCTS[target.product]}"
+        yield f"{rule.id} does not apply to {PRODUCTS[target.product]}"
     elif target.version is not None:
-        yield f"{rule.id} is for {versions_in_words(target.product, specifier)}; the target is {target.words}"
+        versions = versions_in_words(target.product, specifier)
+        yield f"{rule.id} applies to {versions}, but the target is {target.words}"
 
 
 def _no_subject(rule: Rule, node: Node, everything: list[Subject]) -> Iterator[str]:
     what = "match of the pattern" if rule.find == PATTERN else f"fact of kind {rule.find}"
     placed = [subject for subject in everything if subject.node is not None]
     if not everything:
-        yield f"the model has no {what} at all"
+        yield f"the model has no {what}"
     elif not placed:
-        yield f"each {what} is about the whole model, not about a node"
+        yield f"each {what} concerns the whole model, not a node"
     else:
         placed.sort(key=lambda subject: abs(subject.node.index - node.index) if subject.node else 0)
         places = ", ".join(dict.fromkeys(subject.place for subject in placed[:_NEAREST]))
-        yield f"no {what} contains {node.path} ({node.op}); the nearest are at {places}"
+        yield f"no {what} contains {node.path} ({node.op}); the nearest matches are at {places}"
 
 
 def _subject(rule: Rule, subject: Subject, target: Target) -> Iterator[str]:
@@ -85,7 +86,7 @@ def _subject(rule: Rule, subject: Subject, target: Target) -> Iterator[str]:
         yield f"{rule.id} fires here, at {place}"
         return
     if isinstance(truth, Unknown) and truth.needs:
-        yield f"{rule.id} fires here, at {place}, if {' '.join(sorted(truth.needs))} makes it apply"
+        yield f"{rule.id} fires here, at {place}, but this depends on {' '.join(sorted(truth.needs))}"
     for part in operands(rule.where) if rule.where is not None else []:
         found = compile_expression(part, scope_of(rule), condition=True).truth(names)
         if found is not True:
@@ -95,7 +96,7 @@ def _subject(rule: Rule, subject: Subject, target: Target) -> Iterator[str]:
 
 
 def _values(part: str, rule: Rule, names: Mapping[str, object]) -> Iterator[str]:
-    """Yield the parts of a condition (fields, elements, results of functions) with their values."""
+    """Yield the values that a condition reads (fields, elements and calls), such as ``op is 'Conv'``."""
     for text in dict.fromkeys(_reads(ast.parse(f"({part})", mode="eval").body)):
         value = compile_expression(text, scope_of(rule)).value(names)
         yield f"{text} is {'unknown' if value is None else in_words(value)}"

@@ -33,7 +33,7 @@ SUPPRESS_KEY = "trtlint.suppress"
 
 
 class Row(Struct, frozen=True):
-    """One line of the drawing of a site: a node, the data after it, and its role in the problem.
+    """One line of the drawing of a site: a node, its output type, and its role in the problem.
 
     ``type`` is the type of the node's first output, such as ``f32[1,8,197,64]`` (empty if unknown).
     ``detail`` describes the operation of the node in the block (``q x 0.3536``).  A row with a ``label`` is
@@ -79,7 +79,7 @@ class Site(Struct, frozen=True):
 class Rewrite(Struct, frozen=True):
     """A rewrite of the model that a rule recommends.
 
-    ``safety`` says whether it preserves all results, up to rounding.
+    ``safety`` states whether the rewrite preserves all results, up to rounding.
     """
 
     name: str
@@ -89,9 +89,9 @@ class Rewrite(Struct, frozen=True):
 class Suppression(Struct, frozen=True):
     """Why a finding is accepted.
 
-    ``kind`` is the source: the configuration, the model's own metadata, or a baseline.  ``where`` names the
-    file (for metadata, the model).  ``reason`` is the user's sentence, empty for a baseline.  ``expires`` is
-    an ISO date, None for no end.
+    ``kind`` is the source: the configuration, the metadata of the model, or a baseline.  ``where`` is the
+    path of this file.  ``reason`` is a sentence of the user, empty for a baseline.  ``expires`` is an ISO
+    date, or None.
     """
 
     kind: Literal["configuration", "model", "baseline"]
@@ -111,7 +111,7 @@ class StaleBaselineEntry(Struct, frozen=True):
 
 
 class Finding(PartlyCompared, frozen=True):
-    """One risk, at one or more sites."""
+    """A problem that a rule found, at one or more sites."""
 
     _ignored: ClassVar = frozenset({"options"})
 
@@ -157,7 +157,7 @@ class Finding(PartlyCompared, frozen=True):
 
 
 class Unsearched(Struct, frozen=True):
-    """A rule whose search in a model reached a limit, so that findings may be missing."""
+    """A rule whose search in a model reached a limit.  So findings may be missing."""
 
     rule: str
     name: str
@@ -189,7 +189,7 @@ class EvidenceSummary(Struct, frozen=True):
 
 
 class Further(Struct, frozen=True):
-    """A file that was not given, and the question that it would answer."""
+    """A file that the user can add, and the open question that this file would answer."""
 
     what: Literal["model", "layers", "inputs"]
     command: str
@@ -197,7 +197,7 @@ class Further(Struct, frozen=True):
     settles: str
 
     def named(self, path: str) -> Further:
-        """Return a copy with the name of the model in the command."""
+        """Return a copy whose command contains the name of the model."""
         command = self.command.replace(" MODEL ", f" {shlex.quote(path)} ", 1)
         return replace(self, command=command)
 
@@ -228,7 +228,7 @@ class ModelReport(Struct, frozen=True):
     """Baseline entries for this model that match no finding of any target, equal in every target's report.
     """
     suppress: str = ""
-    """The value of :data:`SUPPRESS_KEY` in the model's metadata."""
+    """The value of :data:`SUPPRESS_KEY` in the metadata of the model."""
     withheld: int = 0
     """Number of findings below ``--min-confidence``, which are left out."""
     data_files: tuple[str, ...] = ()
@@ -244,12 +244,15 @@ class ModelReport(Struct, frozen=True):
     evidence: tuple[EvidenceSummary, ...] = ()
     """The evidence for this target with data of its own, such as a dry build."""
     further: tuple[Further, ...] = ()
-    """Other files to give.  These are for a log with a problem but no model, or for an accuracy warning."""
+    """Files that the user can add to explain a problem in a log, or an accuracy warning."""
     form: str = "model"
     """The kind of the file: ``model``, or ``log``, ``script`` and so on for evidence without a model."""
 
     def with_options(self, options: tuple[str, ...]) -> ModelReport:
-        """Return the report with the options of the target.  A fix needs them to lint the same target."""
+        """Return the report with the options of the target in each finding.
+
+        ``trtlint fix`` needs these options to lint for the same target.
+        """
         return replace(
             self,
             findings=tuple(replace(each, options=options) for each in self.findings),
@@ -275,7 +278,7 @@ class ModelReport(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """Result of one run: a report for each model and target, in the order of the request."""
+    """Result of one run: a report for each model and target.  They are in the order of the arguments."""
 
     models: tuple[ModelReport, ...] = field(default=())
     notes: tuple[str, ...] = ()

@@ -1,15 +1,18 @@
-"""Fingerprints, which identify a place in a model even if every name in the file has changed.
+"""Fingerprints: they identify a place in a model even if every name in the file has changed.
 
-A site is described by properties that a re-export preserves: the rule, the module path from the exporter's
-metadata with its numbers replaced, and the operators upstream of the site.  Names of nodes and
-values, the order of nodes in the file, and values of constants are ignored.  Operators downstream are
-ignored, so that a node added after a block does not change the fingerprint of the block.  One more block at
-the end of a network is one more fingerprint.
+A site is described by properties that another export of the same network preserves:
 
-Places with equal descriptions are numbered along the data flow.  The description is a
-few rounds of Weisfeiler-Leman colouring (https://arxiv.org/abs/1905.12259 compares the variants),
-computed only around the sites.  Only equal descriptions need colours of the whole graph, to number the
-places independently of the file's order.
+* the rule,
+* the module path in the metadata of the exporter, with its numbers replaced,
+* the operators upstream of the site.
+
+Names of nodes and values, the order of nodes in the file, and values of constants are ignored.  Operators
+downstream are ignored, so that a node after a block does not change the fingerprint of the block.
+
+Sites with equal descriptions are numbered along the data flow.  The operators upstream are hashed with a few
+rounds of Weisfeiler-Leman colouring (https://arxiv.org/abs/1905.12259 compares the variants), only around the
+sites.  For equal descriptions, the whole graph is coloured.  So their numbers do not depend on the order of
+nodes in the file.
 """
 
 from __future__ import annotations
@@ -38,12 +41,15 @@ def digest(*parts: str) -> str:
 
 
 def finding_fingerprint(rule: str, descriptions: Iterable[str]) -> str:
-    """Return the fingerprint of a finding, which does not depend on the number of equal places."""
+    """Return the fingerprint of a finding.
+
+    The number of places with equal descriptions does not affect it.
+    """
     return digest(first_id(rule), *sorted(set(descriptions)))
 
 
 class Fingerprints:
-    """Describes and numbers the places of one model, with a cache."""
+    """Descriptions and numbers of the places of one model, with a cache."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -51,10 +57,10 @@ class Fingerprints:
         self._upstream: dict[tuple[Node, int], str] = {}
 
     def describe(self, rule: str, kind: str, node: Node | None, place: str = "") -> str:
-        """Return the description of a place as 16 hex digits, before equal places are numbered.
+        """Return the description of a place as 16 hex digits.  Equal places have the same description.
 
-        ``node`` is None for a place without an operator, such as an input of the graph.  Then the description
-        has only the name of the place, if any.
+        ``node`` is None for a place without an operator, such as an input of the graph.  Then only the name
+        of the place, if it has a name, is used.
         """
         rule = first_id(rule)
         if node is None:
@@ -64,9 +70,10 @@ class Fingerprints:
         return digest(rule, kind, module, node.scope and "body", self._operators(node, _RADIUS))
 
     def number(self, places: Sequence[tuple[str, Node | None]]) -> list[str]:
-        """Return the fingerprints of all places of one rule, given as description and node.
+        """Return the fingerprints of all places of one rule.
 
-        All fingerprints are different.  Places with the same description are numbered along the data flow.
+        A place is a pair of its description and its node.  All fingerprints are different, because places
+        with the same description are numbered along the data flow.
         """
         alike: dict[str, list[int]] = defaultdict(list)
         for index, (description, _) in enumerate(places):
@@ -81,7 +88,7 @@ class Fingerprints:
         return fingerprints
 
     def _operators(self, node: Node, radius: int) -> str:
-        """Describe a node and the operators up to ``radius`` edges upstream, by port and element type."""
+        """Return a hash of a node and the operators up to ``radius`` edges upstream, with ports and types."""
         known = self._upstream.get((node, radius))
         if known is None:
             parts = [node.domain, node.op, *(value.dtype or "?" for value in node.outputs)]
@@ -99,16 +106,16 @@ class Fingerprints:
 
 
 def _producer(value: Value | None, constants: Constants) -> Node | None:
-    """Return the operator that computes a value at run time.
+    """Return the operator that computes a value at run time; None for a constant.
 
-    A value that depends only on constants counts as a constant.  Exporters and simplifiers fold different
-    parts, and write constants as initializers or ``Constant`` nodes, perhaps followed by ``Identity``.
+    A value that depends only on constants is a constant, too.  The reason: exporters and simplifiers fold
+    different parts of a graph, and store constants as initializers or ``Constant`` nodes.
     """
     return None if value is None or constants.foldable(value) else value.producer
 
 
 def _source(value: Value | None, constants: Constants) -> str:
-    """Return the source of a port (nothing, a constant, an input, or an operator) with its element type."""
+    """Return the source of a value (none, constant, input or operator) with its element type, in words."""
     if value is None:
         return "-"
     if constants.foldable(value):
@@ -117,12 +124,11 @@ def _source(value: Value | None, constants: Constants) -> str:
 
 
 class _Order:
-    """Order of the nodes that follows the data flow, independent of names and of the file.
+    """Order of the nodes along the data flow.  It does not depend on names or on the order in the file.
 
-    The key is the largest number of operators between the node and the inputs, then a colour of
-    everything upstream, then a colour of everything downstream.  The colours are hashes of tuples of
-    integers, which Python does not randomise.  They only decide the numbers of equal places,
-    never whether a fingerprint exists.
+    The sort key has three parts: the largest number of operators between the node and the inputs, a colour of
+    everything upstream, and a colour of everything downstream.  A colour is a hash of a tuple of integers,
+    which is the same in each Python process.
     """
 
     def __init__(self, graph: Graph, constants: Constants) -> None:
@@ -150,7 +156,7 @@ class _Order:
         self._depth, self._above, self._below = depth, above, below
 
     def key(self, node: Node | None) -> tuple[int, int, int]:
-        """Return the sort key of a node; None has a key, too."""
+        """Return the sort key of a node.  None comes first."""
         if node is None:
             return (0, 0, 0)
         return (self._depth[node], self._above[node], self._below[node])

@@ -2,8 +2,8 @@
 
 It supports only the YAML of rule files: mappings, sequences and text.  Every scalar stays text, so that
 a version ``0.10`` is not read as the number 0.1, and tags never construct objects.
-Anchors, aliases and tags are rejected, and nesting is limited, so the cost of a stranger's file is
-linear in its length.
+Anchors, aliases and tags are rejected, and nesting is limited.  So the time to read an untrusted file grows
+only linearly with its length.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FrontMatterError(SettingError):
 
 
 class Item(Struct, frozen=True):
-    """A value of the front matter and the line of the file where its text begins.
+    """A value of the front matter, and the line of the file where it begins.
 
     Attributes:
         value: text, a list of items, or a mapping of keys to items.
@@ -56,10 +56,10 @@ class Item(Struct, frozen=True):
         return self.value
 
     def choice(self, what: str, choices: Iterable[str] | None) -> str:
-        """Return the text of a scalar from a set of words; any word if ``choices`` is None.
+        """Return the text of a scalar that is one of ``choices``; any text if ``choices`` is None.
 
         Raises:
-            FrontMatterError: the value is not in the set; the message names the nearest word.
+            FrontMatterError: the value is not one of the choices.  The message names the nearest choice.
         """
         text, words = self.text(what), None if choices is None else tuple(choices)
         if len(text) > _LONGEST_WORD:
@@ -82,7 +82,8 @@ class Item(Struct, frozen=True):
         """Return the entries of a mapping whose keys are all in ``keys``.
 
         Raises:
-            FrontMatterError: the value is not a mapping, or has another key; the message names the nearest.
+            FrontMatterError: the value is not a mapping, or has an unknown key.  The message names the
+                nearest key.
         """
         if not isinstance(self.value, dict):
             raise FrontMatterError(f"{what} must be a mapping", self.line)
@@ -95,7 +96,7 @@ class Item(Struct, frozen=True):
 
 
 def _hint(word: str, words: Iterable[str]) -> str:
-    """Suggest the nearest word, or list all words if there are few."""
+    """Return a hint for an error message: the nearest word, or all words if there are few."""
     known = sorted(words)
     short = f"; there are {', '.join(known)}" if 0 < len(known) <= _FEW else ""
     return did_you_mean(word, known, otherwise=short)

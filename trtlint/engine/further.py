@@ -1,7 +1,7 @@
 """Open questions after linting only a log, and the files that would answer them.
 
-No file is suggested if there is no problem, or if no file of the model could help.  Examples are an engine
-of another release, or a library that does not load.
+trtlint suggests a file only for a problem that this file could explain.  For a library that does not load,
+the model would not help.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
 
     Args:
         facts: the facts of the build.
-        findings: the findings.  Messages that other findings include are ignored.
+        findings: the findings about the log.
     """
     record = facts.record
     if facts.has_model or record is None or record.log is None:
@@ -46,7 +46,7 @@ def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
 
 
 def _reported(facts: Facts, findings: Iterable[Finding]) -> Iterator[LogMessage]:
-    """Yield the messages of errors and warnings."""
+    """Yield the log messages that findings of severity error or warning are about."""
     grave = (finding for finding in findings if finding.severity != "note")
     places = {site.node for finding in grave for site in finding.sites}
     for message in facts.of("log_message"):
@@ -94,7 +94,7 @@ def _layers(messages: Sequence[LogMessage], facts: Facts, build: BuildFact | Non
         return
     if any(message.name in _LAYERS for message in messages):
         command = f"trtlint --log {facts.record.log_name} --layers layers.json"
-        yield Further("layers", command, f"the type of each layer ({_EXPORT} writes that file)")
+        yield Further("layers", command, f"the type of each layer ({_EXPORT} writes layers.json)")
 
 
 def _listed(parts: Sequence[str]) -> str:

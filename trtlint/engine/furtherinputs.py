@@ -1,4 +1,4 @@
-"""The measurement with real inputs that would decide an accuracy warning about a model."""
+"""Suggested command after an accuracy warning: a measurement of the model with real inputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STORED = {"f16": "fp16", "bf16": "bf16"}
 def measuring(
     facts: Facts, findings: Iterable[Finding], rules: Iterable[RuleEntry], target: Target
 ) -> tuple[Further, ...]:
-    """Return the measurement with real inputs, if a narrow type may cost accuracy in this build.
+    """Return the command of a measurement, if findings warn that a 16-bit type or TF32 may cost accuracy.
 
     Args:
         facts: the facts of the model.
@@ -40,5 +40,5 @@ def measuring(
     type_ = own or ("fp16" if target.fp16 else "tf32" if about == {"target.tf32"} else "bf16")
     chosen = () if own or type_ == "fp16" else ("--type", type_)
     words = ("trtlint measure MODEL --inputs batch.npz", *chosen, *map(shlex.quote, target.arguments))
-    shows = f"the {type_.upper()} error of each output on your inputs"
+    shows = f"the {type_.upper()} error of each output, measured with your inputs"
     return (Further("inputs", " ".join(words), shows),)

@@ -1,8 +1,8 @@
-"""Examples of known_bad.yaml, the table of bad releases.  They test the table.
+"""Examples of known_bad.yaml, the table of releases with known bugs.  The examples test the table.
 
-``bad`` and ``good`` of an entry in trtlint/knowledge/known_bad.yaml hold a model each, or a list of
-models, like the examples of :mod:`trtlint.engine.conditionexamples`.  The rules that use the table run on
-them, so that GPU, types and releases count as in a lint.
+An entry in trtlint/knowledge/known_bad.yaml has the keys ``bad`` and ``good``.  Each key holds one model or a
+list of models, like the examples of :mod:`trtlint.engine.conditionexamples`.  The rules that use the table
+run on these models, with the GPU, types and release of the example.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def run_known_bad_examples(rules: Sequence[Rule]) -> Iterator[ExampleResult]:
 def _outcome(
     entry: BadReleaseEntry, text: object, rules: Sequence[Rule], folder: Path
 ) -> tuple[Outcome, str]:
-    """Return whether the entry gives a finding, and the name of a finding from another entry."""
+    """Return whether the entry gives a finding for an example, and the error if the text is unreadable."""
     try:
         example = read_example(entry.cause.applies, text)
         model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)

@@ -42,10 +42,10 @@ def predicted(
 
 
 def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Reason]:
-    """Add the nodes with mixed types that a finding on the first of them covers.
+    """Add the further nodes with mixed types after the first node with a finding.
 
-    A parser that reads the whole model sees one type after the first node.  But the provider parses each part
-    separately.
+    The finding names only the first node, because in a parse of the whole model all later nodes have one
+    type.  But the provider parses each part separately.
     """
     first = next((reason for reason in refused.values() if _MIXED in reason.rules), None)
     if first is None:
@@ -55,7 +55,7 @@ def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Rea
 
 
 def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
-    """Return whether ONNX Runtime removes the reason, because it folds an operand computed from constants."""
+    """Return whether ONNX Runtime folds the operand that is the reason of a refusal into a constant."""
     if not _FOLDING.intersection(reason.fixes) or len(reason.rules) > 1:
         return False
     constants = model.constants
@@ -66,9 +66,10 @@ def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
 
 
 def unbuildable(findings: Iterable[Finding], partition: Partition) -> str:
-    """Return a sentence about a node that the builder refuses in a part.  Empty if it refuses no node.
+    """Return a sentence about a node that TensorRT's builder refuses.  Empty without such a node.
 
-    Only the parser affects the partition.  A provider that cannot build a part ends the session.
+    The parser decides how the model is partitioned.  If the builder then fails on a part, ONNX Runtime cannot
+    create the session.
     """
     taken = {path for part in partition.parts for path in part}
     for finding in findings:
@@ -76,12 +77,12 @@ def unbuildable(findings: Iterable[Finding], partition: Partition) -> str:
             continue
         node = next((site.node for site in finding.sites if site.node in taken), None)
         if node is not None and finding.confidence in ("confirmed", "high"):
-            return f"TensorRT cannot build the part with {node} [{finding.rule}]"
+            return f"TensorRT cannot build the part of the model that contains {node} [{finding.rule}]"
     return ""
 
 
 def refused_nodes(model: Model, findings: Iterable[Finding]) -> dict[Node, Reason]:
-    """Return the nodes that the parser refuses, each with the reasons of all its findings."""
+    """Return the nodes that the parser refuses.  Each has the rules and rewrites of all its findings."""
     by_path = {node.path: node for node in model.graph.nodes}
     found: dict[Node, Reason] = {}
     for finding in findings:

@@ -1,8 +1,8 @@
 """Evidence about findings that predict a refusal.
 
-Such a finding has a :class:`~trtlint.facts.refusal.Refusal`.  An error at the node confirms the finding, and
-only a success refutes it.  The decision is the same for every rule, so it is here and not in rule files.  So
-a rule cannot mistake the error that it predicts for a refutation.
+A refusal is an error of the parser or builder.  A finding that predicts one has a
+:class:`~trtlint.facts.refusal.Refusal`.  An error at the node confirms the finding.  Only success of the
+parser or builder refutes the finding.  This is the same for every rule, so rule files do not repeat it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Node
 
 _OF_PARSER = frozenset({"parser_error", "parser_bare", "plugin_not_found", "type_error"})
-"""Messages of the parser.  Programs that build a model without the refused nodes print them, too."""
+"""Messages of the parser.
+
+ONNX Runtime also prints them, although it builds the model without the refused nodes.
+"""
 
 
 def nodes_of(subject: Subject) -> frozenset[Node]:
-    """Return the refused nodes of a subject: the node of the finding, and the nodes with the same role."""
+    """Return the refused nodes: the node of the finding, and nodes with the same role in the pattern."""
     if subject.node is None:
         return frozenset()
     roles = {step.role for step in subject.chain if step.node is subject.node}
@@ -30,10 +33,10 @@ def nodes_of(subject: Subject) -> frozenset[Node]:
 
 
 def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMessage, ...]:
-    """Return the errors of the log at the refused nodes, one a line, in the order of the log.
+    """Return the log errors about the refused nodes, in the order of the log.
 
-    If a rule depends on unset options, an error of the builder can have another reason.  Then only errors of
-    the parser count, and only for refusals by the parser.
+    If the rule depends on unset options (``holds`` is false), an error of the builder can have another
+    reason.  Then only errors of the parser count, and only if the rule predicts an error of the parser.
     """
     found: dict[int, LogMessage] = {}
     parse = subject.refusal is not None and subject.refusal.stage == "parse"
@@ -49,7 +52,7 @@ def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMe
 def errors_of_parser(
     facts: Facts, subject: Subject, refusal: Refusal, *, holds: bool
 ) -> tuple[ParserRefusal, ...]:
-    """Return the errors of NVIDIA's parser in a dry build at the refused nodes."""
+    """Return the errors of NVIDIA's parser about the refused nodes, in a dry build."""
     nodes = nodes_of(subject) if holds or refusal.stage == "parse" else frozenset()
     return tuple(
         error
@@ -59,7 +62,7 @@ def errors_of_parser(
 
 
 def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
-    """Yield the errors of the parser without a node, the first of each kind."""
+    """Yield parser errors in the log that name no node, one of each kind."""
     if refusal.stage == "parse":
         for message in facts.node_evidence.nameless:
             if message.name in _OF_PARSER and message.first:
@@ -67,7 +70,7 @@ def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
 
 
 def success(facts: Facts, refusal: Refusal) -> str:
-    """Return the sentence that refutes a refusal.  Empty if the stage of the refusal did not succeed."""
+    """Return a sentence about the successful stage that refutes a refusal.  Empty without success."""
     for build in facts.of("build"):
         if isinstance(build, BuildFact):
             if refusal.stage == "parse" and build.parsed is True:
@@ -85,13 +88,13 @@ def build_failed(facts: Facts) -> bool:
 
 
 def why_failed(messages: Iterable[Subject]) -> Subject | None:
-    """Return the message that explains best why a build failed.  None if the log has no such message."""
+    """Return the message that best explains why a build failed; None without such a message."""
     found = [subject for subject in messages if isinstance(subject.fact, LogMessage)]
     return min(found, key=_distance, default=None)
 
 
 def _distance(subject: Subject) -> tuple[bool, bool, bool]:
-    """Return the distance of a message from the cause of a failure, as a sort key."""
+    """Return a sort key of a message: the likeliest cause of a failure comes first."""
     message = subject.fact
     assert isinstance(message, LogMessage)
     error = message.severity in ("error", "fatal", None)

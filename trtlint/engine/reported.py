@@ -1,4 +1,4 @@
-"""Statements of the findings of one evaluation, so that no finding repeats another."""
+"""What earlier findings of one evaluation report, so that later findings do not repeat it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PARSER = "parser_refusal"
 
 
 def about_builds(rule: Rule) -> bool:
-    """Return whether a rule is about files of a build and needs no model."""
+    """Return whether a rule is about files of a build, such as a log.  Such a rule needs no model."""
     return ground_of(rule.find) == "build"
 
 
@@ -36,9 +36,9 @@ def reads_the_graph(rule: Rule) -> bool:
 def turn(rule: Rule) -> tuple[int, bool]:
     """Return the phase in which a rule is evaluated.
 
-    Rules about the model come first, because their findings include matching evidence of a build.  Rules
-    about the parser's errors come next, then rules about the build, then rules about other experiments.
-    Later rules report only what no earlier finding has reported.  In each phase, default rules come last.
+    Rules about the model come first, because their findings quote matching messages of a build.  Then come
+    rules about errors of the parser, rules about the build, and rules about other experiments.  Later rules
+    do not repeat earlier findings.  In each phase, rules with ``default: true`` come last.
     """
     if about_experiments(rule):
         return 1 if rule.find == _PARSER else 3, rule.default
@@ -46,13 +46,13 @@ def turn(rule: Rule) -> tuple[int, bool]:
 
 
 class Reported(Struct):
-    """Statements of the findings so far.
+    """What the findings so far report.
 
     Attributes:
-        messages: file and line of the cited messages.
-        lines: file and line of the messages of a log with a finding of their own.
-        places: by rule, the nodes with a finding.
-        refused: the refused nodes, with the stage; None for no node.
+        messages: file and line of the messages that findings quote.
+        lines: file and line of the log messages that a finding is about.
+        places: for each rule, the nodes with a finding.
+        refused: pairs of a refused node and the stage that refuses it.  The node is None if it is unknown.
     """
 
     messages: set[str] = field(default_factory=set)
@@ -61,7 +61,7 @@ class Reported(Struct):
     refused: set[tuple[Node | None, Literal["parse", "build"]]] = field(default_factory=set)
 
     def covers(self, rule: Rule, subject: Subject) -> bool:
-        """Return whether other findings have stated the same about a subject."""
+        """Return whether earlier findings report the same problem at this place."""
         others = (self.places.get(other, ()) for other in rule.yields)
         at = subject.values.get("at")
         if at in self.messages or any(node in reported for reported in others for node in subject.nodes):
@@ -73,13 +73,16 @@ class Reported(Struct):
         return self._refused(subject, subject.refusal)
 
     def _refused(self, subject: Subject, refusal: Refusal) -> bool:
-        """Return whether other findings already state a refusal.  The builder stops at its first refusal."""
+        """Return whether earlier findings report this refusal.
+
+        One refusal by the builder is enough, because the builder stops at its first error.
+        """
         if refusal.stage == "build":
             return any(stage == "build" for _, stage in self.refused)
         return any((node, "parse") in self.refused for node in subject.nodes or (None,))
 
     def add(self, rule: Rule, subject: Subject) -> None:
-        """Record a place with a finding of a rule."""
+        """Record that a rule has a finding at a place."""
         self.places[rule.id].update(subject.nodes)
         if rule.find == LOG_MESSAGE and isinstance(at := subject.values.get("at"), str):
             self.lines.add(at)

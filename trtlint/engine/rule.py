@@ -39,9 +39,9 @@ Status = Literal["preview", "stable", "deprecated"]
 GROUPS: Mapping[str, str] = {
     "accuracy": "wrong or less accurate results",
     "performance": "engines that are slower than necessary",
-    "build": "failed builds, and builds with unintended settings",
-    "memory": "insufficient memory, and memory that is not needed",
-    "quantization": "types of 8 bits and less: scales, calibration, layers in wider types",
+    "build": "failed builds, and builds with settings other than intended",
+    "memory": "too little memory for the build or the engine, and wasted memory",
+    "quantization": "types of 8 bits and less: scales, calibration, layers that fall back to wider types",
     "portability": "differences between releases, GPUs and platforms",
 }
 """Folders of rules by consequence, with a description."""
@@ -56,7 +56,7 @@ Concern = Literal["graph", "command", "code"]
 
 
 class RuleError(SettingError):
-    """A rule file that cannot be used: the file, the line (from 1; 0 for none), and the error."""
+    """Error in a rule file: the file, the line (from 1; 0 if unknown), and the message."""
 
     def __init__(self, path: Path, line: int, message: str) -> None:
         super().__init__(f"{path}:{line}: {message}" if line else f"{path}: {message}")
@@ -69,13 +69,14 @@ class Advice(Struct, frozen=True):
     """Advice for some targets.
 
     Attributes:
-        applies: version specifier by product; empty for every version of every product.
-        where: a further condition; None without a condition.
-        do: the sentence.
-        fix: name of the rewrite; None without a rewrite.
-        safety: whether the rewrite preserves the results for all inputs, up to rounding, or is a choice.
-        default: whether the advice is only for places without other advice.
-        see: the references of this advice, which a report lists first.
+        applies: version specifier by product; empty if the advice applies to all versions of all products.
+        where: condition on the place; None without a condition.
+        do: the sentence of the advice.
+        fix: name of the automatic fix; None without a fix.
+        safety: whether the fix preserves the results for all inputs, up to rounding.  If not, the user
+            decides.
+        default: whether the advice is shown only at places without other advice.
+        see: URLs about this advice.  A report lists them first.
     """
 
     applies: Mapping[Product, str]
@@ -88,10 +89,10 @@ class Advice(Struct, frozen=True):
 
 
 class Unfixable(Struct, frozen=True):
-    """Why no rewrite exists for some places.
+    """The reason why trtlint cannot fix a finding automatically.
 
     Attributes:
-        where: a further condition; None without a condition.
+        where: condition on the place; None without a condition.
         because: the reason, a clause without a full stop.
     """
 
@@ -109,27 +110,28 @@ class Rule(Struct, frozen=True):
         since: the first version of trtlint with the rule.
         evidence: the basis of the rule, a key of :data:`EVIDENCE`.
         applies: PEP 440 specifier of release numbers by product; a product not named is not affected.
-        find: the kind of fact, or :data:`PATTERN`.
+        find: the kind of fact that the rule is about, or :data:`PATTERN`.
         pattern: the pattern of a :data:`PATTERN` rule.
-        where: the condition on a fact; None if every fact of the kind counts.
-        mark: the roles whose steps get carets, each with a label, or None for the step's own label.
+        where: the condition on a fact or match; None if each of them is a finding.
+        mark: the roles in the pattern that a report underlines, each with a label.  None uses the default
+            label.
         severity_when: severities with conditions.  The first one whose condition holds is used.
         message: the first line of the finding.
-        advice: in the order of the file.
-        unfixable: why a place has no rewrite.  The first entry whose condition holds is used.
-        references: public URLs.
-        concerns: what has to change: the model, the command or the code.
-        witness: the conditions under which evidence confirms or refutes its findings.
-        yields: ids of rules that take precedence at a place.  These are about the model, and this rule is
-            about the build.
-        path: the file.
-        body: the documentation, Markdown.
+        advice: the advice, in the order of the file.
+        unfixable: reasons why there is no automatic fix.  The first entry whose condition holds is used.
+        references: public URLs that prove or explain the rule.
+        concerns: what the user has to change: the model, the command or the code.
+        witness: the conditions under which a build or measurement confirms or refutes the findings.
+        yields: ids of rules about the model.  If one of them has a finding at a node, this rule about the
+            build does not report the node again.
+        path: the rule file.
+        body: the documentation of the rule, in Markdown.
         body_line: line of the file where ``body`` begins.
         status: ``preview``, ``stable`` or ``deprecated``.
         also: ``torch-tensorrt`` if the rule also holds for networks of Torch-TensorRT; else empty.
         summary: one sentence with the defect and its consequence; empty if the file has none.
-        default: whether the rule is only for places that no other rule explains.  It skips the lines of a log
-            with another finding.  It reports a failed build for which no other rule has an error.
+        default: whether the rule only reports problems that no other rule explains.  Such a rule skips log
+            lines that have another finding.  It reports a failed build if no other rule reports an error.
     """
 
     id: str
@@ -160,11 +162,14 @@ class Rule(Struct, frozen=True):
 
     @property
     def group(self) -> str:
-        """The group, a key of :data:`GROUPS`: the name of its folder; empty in any other folder."""
+        """The group of the rule, a key of :data:`GROUPS`.
+
+        It is the name of the folder; empty for other folders.
+        """
         return group_of(self.path)
 
     def why_unfixable(self, names: Mapping[str, object]) -> str:
-        """Return why a place has no rewrite; empty if the rule gives no reason."""
+        """Return why a place has no automatic fix; empty if the rule gives no reason."""
         for entry in self.unfixable:
             if entry.where is None or entry.where.truth(names) is True:
                 return entry.because
@@ -172,6 +177,6 @@ class Rule(Struct, frozen=True):
 
 
 def group_of(path: Path) -> str:
-    """The group of a rule file."""
+    """Return the group of a rule file."""
     folder = path.parent.name
     return folder if folder in GROUPS else ""

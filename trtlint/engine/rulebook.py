@@ -27,11 +27,13 @@ _ALSO = re.compile(r"^also: torch-tensorrt$", re.MULTILINE)
 
 
 class RuleEntry(Struct, frozen=True, eq=False):
-    """A rule of a rulebook, read on first use.  A run without a build needs less than half of all rules.
+    """A rule of a rulebook.  Its file is read on first use.
+
+    This saves time: a run without a build needs less than half of all rules.
 
     Attributes:
         id, name, find, status, path, also: see :class:`Rule`.
-        read: function that returns the rule.  Further calls return the same object.
+        read: function that reads the file and returns the rule.  Further calls return the same object.
     """
 
     id: str
@@ -49,7 +51,7 @@ class RuleEntry(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, rule: Rule) -> RuleEntry:
-        """Return the entry of a rule that has been read."""
+        """Return an entry for a rule object."""
         return cls(rule.id, rule.name, rule.find, rule.status, rule.path, lambda: rule, rule.also)
 
 
@@ -68,8 +70,8 @@ class Rulebook(Struct, frozen=True):
         """Return the rule with this current or former id or name, ignoring case.
 
         Raises:
-            LookupError: there is no such rule.  The text names the nearest rule, or states that the rule was
-                removed.
+            LookupError: there is no such rule.  The message names the nearest rule, or states that the rule
+                was removed.
         """
         became = redirect(key)
         for word in (key, became.to if became is not None and became.to is not None else key):
@@ -93,7 +95,7 @@ _Finder = TypeVar("_Finder", bound=_Finds)
 
 
 def looking_at(grounds: Iterable[Ground], rules: Iterable[_Finder]) -> list[_Finder]:
-    """Return the rules that can have findings in the available data."""
+    """Return the rules whose data are available."""
     there = frozenset(grounds)
     network = "network" in there
     return [rule for rule in rules if ground_of(rule.find) in there or (network and rule.also)]
@@ -110,7 +112,7 @@ def builtin_rules() -> Path:
 
 
 def rule_files(path: Path) -> list[Path]:
-    """Return the rule files in a folder and its subfolders, sorted.  For a file, return the file.
+    """Return the rule files in a folder and its subfolders, sorted.  A path of a file gives this file.
 
     ``README.md`` is ignored.  Links to folders are not followed.
 
@@ -137,10 +139,10 @@ def _below(folder: Path) -> list[Path]:
 
 
 def load_builtin() -> Rulebook:
-    """Return the rules that come with trtlint, the same objects each time.
+    """Return the rules that come with trtlint.  Further calls return the same object.
 
-    Each rule is read and compiled on first use, because a run needs only some of them.  Tests check all
-    rules.
+    Each rule is read and compiled on first use, because a run needs only some rules.  So a run does not check
+    all rule files; the tests of trtlint do.
     """
     return _builtin(builtin_rules())
 
@@ -155,7 +157,9 @@ def load_rules(paths: Iterable[Path]) -> Rulebook:
 
 
 def with_builtin(paths: Iterable[Path]) -> Rulebook:
-    """Return the rules that come with trtlint, and the checked rules of folders or files.
+    """Return the rules that come with trtlint, and the rules in other folders or files.
+
+    Only the rules in other folders or files are checked.
 
     Raises:
         RuleError: as :func:`load_rules`.
@@ -174,7 +178,7 @@ def _builtin(folder: Path) -> Rulebook:
 
 
 def _unread(path: Path) -> RuleEntry:
-    """Return the entry of a trusted file, from its name and one line."""
+    """Return the entry of a built-in rule.  Only the file name and one line of the file are read."""
     text = path.read_text(encoding="utf-8")
     id_, _, name = path.stem.partition("-")
     front = text[: text.find("\n---", 1)]

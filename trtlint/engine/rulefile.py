@@ -1,8 +1,8 @@
 """Rule files: one Markdown file for each rule, with front matter that is validated on load.
 
-A mistake in a rule is an error with file and line.  Examples are an unknown key, a field that the fact does
-not have, or a role that no step has.  A wrong rule never just stays silent.  ``trtlint test`` checks the
-expressions of trtlint's own rules, so a run does not check them again.
+A mistake in a rule file is an error with file and line, and never just a rule without findings.  Examples are
+an unknown key, a field that the fact does not have, or a role that the pattern does not have.  ``trtlint
+test`` checks the expressions of the built-in rules, so a run does not check them again.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def parse_rule(path: Path, text: str, *, checked: bool) -> Rule:
 
 
 class _FrontMatterReader:
-    """Reader of the front matter of one file.  Every method raises FrontMatterError with the line."""
+    """Reads the front matter of one file.  Every method raises FrontMatterError with the line."""
 
     def __init__(self, path: Path, front: Item, checked: bool) -> None:
         self.path = path
@@ -144,14 +144,14 @@ class _FrontMatterReader:
         )
 
     def _default(self, find: str) -> bool:
-        """Return whether the rule is for lines of a log that no other rule explains."""
+        """Return whether the rule is only for log lines that no other rule explains."""
         found = _is_default(self.front)
         if found and find != LOG_MESSAGE:
             raise FrontMatterError(f"'default' is only for 'find: {LOG_MESSAGE}'", self.front["default"].line)
         return found
 
     def _also(self, find: str) -> Also:
-        """Return the second source of facts.  Only some kinds of facts have one."""
+        """Return ``torch-tensorrt`` if the rule also runs on networks of Torch-TensorRT; else empty."""
         item = self.front.get("also")
         if item is None:
             return ""
@@ -163,7 +163,7 @@ class _FrontMatterReader:
         return "torch-tensorrt"
 
     def _summary(self) -> str:
-        """Return the summary, one line of plain text.  Only trtlint's own rules require it; else empty."""
+        """Return the summary, one line of plain text.  It may be empty, except in built-in rules."""
         item = self.front.get("summary")
         if item is None:
             return ""
@@ -177,7 +177,7 @@ class _FrontMatterReader:
         return frozenset(_matching(id_, "yields", _ID, "the ids of rules") for id_ in ids)
 
     def _find(self) -> tuple[str, Pattern | None]:
-        """Return the kind and the pattern, and set the scope of expressions."""
+        """Return the kind of fact or the pattern, and set the names that expressions can use."""
         known = (*facts.kinds(), PATTERN)
         find = self.front["find"].choice("find", known)
         match = self.front.get("match")
@@ -248,7 +248,7 @@ class _FrontMatterReader:
         return {role.choice("mark", roles): None for role in item.items("mark")}
 
     def _roles(self, find: str, pattern: Pattern | None) -> tuple[str, ...] | None:
-        """Return the roles that can be marked; None to skip the check."""
+        """Return the roles that ``mark`` can name; None to skip the check."""
         if not self.checked:
             return None
         return pattern.outputs if pattern is not None else tuple(facts.fact_class(find).roles)
@@ -309,7 +309,7 @@ def _urls(item: Item, key: str) -> tuple[str, ...]:
 
 
 def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
-    """Return version specifiers by product.  ``*`` and an empty value mean all versions."""
+    """Return the version specifier of each product.  ``*`` and an empty value mean all versions."""
     ranges: dict[Product, str] = {}
     for product in PRODUCTS:
         item = fields.get(product)

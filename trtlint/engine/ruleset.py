@@ -1,4 +1,4 @@
-"""Selected rules.  Another process can load them again by their names."""
+"""Selected rules.  Another process can load the same rules by their names."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from trtlint.files.regular import read_bytes
 
 
 class OtherRulesError(TrtlintError):
-    """The rule files of a process differ from those at the start of the run."""
+    """Error: the rule files of a worker process differ from the rule files at the start of the run."""
 
 
 class RuleSet:
-    """Selected rules.  Compiled rules cannot be pickled, so every process loads them from their files.
+    """Selected rules.  Only their names are pickled, so every process loads the rules from their files.
 
     Two sets are equal only if they are the same object.
 
@@ -48,7 +48,7 @@ class RuleSet:
         """The rules.
 
         Raises:
-            OtherRulesError: the rule files differ in this process.
+            OtherRulesError: the rule files of this process differ.
             RuleError: a rule file is missing or wrong.
         """
         if self._entries is None:
@@ -62,19 +62,22 @@ class RuleSet:
         return self._names[2]
 
     def stamp(self) -> RuleSet:
-        """Store the digest of the current rule files.  A process whose files differ must not lint."""
+        """Store the digest of the current rule files.
+
+        A worker process compares it with its own files, and raises an error if they differ.
+        """
         self._named = self._names
         return self
 
     def looking_at(self, grounds: frozenset[Ground]) -> RuleSet:
-        """Return the rules that can have findings in the available data."""
+        """Return the rules whose data are available."""
         if grounds not in self._looking:
             self._looking[grounds] = RuleSet(looking_at(grounds, self.entries))
         return self._looking[grounds]
 
     @property
     def _names(self) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-        """Return the rule files of users, the ids of all rules, and the digest."""
+        """Return the paths of the user's rule files, the ids of all rules, and the digest."""
         if self._named is None:
             home = builtin_rules()
             own = [entry.path for entry in self.entries if home not in entry.path.parents]
@@ -91,7 +94,7 @@ class RuleSet:
 
 @cache
 def _found_again(files: tuple[str, ...], ids: tuple[str, ...], digest: str) -> tuple[RuleEntry, ...]:
-    """Load rules by name.  In a long-lived worker of a cluster, the rule files may have changed."""
+    """Load rules by name.  Raise an error if the rule files on this machine have changed or differ."""
     try:
         book = with_builtin(map(Path, files))
     except ValueError as error:
@@ -99,7 +102,9 @@ def _found_again(files: tuple[str, ...], ids: tuple[str, ...], digest: str) -> t
     wanted = frozenset(ids)
     chosen = tuple(entry for entry in book.entries if entry.id in wanted)
     if _digest(chosen) != digest:
-        raise OtherRulesError("the rule files changed, or differ on the machine of the worker")
+        raise OtherRulesError(
+            "the rule files changed during the run, or the worker's machine has different rule files"
+        )
     return chosen
 
 

@@ -1,4 +1,4 @@
-"""Text of rule files; :mod:`trtlint.engine.rulefile` parses it."""
+"""Read the text of a rule file.  :mod:`trtlint.engine.rulefile` parses the text."""
 
 from __future__ import annotations
 

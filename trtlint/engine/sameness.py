@@ -1,7 +1,9 @@
-"""Targets that are equal for a rule, so that a range of versions costs little more than one.
+"""Cache keys: targets that a rule cannot distinguish.
 
-A rule depends on a target through its version ranges and through the properties in its expressions.
-Two targets that are equal in these get the same findings.
+So a lint for a range of versions takes little more time than for one version.
+
+A rule depends on a target in two ways: through version ranges, and through the properties that its
+expressions read. Two targets that are equal in both ways get the same findings.
 """
 
 from __future__ import annotations
@@ -25,13 +27,16 @@ _TARGET = re.compile(r"\btarget\b(?:\.(\w+))?")
 
 @cache
 def _properties(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the properties of the target that expressions read.  An empty name means the whole target."""
+    """Return the properties of ``target`` that expressions read.  An empty name means the whole target."""
     return tuple(sorted({name for text in texts for name in _TARGET.findall(text)}))
 
 
 @cache
 def _releases(texts: tuple[str, ...]) -> tuple[tuple[int, int], ...] | None:
-    """Return the releases that expressions compare ``target.release`` with.  None for any other use of it."""
+    """Return the releases that expressions compare ``target.release`` with.
+
+    None if an expression uses ``target.release`` in another way.
+    """
     uses = sum(name == "release" for text in texts for name in _TARGET.findall(text))
     compared = [(int(major), int(minor)) for text in texts for major, minor in _COMPARED.findall(text)]
     return tuple(sorted(set(compared))) if len(compared) == uses else None
@@ -56,10 +61,10 @@ def _expressions(rule: Rule) -> Iterator[Expression]:
 
 
 class TargetKeys:
-    """Keys of targets for each rule, and the findings cached by key.
+    """Cache keys of targets for each rule, and the cached findings.
 
     Attributes:
-        found: the findings of a rule and their nodes, by the result of :meth:`of`.
+        found: the findings of a rule and their nodes, by cache key.
     """
 
     def __init__(self) -> None:
@@ -67,7 +72,7 @@ class TargetKeys:
         self._texts: dict[int, tuple[Rule, tuple[str, ...]]] = {}
 
     def of(self, rule: Rule, target: Target, applies: Truth, subjects: Iterable[Subject]) -> Hashable:
-        """Return the key of a target for a rule.  Targets with equal keys have equal findings."""
+        """Return the cache key of a target for a rule.  Targets with equal keys have equal findings."""
         if id(rule) not in self._texts:
             self._texts[id(rule)] = rule, tuple(expression.text for expression in _expressions(rule))
         texts = self._texts[id(rule)][1]

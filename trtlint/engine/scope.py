@@ -29,24 +29,24 @@ def field_names(kind: str) -> tuple[str, ...]:
 
 
 def predicts_refusal(kind: str) -> bool:
-    """Return whether findings about a kind of fact predict that TensorRT refuses the model."""
+    """Return whether findings about this kind of fact predict that TensorRT refuses the model."""
     return fact_class(kind).refusal is not Fact.refusal
 
 
 @cache
 def scope_of_kind(kind: str) -> Mapping[str, Any]:
-    """Return the names for expressions about a kind of fact, each with its annotation."""
+    """Return the names that expressions about this kind of fact can use, each with its type."""
     hints = get_type_hints(fact_class(kind), include_extras=True)
     return {**{name: hints[name] for name in field_names(kind)}, **_common()}
 
 
 def scope_of_pattern(pattern: Pattern) -> Mapping[str, Any]:
-    """Return the names for expressions about matches of a pattern, each with its type."""
+    """Return the names that expressions about matches of a pattern can use, each with its type."""
     return {**dict.fromkeys(pattern.names, Value), **_common()}
 
 
 def scope_of(rule: Rule) -> Mapping[str, Any]:
-    """Return the names for expressions of a rule."""
+    """Return the names that the expressions of a rule can use, each with its type."""
     return scope_of_kind(rule.find) if rule.pattern is None else scope_of_pattern(rule.pattern)
 
 
@@ -65,7 +65,7 @@ def operands(expression: Expression) -> list[str]:
 def about_the_model(expression: Expression) -> Expression | None:
     """Return the operands of an expression's outermost ``and`` that read only the fact ``model``.
 
-    None if there are no such operands.  If they are false for a model, the rule has no subject in the model.
+    None without such operands.  If they are false for a model, the rule cannot have a finding in this model.
     """
     own = [text for text in operands(expression) if Expression(text).names == _OF_MODEL]
     return Expression(" and ".join(f"({text})" for text in own), condition=True) if own else None
@@ -73,17 +73,17 @@ def about_the_model(expression: Expression) -> Expression | None:
 
 @cache
 def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
-    """Return a field and the texts that it can have if the expression is true.
+    """Return a field and its allowed texts, such as ``op`` and ``{"Conv"}``, that an expression requires.
 
-    None if the outermost ``and`` has no suitable operand.  A suitable operand is ``op == "Conv"``,
-    ``op in ("Conv", "Gemm")``, or an ``or`` of such comparisons of one field.  An expression with such an
-    operand is never true for a fact whose field is None.
+    The outermost ``and`` must have a suitable operand, else the result is None.  A suitable operand is
+    ``op == "Conv"``, ``op in ("Conv", "Gemm")``, or an ``or`` of such comparisons of one field.  An
+    expression with such an operand is never true for a fact whose field is None.
     """
     return _demand(ast.parse(f"({expression.text}\n)", mode="eval").body)
 
 
 def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
-    """Return the requirement of an expression."""
+    """Return the field and the allowed texts that an expression requires; None without a requirement."""
     if isinstance(tree, ast.Compare):
         return _comparison(tree)
     if not isinstance(tree, ast.BoolOp):
@@ -98,7 +98,7 @@ def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
 
 
 def _comparison(tree: ast.Compare) -> tuple[str, frozenset[str]] | None:
-    """Return the requirement of ``op == "Conv"`` or ``op in ("Conv", "Gemm")``.  None for other forms."""
+    """Return field and texts of ``op == "Conv"`` or ``op in ("Conv", "Gemm")``; None for other forms."""
     if len(tree.ops) != 1:
         return None
     field, link, value = tree.left, tree.ops[0], tree.comparators[0]

@@ -1,4 +1,4 @@
-"""Subjects of rules in one model: its facts, and the matches of patterns."""
+"""Subjects of rules in one model: the facts about the model, and the matches of patterns."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ _SEES_UNKNOWN = tuple(f"{name}(" for name, function in FUNCTIONS.items() if func
 
 
 class Subject(Struct, frozen=True, eq=False):
-    """One thing in a model that a rule is evaluated for.
+    """A fact, or a match of a pattern, that a rule is evaluated for.
 
     Attributes:
-        node: the node in reports; None for the whole model.
+        node: the node that reports show; None for the whole model.
         place: the name of the place in reports; empty for the whole model.
-        chain: the block in data-flow order.
+        chain: the operators of the fact or match, in data-flow order, each with its role.
         values: the names that expressions can use, except ``target``.
-        others: other readings of the same nodes.  The rule holds if it holds for one reading.
+        others: other matches of the pattern at the same nodes.  A finding needs only one match for which the
+            rule holds.
     """
 
     node: Node | None
@@ -50,23 +51,26 @@ class Subject(Struct, frozen=True, eq=False):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The node in reports and the nodes of the block, without repeats."""
+        """The node that reports show, then the other nodes of the fact or match, without duplicates."""
         own = () if self.node is None else (self.node,)
         return tuple(dict.fromkeys((*own, *(step.node for step in self.chain))))
 
     @property
     def scope(self) -> str:
-        """The releases for which the fact was observed, in words; empty if the rule's range counts."""
+        """The releases for which the fact was observed, in words.
+
+        Empty if reports show the rule's releases.
+        """
         return "" if self.fact is None else self.fact.scope
 
     def origin(self, model: Model) -> Origin | None:
-        """Location in the Python code, from the exporter or from the script itself."""
+        """Return the location in Python code that the exporter or the script gives."""
         if self.node is not None:
             return origin(model, self.node)
         return None if self.fact is None else self.fact.code_origin
 
     def names(self, target: Target) -> Mapping[str, object]:
-        """Every name that expressions can use, with its value."""
+        """Return the names that expressions can use, with their values."""
         return {**self.values, "target": target}
 
 
@@ -78,11 +82,14 @@ class Subjects:
         self._made: dict[tuple[str, int], Subject] = {}
         self._positions: dict[tuple[str, str], Mapping[str, list[int]]] = {}
         self._candidates: dict[int, tuple[Rule, tuple[Subject, ...]]] = {}
-        """Subjects by the identity of a rule, with the rule, so that no other rule gets its identity."""
+        """Subjects by ``id`` of a rule.
+
+        The rule is stored, too, so that no new rule gets the same ``id``.
+        """
         self._unsearched: set[int] = set()
 
     def searched(self, rule: Rule) -> bool:
-        """Return whether :meth:`candidates` are complete, because no search reached a limit."""
+        """Return whether the search for the pattern of a rule finished.  If not, findings may be missing."""
         return id(rule) not in self._unsearched
 
     def of(self, rule: Rule) -> Iterator[Subject]:
@@ -101,9 +108,9 @@ class Subjects:
     def candidates(self, rule: Rule) -> Sequence[Subject]:
         """Return the subjects for which the condition of a rule may hold for some target, in graph order.
 
-        If the condition requires ``op == "Conv"``, only such facts are checked.  Then the cost of a rule
-        depends on the number of these facts, and not on the size of the model.  Subjects that fail for every
-        target are removed once, so a further target costs only its possible findings.
+        If the condition requires ``op == "Conv"``, only facts about Conv operators are checked.  Then the
+        time of a rule depends on the number of these facts, and not on the size of the model.  The result is
+        cached, so a further target takes little time.
         """
         if id(rule) not in self._candidates:
             possible = tuple(subject for subject in self._of_this_model(rule) if _possible(rule, subject))
@@ -111,13 +118,16 @@ class Subjects:
         return self._candidates[id(rule)][1]
 
     def _of_this_model(self, rule: Rule) -> Iterator[Subject]:
-        """Yield the subjects that fulfil the condition.  Nothing if it is false for the whole model."""
+        """Yield the subjects of a rule.
+
+        Nothing if the operands of its condition about the model are false.
+        """
         guard = None if rule.where is None or not self._facts.has_model else about_the_model(rule.where)
         if guard is None or guard.truth(self._common) is not False:
             yield from self._demanded(rule)
 
     def _demanded(self, rule: Rule) -> Iterator[Subject]:
-        """Return the subjects with the operator, or another text, that the condition requires."""
+        """Yield the subjects with the field value that the condition requires, such as ``op == "Conv"``."""
         demand = required(rule.where) if rule.pattern is None and rule.where is not None else None
         if demand is None:
             yield from self.of(rule)
@@ -128,7 +138,7 @@ class Subjects:
             yield self._fact(rule.find, position)
 
     def _fact(self, kind: str, position: int) -> Subject:
-        """Return the subject of a fact, by its position among the facts of its kind."""
+        """Return the subject for a fact.  ``position`` is the index among the facts of this kind."""
         if (kind, position) not in self._made:
             fact = self._facts.of(kind)[position]
             values = {name: getattr(fact, name) for name in field_names(kind)}
@@ -145,7 +155,7 @@ class Subjects:
         return self._made[kind, position]
 
     def _by_text(self, kind: str, name: str) -> Mapping[str, list[int]]:
-        """Return the positions of the facts of a kind by the text of a field."""
+        """Return the positions of facts with each text of a field: ``{"Conv": [0, 3]}``."""
         if (kind, name) not in self._positions:
             groups: dict[str, list[int]] = defaultdict(list)
             for position, fact in enumerate(self._facts.of(kind)):
@@ -165,17 +175,17 @@ class Subjects:
 
     @cached_property
     def _common(self) -> Mapping[str, object]:
-        """Return the names that all expressions can use.  ``constants`` is for functions."""
+        """Return the names that all expressions can use, and ``constants`` for functions."""
         facts = self._facts
         build = next(iter(facts.of("build")), None)
         return {"model": facts.of("model")[0], "build": build, "constants": facts.model.constants}
 
 
 def _possible(rule: Rule, subject: Subject) -> bool:
-    """Return whether the condition is not false with an unknown target.
+    """Return whether the condition of a rule can be true for some target.
 
-    A condition that is false with an unknown target is false for any target, unless the expression tests
-    whether a value is known.
+    A condition that is false for an unknown target is false for any target.  An exception is a condition that
+    tests whether a value is known.
     """
     where = rule.where
     if where is None or ("target" in where.names and any(word in where.text for word in _SEES_UNKNOWN)):

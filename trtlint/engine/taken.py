@@ -1,4 +1,4 @@
-"""Releases that accept a place that another release refuses."""
+"""Releases that accept an operator that other releases refuse."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _BY_PLUGIN = frozenset({"plugin", "library"})
 
 
 class RefusedLines:
-    """Release lines that refuse the nodes of one model."""
+    """Release lines, such as 10.7, that refuse the nodes of one model."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._by_node: dict[Product, Mapping[Node, frozenset[str]]] = {}
 
     def of(self, subjects: Iterable[Subject], product: Product) -> tuple[tuple[str, ...], str]:
-        """Return the release lines that refuse one of the places, and the limit of that statement.
+        """Return the release lines that refuse one of the places, and a condition such as ``on every GPU``.
 
-        Lines with another refusal of the same node are included, unless the refusal depends on the GPU, the
-        typing or a plugin.
+        The lines include lines with another refusal of the same node.  Refusals that depend on the GPU, the
+        typing or a plugin are not included.
 
         Returns:
-            No lines if a subject is not a rejection.
+            The release lines, and the condition in words.  No lines if a subject is not about a refusal.
         """
         lines: set[str] = set()
         limit = ""
@@ -69,7 +69,7 @@ def _limit(fact: Rejection | LibraryPlugin) -> str:
 
 
 def with_taken(finding: Finding, target: Target) -> Finding:
-    """Return a finding about a refusal with the nearest accepting releases as its last advice."""
+    """Add advice to a finding about a refusal: the nearest releases that accept the operator."""
     if finding.refusal is None or not finding.refusal.lines:
         return finding
     refusal = _taken(finding.refusal, target)
@@ -78,7 +78,10 @@ def with_taken(finding: Finding, target: Target) -> Finding:
 
 
 def _taken(refusal: Refusal, target: Target) -> Refusal:
-    """Add the accepting release lines nearest to the target, or, without a version, to all refusing lines."""
+    """Set the nearest release lines that accept the operator, before and after the target.
+
+    If the target has no version, they are the nearest lines before and after all refusing lines.
+    """
     known = minors(target.product)
     held = [line in refusal.lines for line in known]
     first, last = len(held) - 1 - held[::-1].index(True), held.index(True)
@@ -90,7 +93,7 @@ def _taken(refusal: Refusal, target: Target) -> Refusal:
 
 
 def taken_words(refusal: Refusal, product: Product) -> str:
-    """Return the sentence about releases that every report prints for a refusal."""
+    """Return the sentence about releases in reports, such as ``first accepted by: TensorRT 10.7``."""
     name = PRODUCTS[product]
     if refusal.first_taken is not None:
         words = f"first accepted by: {name} {refusal.first_taken}"

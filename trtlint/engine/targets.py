@@ -1,7 +1,7 @@
 """Findings of one model for several targets.
 
-The versions of a range are linted one by one.  The report lists each finding once, with its versions, and
-the changes from one version to the next.
+trtlint lints each version of a range separately.  The report lists each finding once, with its versions.  It
+also lists the changes from one version to the next.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
 
 
 class MergedFinding(Struct, frozen=True):
-    """A finding, and the ascending indexes of the targets that it holds for."""
+    """A finding, and the indexes of the targets that have it, ascending."""
 
     finding: Finding
     targets: tuple[int, ...]
 
 
 class Change(Struct, frozen=True):
-    """Differences between a target and the one before: rule and name of each finding."""
+    """Findings that differ between a target and the previous target, as rule and name."""
 
     before: str
     after: str
@@ -34,8 +34,9 @@ class Change(Struct, frozen=True):
 def merge(findings: Sequence[Sequence[Finding]]) -> list[MergedFinding]:
     """Merge the findings of several targets.  Findings of one rule are adjacent.
 
-    For one target, the order stays.  For several targets, higher severities come first.  A merged finding
-    has the text for its first target, its highest severity, and the advice for all its targets.
+    For one target, the order does not change.  For several targets, higher severities come first.  A merged
+    finding has the text of its first target, the highest severity of its targets, and the advice for all its
+    targets.
 
     Args:
         findings: the findings for each target.
@@ -60,7 +61,7 @@ def merge(findings: Sequence[Sequence[Finding]]) -> list[MergedFinding]:
 
 
 def _joined(same: Sequence[Finding]) -> Finding:
-    """Combine equal findings of several targets into one."""
+    """Combine findings with the same key into one finding."""
     first = same[0]
     advice = tuple(dict.fromkeys(text for finding in same for text in finding.advice))
     severity = min(same, key=_rank).severity
@@ -74,7 +75,7 @@ def _rank(finding: Finding) -> int:
 
 
 def labels(targets: Sequence[str]) -> list[str]:
-    """Return targets in words, without the words that they share at the beginning and the end.
+    """Return targets in words, without common words at the beginning and the end.
 
     >>> labels(["TensorRT 10.7, SM 8.9", "TensorRT 10.8, SM 8.9"])
     ['10.7', '10.8']
@@ -111,13 +112,13 @@ def _parts(targets: Sequence[str]) -> tuple[str, list[str], str]:
 
 
 def _shared(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of equal words at the start of all rows, without the last word of any row."""
+    """Return the number of words at the start that all rows share.  The last word of a row never counts."""
     alike = takewhile(lambda column: len(set(column)) == 1, zip(*rows, strict=False))
     return min(sum(1 for _ in alike), min(map(len, rows)) - 1)
 
 
 def seen_for(seen: Sequence[int], names: Sequence[str]) -> str:
-    """Describe the targets that a finding holds for.
+    """Describe the targets that have a finding.
 
     >>> seen_for([1], ["10.6", "10.7", "10.8"])
     '10.7 (gone from 10.8)'
@@ -137,7 +138,7 @@ def seen_for(seen: Sequence[int], names: Sequence[str]) -> str:
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Return first and last of each run of consecutive numbers."""
+    """Yield the first and the last number of each run of consecutive numbers."""
     start = previous = numbers[0]
     for number in numbers[1:]:
         if number != previous + 1:
@@ -148,7 +149,10 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def changes(models: Sequence[ModelReport]) -> list[Change]:
-    """Return the added and removed findings between neighbouring targets, without unchanged steps."""
+    """Return the added and removed findings from each target to the next.
+
+    Steps without changes are left out.
+    """
     names = labels([model.target for model in models])
     steps = []
     for i in range(1, len(models)):

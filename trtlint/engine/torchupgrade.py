@@ -1,4 +1,4 @@
-"""Changes that an upgrade of Torch-TensorRT brings to a script or an exported program."""
+"""Effects of an upgrade of Torch-TensorRT on a script or an exported program."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _MOST_PLACES = 20
 
 
 class OperatorChange(Struct, frozen=True):
-    """An operator that some release leaves to PyTorch.
+    """An operator that PyTorch runs instead of TensorRT in at least one release.
 
     Attributes:
         op: the operator in the program, ``aten.glu.default``.
-        lowered: the operator without a converter in the decomposition of ``op``.
+        lowered: the operator in the decomposition of ``op`` that has no converter.
         change: the change from the first release to the last.
-        since: the first release line with the new state; empty without a change.
-        until: the last release line that is known to have the old state; empty without a change.
+        since: the first release line with the new behaviour; empty without a change.
+        until: the last release line that is known to have the old behaviour; empty without a change.
         states: for each release, whether PyTorch runs the operator; None if unknown.
         count: number of these operators in the program.
-        places: source lines, modules or names of the first few operators.
+        places: source lines, modules or names of the first of these operators.
     """
 
     op: str
@@ -48,9 +48,9 @@ class CallChange(Struct, frozen=True):
     """A finding about the calls of a script.
 
     Attributes:
-        finding: the finding, for the first release that has it.
-        places: the lines of the script.
-        releases: indexes into :attr:`TorchUpgrade.releases`, ascending.
+        finding: the finding, with the text for the first release that has it.
+        places: the lines of the calls in the script.
+        releases: the releases with the finding, as ascending indexes into :attr:`TorchUpgrade.releases`.
     """
 
     finding: Finding
@@ -59,7 +59,7 @@ class CallChange(Struct, frozen=True):
 
 
 class TorchUpgrade(Struct, frozen=True):
-    """The answer for one script or program.
+    """Upgrade report for one script or program.
 
     Attributes:
         path: the file.
@@ -68,7 +68,7 @@ class TorchUpgrade(Struct, frozen=True):
         calls: findings about the calls of a script.
         operators: operators of a program.
         operator_count: number of operators of the program, including operators that every release converts.
-        notes: limits of the evaluation.
+        notes: sentences about parts that could not be evaluated.
     """
 
     path: str
@@ -80,11 +80,11 @@ class TorchUpgrade(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def begins(self, index: int) -> tuple[CallChange, ...]:
-        """Return the findings that a release has and the one before it does not have."""
+        """Return the findings that a release has and the previous release does not have."""
         return tuple(each for each in self.calls if index in each.releases and index - 1 not in each.releases)
 
     def ends(self, index: int) -> tuple[CallChange, ...]:
-        """Return the findings that a release does not have and the one before it has."""
+        """Return the findings that the previous release has and this release does not have."""
         return tuple(each for each in self.calls if index not in each.releases and index - 1 in each.releases)
 
 
@@ -99,8 +99,8 @@ def script_upgrade(
     Args:
         path: the script.
         releases: the releases, oldest first.
-        found: the findings for each of them.
-        notes: limits of the evaluation.
+        found: the findings for each release.
+        notes: sentences about parts that could not be evaluated.
     """
     firsts: dict[tuple[str, str, tuple[str, ...]], Finding] = {}
     where: dict[tuple[str, str, tuple[str, ...]], list[int]] = defaultdict(list)
@@ -131,7 +131,7 @@ def program_upgrade(program: Program, releases: Sequence[TorchRelease]) -> Torch
         tuple(releases),
         operators=tuple(changes),
         operator_count=len(program.nodes),
-        notes=("by a table of releases: Torch-TensorRT was not asked",),
+        notes=("trtlint compared its tables of the two releases, and did not run Torch-TensorRT",),
     )
 
 

@@ -1,7 +1,7 @@
 """Upgrade report: findings of a model for each version of a range.
 
-The model is evaluated for every release line of the range.  The differences from one line to the next are
-the effects of an upgrade; the line with the fewest known risks is the safest.
+trtlint evaluates the model for every release line of the range, such as 10.7 and 10.8.  The differences from
+one line to the next are the effects of an upgrade.  The safest line is the line with the fewest known risks.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Assessed(Struct, frozen=True):
         line: the name for users, ``10.13``.
         version: the release that represents it, ``10.13.3``.
         target: the evaluated target, in words.
-        supported: whether the GPU is supported, as far as is known.
-        risks: number of findings about the graph by severity, without those of low confidence.
-        found: indexes into :attr:`Upgrade.findings`.
+        supported: False if the release is known not to support the GPU.
+        risks: number of findings about the graph by severity.  Findings of low confidence are not counted.
+        found: the findings for this line, as indexes into :attr:`Upgrade.findings`.
         refused: number of places that the parser or the builder refuses.
     """
 
@@ -50,13 +50,13 @@ class Assessed(Struct, frozen=True):
 
 
 class Listed(Struct, frozen=True):
-    """A finding and its lines in the range.
+    """A finding, and the release lines that have it.
 
     Attributes:
-        finding: the finding, with the text for its first line.
-        concern: what has to change.
-        lines: indexes into :attr:`Upgrade.lines`, ascending.
-        advice: the advice, and its lines.
+        finding: the finding, with the text for the first release line that has it.
+        concern: what the user has to change: graph, command or code.
+        lines: the release lines, as ascending indexes into :attr:`Upgrade.lines`.
+        advice: each advice with the indexes of the release lines that it is for.
     """
 
     finding: Finding
@@ -66,12 +66,12 @@ class Listed(Struct, frozen=True):
 
     @property
     def already(self) -> bool:
-        """True if the first release line of the range has the finding, and a later line has it, too."""
+        """True if the first release line of the range and at least one later line have the finding."""
         return self.lines[0] == 0 and len(self.lines) > 1
 
 
 class UpgradeStep(Struct, frozen=True):
-    """Step from one release line to the next: indexes into :attr:`Upgrade.findings`."""
+    """Changes from one release line to the next.  Findings are indexes into :attr:`Upgrade.findings`."""
 
     before: str
     after: str
@@ -83,12 +83,11 @@ class Safest(Struct, frozen=True):
     """The release line with the fewest known risks.
 
     Attributes:
-        line: its index in :attr:`Upgrade.lines`.
-        equals: all lines with the same risks.  ``line`` is the newest of them.
-        last_adds: errors and warnings about the graph that the last line of the range has and this line does
-            not have, as indexes into :attr:`Upgrade.findings`.
-        first_adds: errors and warnings about the graph that the first line of the range has and this line
-            does not have, as indexes.
+        line: index of the safest line in :attr:`Upgrade.lines`.
+        equals: indexes of all lines with the same risks.  ``line`` is the newest of these lines.
+        last_adds: errors and warnings about the graph that only the last line of the range has, compared with
+            the safest line.  They are indexes into :attr:`Upgrade.findings`.
+        first_adds: the same for the first line of the range.
     """
 
     line: int
@@ -103,17 +102,17 @@ class Upgrade(Struct, frozen=True):
     Attributes:
         path: the model.
         product: TensorRT or TensorRT-RTX.
-        setting: known settings of the build besides the version, in words; empty if there are none.
-        command: the build command in one line; empty if none was given.
+        setting: known settings of the build except the version, in words; empty if there are none.
+        command: the build command in one line; empty without a build command.
         model: the fact about the whole model.
         inputs: name and type of each input.
         outputs: name and type of each output.
         lines: the release lines of the range, oldest first.
         findings: every finding once, higher severities first.
-        steps: from each line to the next.
-        safest: None if no line supports the GPU.
+        steps: the changes from each line to the next.
+        safest: the safest line; None if no line supports the GPU.
         conditional: findings that depend on unset options, each once.
-        notes: limits of the evaluation.
+        notes: sentences about parts that could not be evaluated.
         caveats: the caveats of the model, which every format shows.
         unsearched: severities of rules about the graph whose search did not finish for the last line of the
             range.
@@ -135,14 +134,17 @@ class Upgrade(Struct, frozen=True):
     caveats: tuple[Caveat, ...] = ()
     unsearched: frozenset[Severity] = frozenset()
     options: tuple[str, ...] = ()
-    """The options of the command line that describe the target, without versions."""
+    """The command-line options that describe the target, without its version."""
 
     def version_options(self, line: int) -> tuple[str, ...]:
-        """Return the options for commands about a release line."""
+        """Return the command-line options for a release line."""
         return ("--rtx" if self.product == "tensorrt-rtx" else "--trt", self.lines[line].line, *self.options)
 
     def with_options(self, options: tuple[str, ...]) -> Upgrade:
-        """Return the report with the options of the target.  Fixes are for the newest line of a finding."""
+        """Return the report with the options of the target in each finding.
+
+        The version in these options is the newest release line of the finding.
+        """
         named = replace(self, options=options)
         findings = (
             replace(
@@ -155,12 +157,13 @@ class Upgrade(Struct, frozen=True):
 
 
 def targets(base: Target, first: str, last: str) -> list[Target]:
-    """Return a target for each release line from ``first`` to ``last``.  Later lines upgrade from ``first``.
+    """Return a target for each release line from ``first`` to ``last``.
 
-    The target of a line has its newest release, unless ``first`` or ``last`` names another release.
+    The version of a target is the newest release of its line, or the release that ``first`` or ``last``
+    names.  Each later target has ``first`` as the version before the upgrade.
 
     Raises:
-        TargetError: an end is unknown, or the range is reversed.
+        TargetError: ``first`` or ``last`` is unknown, or ``last`` is older than ``first``.
     """
     product = base.product
     lines = parse_versions(f"{first}..{last}", product)
@@ -181,12 +184,12 @@ def _newest(line: str, product: Product) -> str:
 def upgrade(
     facts: Facts, way: Sequence[Target], found: Sequence[ModelReport], rules: Iterable[Rule]
 ) -> Upgrade:
-    """Report an upgrade, from the findings for the release lines of a range.
+    """Return the upgrade report for the findings of the release lines.
 
     Args:
         facts: the model.
-        way: at least two targets, one for each release line, as :func:`targets` returns them.
-        found: the findings for each target, perhaps reviewed.
+        way: at least two targets, one for each release line, from :func:`targets`.
+        found: the findings for each target, before or after the policy is applied.
         rules: the rules that were evaluated.
     """
     rules = tuple(rules)
@@ -230,7 +233,10 @@ def upgrade(
 def _advice(
     found: Sequence[ModelReport],
 ) -> Mapping[tuple[str, str], tuple[tuple[str, tuple[int, ...]], ...]]:
-    """Return the advice and its lines, by rule and fingerprint of a finding."""
+    """Return each advice of a finding with the indexes of its release lines.
+
+    The key of a finding is its rule and fingerprint.
+    """
     advised: dict[tuple[str, str], dict[str, list[int]]] = {}
     for index, report in enumerate(found):
         for finding in report.findings:
@@ -268,7 +274,7 @@ def _refuses(listed: Listed) -> bool:
 
 
 def _is_risk(listed: Listed) -> bool:
-    """Return whether a finding is a risk of the engine.  Findings about commands and code are not."""
+    """Return whether a finding is a risk for the engine, and not about a command or code."""
     return listed.concern == "graph" and listed.finding.confidence != "low"
 
 
@@ -294,7 +300,11 @@ def _step(
 def _with_hidden(
     line: Assessed, findings: Sequence[Listed], yields: Mapping[str, Collection[str]]
 ) -> frozenset[int]:
-    """Return the findings of a release line, including those that yield to other findings at their nodes."""
+    """Return the findings of a release line, including findings that another finding hides.
+
+    A finding of rule A hides findings of rule B at the same nodes if the rule file of B names A in
+    ``yields``.
+    """
     nodes: dict[str, set[str]] = defaultdict(set)
     for number in line.found:
         nodes[findings[number].finding.rule] |= _nodes(findings[number].finding)
@@ -318,7 +328,10 @@ def _keys(findings: Iterable[Finding]) -> set[str]:
 
 
 def _safest(lines: Sequence[Assessed], findings: Sequence[Listed]) -> Safest | None:
-    """Return the newest line among those with the fewest errors, then warnings, about the graph."""
+    """Return the release line with the fewest errors about the graph, then the fewest warnings.
+
+    The newest of several equal lines is the safest.
+    """
     usable = [index for index, line in enumerate(lines) if line.supported]
     if not usable:
         return None

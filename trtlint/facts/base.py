@@ -19,7 +19,7 @@ class Step(Struct, frozen=True):
     """A node in the block that a fact describes, and the role of the node.
 
     ``detail`` is the operation in a few words (``q × 0.3536``); ``label`` is the text below a caret
-    (``√scale on Q``).  The rule chooses by role which steps get carets.
+    (``√scale on Q``).  The rule selects the roles whose nodes get carets.
     """
 
     node: Node
@@ -52,20 +52,24 @@ class Fact(Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """True if the fact is about the whole model and its node is only an example."""
+        """True if the fact is about the whole model, so that the node of the fact is only an example."""
         return False
 
     @property
     def applies(self) -> Mapping[Product, str] | None:
         """The versions for which the fact is true, like ``applies`` of a rule; None for all.
 
-        Facts about the contents of a file hold for all versions.  Facts about the parser's network may not.
+        Facts about the contents of a file are true for all versions. Facts about the parsed network can
+        differ between versions.
         """
         return None
 
     @property
     def scope(self) -> str:
-        """The releases for which the fact was observed, in words; empty if the rule's range counts."""
+        """The releases for which the fact was observed, in words.
+
+        Empty if the range of releases of the rule applies.
+        """
         return ""
 
     @property
@@ -75,7 +79,7 @@ class Fact(Struct, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """The refusal in this fact; None for other facts."""
+        """The refusal (by the parser or builder) that this fact describes; None for other facts."""
         return None
 
     @property

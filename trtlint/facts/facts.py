@@ -28,11 +28,11 @@ _Data = TypeVar("_Data")
 
 
 class Known(Protocol):
-    """Evidence from which facts are derived."""
+    """Evidence, such as a build log or a measurement, from which facts are derived."""
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The grounds that this evidence adds."""
+        """The kinds of sources (grounds, such as ``build``) that this evidence adds."""
 
     @property
     def data(self) -> object:
@@ -49,7 +49,7 @@ class Facts:
     Args:
         model: the model; None if there are only files of a build.
         command: the build command; None if unknown.
-        evidence: files of a build, and results of experiments.
+        evidence: files of a build, and results of a dry build, a measurement or another experiment.
         weights: whether to read all weights.  This takes as long as reading the file.
     """
 
@@ -71,7 +71,7 @@ class Facts:
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """Return the available grounds of facts."""
+        """Return the available sources of facts (grounds), such as ``model`` and ``build``."""
         return grounds(
             model=self.has_model,
             build=self.record is not None,
@@ -116,7 +116,7 @@ class Facts:
         return self.data(Measurement)
 
     def _absent(self) -> Model:
-        """Return the model to use if there is no file: the network of another compiler, or an empty model."""
+        """Return the model without an ONNX file: the network of another compiler, or an empty model."""
         if "network" in self.grounds and (network := self._network()) is not None:
             return network
         files = () if self.record is None else self.record.files
@@ -153,7 +153,7 @@ class Facts:
         return self._found[kind]
 
     def searched(self, kind: str) -> bool:
-        """Return whether the search for a kind was complete: no walk reached its limit."""
+        """Return whether the search for a kind of facts was complete, without reaching a limit."""
         if is_available(kind, self.grounds):
             self.of(kind)
         return kind not in self._cut
@@ -206,7 +206,7 @@ class Facts:
         log = self.record.log_name
         return (
             *notes,
-            f"{log}: no node that the log names is in this model; trtlint ignores the log for this model",
+            f"{log}: the log names no node of this model, so trtlint ignores the log for this model",
         )
 
     @cached_property

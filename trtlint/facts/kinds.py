@@ -1,4 +1,4 @@
-"""The kinds of facts, and the ground of each: the folder of its module.
+"""The kinds of facts, and the ground (source) of each kind, which is the folder of its module.
 
 This module imports no kind, so that unused kinds cost nothing.
 """
@@ -35,7 +35,10 @@ def grounds(
     torch: bool = False,
     network: bool = False,
 ) -> frozenset[Ground]:
-    """Return the available grounds.  ``weights`` is available only if all weights are read."""
+    """Return the available grounds, such as ``model``.
+
+    ``weights`` is available only if all weights are read.
+    """
     there: dict[Ground, bool] = {
         "model": model,
         "build": build,
@@ -50,7 +53,7 @@ def grounds(
 
 @cache
 def _homes() -> Mapping[str, Ground]:
-    """The ground of each kind, kinds sorted."""
+    """The ground (such as ``model``) of each kind of facts, sorted by kind."""
     found = {}
     for ground in get_args(Ground):
         folder = str(Path(__file__).parent / f"of_{ground}")
@@ -66,13 +69,13 @@ def kinds() -> tuple[str, ...]:
 def ground_of(kind: str) -> Ground:
     """Return the ground of a kind.
 
-    The ground of other names, such as patterns of rules, is the model.
+    For other names, such as ``pattern`` in rules, the ground is the model.
     """
     return _homes().get(kind, "model")
 
 
 def is_available(kind: str, there: frozenset[Ground]) -> bool:
-    """Return whether facts of a kind may exist, given the available grounds."""
+    """Return whether the available grounds can give facts of a kind."""
     return ground_of(kind) in there or ("network" in there and kind in NETWORK_KINDS)
 
 

@@ -1,4 +1,4 @@
-"""Messages and engine layers of a build, by node."""
+"""Log messages and engine layers of a build, by ONNX node."""
 
 from __future__ import annotations
 

@@ -11,13 +11,12 @@ class Refusal(Struct, frozen=True):
     """A refusal by the ONNX parser or the builder.
 
     ``stage`` is ``parse`` or ``build``.  ``op`` is the operator type, empty for an input of the model.
-    ``code`` is the error code of the parser (``UNSUPPORTED_NODE``) or the builder (``API Usage Error``),
-    or empty.  ``known`` is the basis of the range of releases (``measured``, ``source``, ``documented``),
-    empty if the rule gives it for all findings.
-    ``lines`` are the release lines that refuse the model, empty if unknown.  ``limit`` is the condition of
-    that statement, such as ``without the plugin``.  ``first_taken`` is the first line after the target that
-    accepts the model.  ``last_taken`` is the last such line before the target.  Both are None if there is no
-    such line.
+    ``code`` is the error code of the parser (``UNSUPPORTED_NODE``) or the builder (``API Usage Error``), or
+    empty.  ``known`` is the basis of the range of releases (``measured``, ``source``, ``documented``),
+    empty if the rule gives it for all findings. ``lines`` are the release lines (such as ``10.7``) that
+    refuse the model, empty if unknown. ``limit`` restricts this statement, such as ``without the plugin``.
+    ``first_taken`` is the first line after the target that accepts the model.  ``last_taken`` is the last
+    such line before the target.  Both are None if there is no such line.
     """
 
     stage: Literal["parse", "build"]

@@ -1,1 +1,1 @@
-"""Find, open, limit and replace untrusted files."""
+"""Find, open and replace untrusted files, and limit the work on each file."""

@@ -9,9 +9,8 @@ from pathlib import Path
 def real_file(folder: Path, name: str, model: Path) -> Path | None:
     """Return the real path of a file, or None if it is outside the folder.
 
-    A link to a file within the folder is allowed, as in Kubernetes volumes. A link to a file in the folder
-    that really holds the model is also allowed. Download caches keep all files of a repository in one folder
-    and link to them.
+    A link to a file within the folder is allowed, as in Kubernetes volumes. If the model is itself a link,
+    links into the folder of the model's real file are also allowed, as in download caches.
 
     Args:
         folder: folder to search.

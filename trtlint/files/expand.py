@@ -18,8 +18,8 @@ def expand(paths: Iterable[str]) -> Iterator[Path]:
     """Yield the named files and the ``*.onnx`` files below named folders, each file once.
 
     The files of a folder are sorted.  A glob that the shell did not expand (``'models/**/*.onnx'``) yields
-    the models that match.  An external data file yields the model beside it.  A missing path, a glob without
-    matches and a folder without models yield themselves: reading them reports the problem.
+    the models that match.  An external data file yields the model beside it.  A missing path, a glob
+    without matches and a folder without models are yielded unchanged. The reader then reports the problem.
     """
     seen: set[str] = set()
     for path in (path for text in paths for path in _covered(text)):
@@ -41,8 +41,8 @@ def _covered(text: str) -> list[Path]:
 def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
     """Yield the paths that match a glob, except hidden paths; with ``folders``, only folders.
 
-    ``**`` does not follow links to folders, unlike ``glob.glob``: two links to their own folder would double
-    the number of paths at each level.
+    Unlike in ``glob.glob``, ``**`` does not follow links to folders. Two links to the folder that contains
+    them would double the number of paths at each level.
     """
     parts = wanted.parts
     plain = next(index for index, part in enumerate(parts) if glob.has_magic(part))

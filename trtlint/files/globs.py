@@ -1,6 +1,6 @@
 """Globs for model files, nodes and modules.
 
-Node names contain brackets and slashes, so only ``*`` and ``?`` are special in their globs.
+Node names contain brackets and slashes, so only ``*`` and ``?`` are special in globs for nodes.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def matches_name(glob: str, name: str) -> bool:
 def _matches(parts: tuple[str, ...], path: str) -> bool:
     """Return whether literals and wildcards match a path.
 
-    The set of possible end positions is tracked for each part.  The time is at most glob length times path
-    length; a regular expression could backtrack over the stars.
+    For each part of the glob, the search tracks the set of possible end positions. So the time is at most
+    glob length times path length. A regular expression could take exponential time.
     """
     ends = {0}
     for part in parts:

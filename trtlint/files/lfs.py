@@ -13,7 +13,7 @@ _FIRST_LINE = b"version https://git-lfs.github.com/spec/"
 _LONGEST = 1024
 """Bytes; a pointer is shorter."""
 
-POINTER = "a Git LFS pointer; run `git lfs pull` to fetch the file"
+POINTER = "a Git LFS pointer instead of the file; run `git lfs pull` to fetch the file"
 
 
 def is_pointer(path: Path) -> bool:

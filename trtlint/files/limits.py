@@ -1,8 +1,8 @@
 """Limits of processor time and memory for the work on one untrusted file.
 
-Every reader has its own limits in bytes, steps or depth, so that its message can name the cause. The limits
-of this module catch files that pass those limits and still cost too much. A timer checks both costs and ends
-the work on that file only.
+Every reader has limits in bytes, steps or depth, so that the error message can name the cause. The limits
+of this module catch files that pass the limits of the readers but still cost too much time or memory. A
+timer checks both costs. It stops only the work on the current file.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ FOR_THE_WHOLE, FOR_THE_END = 0.4, 0.1
 """Shares of an allowance that proofs of single rewrites must not use. They are reserved for the proof of the
 whole model, and for writing it.
 """
-_EXCEEDED = "work on this file exceeded the limit of"
-_REMEDY = "which grows with the size of the file; simplify or split the file, or report it if it is ordinary"
+_EXCEEDED = "reading and checking this file exceeded the limit of"
+_REMEDY = (
+    "which grows with the file size; simplify or split the file. If the file is ordinary, "
+    "report a trtlint bug"
+)
 _LOOK = 0.05
 """Seconds of processor time between two checks."""
 _AGAIN = 3.0
@@ -106,7 +109,7 @@ class LimitError(UnreadableError):
 
 
 class _StopError(BaseException):
-    """Ends the work at a limit; a BaseException that no handler catches."""
+    """Stops the work at a limit. This is a BaseException, so that no ``except Exception`` catches it."""
 
     def __init__(self, watch: _Watch, reason: str) -> None:
         super().__init__(reason)
@@ -118,9 +121,9 @@ class _StopError(BaseException):
 def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = None) -> Iterator[None]:
     """Limit the processor time and memory of a block that works on files.
 
-    This block sets no limits in these cases: inside another such block without an allowance, outside the main
-    thread, in a program with its own profiling timer, and on systems without such timers. Then only the
-    limits of the readers and of an outer block apply.
+    The block sets no limits in these cases: there is an outer ``limit_work`` block and no allowance is
+    given; the code runs outside the main thread; the program uses the profiling timer; or the system has no
+    such timer. Then only the limits of the readers and of the outer block apply.
 
     Args:
         files: files whose total size sets the default limits.
@@ -158,7 +161,7 @@ def _usual(size: int) -> Allowance:
 
 
 def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:
-    """Return an allowance that grows with the bytes of a file above :data:`ORDINARY`.
+    """Return an allowance that grows with the file size, for files above :data:`ORDINARY` bytes.
 
     Args:
         seconds: processor time for an ordinary file.
@@ -174,7 +177,7 @@ class _Watch:
 
     Args:
         allowance: the limits.
-        widens: whether blocks inside this one also set their own limits.
+        widens: whether a block inside this block may set other limits.
     """
 
     _active: ClassVar[_Watch | None] = None

@@ -1,4 +1,4 @@
-"""Problems that keep a file, or a part of it, from being read."""
+"""Problems with files that cannot be read, completely or partly."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class UnreadableError(FileError):
 
 
 class Problem(Struct, frozen=True):
-    """A problem that kept a file, or a part of it, from being linted."""
+    """A problem because of which trtlint did not lint a file, or a part of a file."""
 
     path: str
     message: str
@@ -70,7 +70,7 @@ class Problem(Struct, frozen=True):
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], error: UnreadableError | OSError) -> Problem:
-        """Return the problem of an exception; the file name is removed from its text."""
+        """Return the problem of an exception, without the file name in the message."""
         name = os.fspath(path)
         if isinstance(error, UnreadableError):
             return cls(name, error.message.removeprefix(f"{name}: "), error.offset, error.node)

@@ -1,7 +1,8 @@
 """Open only regular files, and read at most a given number of bytes.
 
-Opening a pipe waits for its writer.  Reading a device may never end, and opening one may change it.  An
-untrusted checkout may contain links to such files, and a configuration may name them.
+Opening a pipe blocks until a program writes to the pipe. Reading a device may never end, and opening a
+device may change its state. An untrusted checkout may contain links to pipes and devices, and a
+configuration may name such files.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def regular_status(path: Path, *, links: bool = True) -> os.stat_result:
 
 
 def is_pipe(path: Path) -> bool:
-    """Return whether a path is a pipe, such as a shell makes for ``<(zcat build.log.gz)``."""
+    """Return whether a path is a pipe, such as the shell creates for ``<(zcat build.log.gz)``."""
     try:
         return stat.S_ISFIFO(path.stat().st_mode)
     except (OSError, ValueError):
@@ -135,10 +136,10 @@ def _require(path: Path, status: os.stat_result) -> None:
 
 
 def _require_empty(path: Path, descriptor: int) -> None:
-    """Reject a file of size 0 with content, which the system generates.
+    """Reject a file of size 0 that has content: the system generates the content at each read.
 
-    Such a file is regular by its mode.  It may never end or may block its readers, as ``/proc/kmsg`` does.
-    https://man7.org/linux/man-pages/man5/proc.5.html
+    The mode of such a file says that the file is regular. But the file may never end, or may block its
+    reader, as ``/proc/kmsg`` does. https://man7.org/linux/man-pages/man5/proc.5.html
     """
     with suppress(BlockingIOError):
         if not os.read(descriptor, 1):

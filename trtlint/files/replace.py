@@ -27,7 +27,7 @@ _PERMISSIONS = 0o777
 
 
 def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
-    """Check that a path is free or a replaceable regular file.
+    """Check that a path does not exist, or is a regular file that may be replaced.
 
     Args:
         path: file to write.
@@ -57,7 +57,7 @@ def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
 def replacing(
     path: Path, protected: Iterable[Path] = (), check: Callable[[Path], None] | None = None
 ) -> Iterator[BinaryIO]:
-    """Write a file atomically, at the end of the block unless it raises.
+    """Write a file atomically at the end of a block. If the block raises, no file is written.
 
     Args:
         path: file to write; an existing file is replaced and keeps its permissions.
@@ -110,7 +110,7 @@ def _take_place(temporary: Path, path: Path, check: Callable[[Path], None] | Non
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """Open a file without a name, which disappears if this process is killed.
+    """Open a file without a name. If this process is killed, the system removes the file.
 
     Returns None if the system or the file system has no such files.
     https://man7.org/linux/man-pages/man2/open.2.html

@@ -1,7 +1,8 @@
 """Temporary files beside a result, and the removal of stale ones.
 
-Each file is locked by the process that made it.  The system releases the lock when the process ends, so a
-later process can tell a stale file from one in use: https://man7.org/linux/man-pages/man2/flock.2.html
+The process that creates a temporary file locks the file. The system releases the lock when the process
+ends. So a later process can distinguish stale files from files in use:
+https://man7.org/linux/man-pages/man2/flock.2.html
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def new_name(suffix: str = ".tmp") -> str:
 
 @contextmanager
 def temporary_file(folder: Path, suffix: str = ".tmp") -> Iterator[Path]:
-    """Create a locked file; remove it after the block unless renamed.
+    """Create a locked file. After the block, remove the file if it was not renamed.
 
     Args:
         folder: folder for the file.

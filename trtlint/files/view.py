@@ -1,7 +1,7 @@
 """Read the bytes of an open file on demand.
 
-A memory map is not safe here.  If another process truncates the file, access to a lost page ends this process
-(SIGBUS) and the lint of every other file.
+A memory map is not safe here. If another process truncates the file, access to a removed page kills this
+process (SIGBUS), so that no other file is linted.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class View:
         return self._chunk[start - self._at : stop - self._at]
 
     def _hold(self, start: int) -> None:
-        """Read a chunk from an offset; the next requests are likely in it."""
+        """Read a chunk at an offset into a buffer, because the next requests are usually nearby."""
         self._chunk = self._read(start, min(_CHUNK, self._size - start))
         self._at = start
 

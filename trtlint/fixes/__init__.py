@@ -1,9 +1,9 @@
-"""Model rewrites, and the proof that each preserves the results.
+"""Model rewrites, and the proof that each rewrite preserves the results of the model.
 
-Each module of :mod:`trtlint.fixes.rewrites` is one rewrite.  Its ``propose(fact, model)`` returns a
-:class:`~trtlint.fixes.patch.Patch` for the site of a fact, or raises
-:class:`~trtlint.fixes.patch.NotApplicable` with the reason.  A rule's advice names the module with dashes.
-To add a rewrite, add a module; there is no registry.
+Each module of :mod:`trtlint.fixes.rewrites` is one rewrite. The function ``propose(fact, model)`` of the
+module returns a :class:`~trtlint.fixes.patch.Patch` for the site of a fact, or raises
+:class:`~trtlint.fixes.patch.NotApplicable` with the reason.  The advice of a rule names the module, with
+dashes for underscores. To add a rewrite, add a module; there is no registry.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Test inputs for a patch: tensors at the boundary of the changed nodes.
 
-Random tensors alone prove little.  Small numbers do not reach a bound, and large numbers hide an epsilon.
-Negative indices and fully masked rows are rare.  Each of these cases gets its own set of inputs.
+Random tensors alone prove little. Small numbers do not reach the bound of a Clip, and large numbers hide an
+epsilon. Random tensors rarely contain negative indices or fully masked rows. So each of these cases has a
+separate set of inputs.
 """
 
 from __future__ import annotations
@@ -78,9 +79,10 @@ class Feeds(Struct, frozen=True):
     """Tensors for the inputs of a region.
 
     Attributes:
-        kind: a key of ``_COMMON``, or one of these.  ``beyond``: numbers beyond the stored bounds.
-            ``masked``: fully masked rows.  ``far``: scores below the FP16 range.  ``edge``: numbers up to the
-            bounds of the patch.  ``away``: no zeros.  ``tiny``: numbers near zero.  ``empty``: empty tensors.
+        kind: a key of ``_COMMON``, or one of these words. ``beyond``: numbers outside the bounds that the
+            model stores. ``masked``: fully masked rows. ``far``: scores below the FP16 range. ``edge``:
+            numbers up to the bounds of the patch. ``away``: no zeros. ``tiny``: numbers near zero.
+            ``empty``: empty tensors.
         size: size of dynamic dimensions.
         arrays: arrays by name.
     """
@@ -101,8 +103,8 @@ def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False)
     Args:
         model: the model.
         patch: the patch.
-        region: the region that it changes.
-        plain: whether to leave out inputs that crash some operator implementations.
+        region: the nodes that the patch changes.
+        plain: whether to omit inputs with which some operator implementations crash.
 
     Raises:
         RegionError: the type or shape of an input is unknown.
@@ -129,7 +131,7 @@ def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False)
 def _sizes(shapes: Iterable[Dimensions | None]) -> list[int]:
     """Return the sizes to try for dynamic dimensions: the defaults, and the sizes of static dimensions.
 
-    A dynamic dimension may have to equal a static one.
+    A dynamic dimension may have to be equal to a static dimension.
     """
     there = Counter(dim for shape in shapes for dim in shape or () if isinstance(dim, int))
     more = [size for size, _ in there.most_common() if size not in _SIZES and size <= _LARGEST_SIZE]
@@ -259,25 +261,31 @@ class _Boundary:
     def _sized(self, value: Value, shape: Dimensions | None) -> list[int]:
         """Return the shape of a value with sizes for its dynamic dimensions."""
         if shape is None or value.dtype is None:
-            raise RegionError(f"the shape or type of {value.name} is unknown")
+            raise RegionError(
+                f"trtlint cannot check the rewrite: the shape or type of {value.name} is unknown"
+            )
         sizes = []
         for axis, dim in enumerate(shape):
             key = dim if isinstance(dim, str) else (value.name, axis)
             sizes.append(dim if isinstance(dim, int) else self.bound.get(key, self.size))
         if math.prod(sizes) > _MOST_ELEMENTS:
-            raise RegionError(f"{value.name} has more than {_MOST_ELEMENTS:,} elements")
+            raise RegionError(
+                f"{value.name} has more than {_MOST_ELEMENTS:,} elements, too many to check the rewrite"
+            )
         return sizes
 
     def _stored(self, value: Value) -> Array | None:
-        """Return the elements of a constant.  None if the value is no constant with known elements.
+        """Return the elements of a constant; None for other values and unknown elements.
 
-        A parameter gets random elements, because the stored ones may be all ones or all zeros.
+        A parameter gets random elements, because all stored elements may be one or zero.
         """
         model = self.model
         if not model.constants.foldable(value):
             return None
         if math.prod(dim if isinstance(dim, int) else 1 for dim in value.shape or ()) > _MOST_ELEMENTS:
-            raise RegionError(f"{value.name} has more than {_MOST_ELEMENTS:,} elements")
+            raise RegionError(
+                f"{value.name} has more than {_MOST_ELEMENTS:,} elements, too many to check the rewrite"
+            )
         array = model.constants.payload(value)
         if array is None:
             folded = model.constants.array(value)
@@ -290,7 +298,7 @@ class _Boundary:
 
 
 def _within(bound: Bound, numbers: Array, dtype: str) -> Array:
-    """Scale random numbers to the ends of a bound, exact ends included, within the range of a type."""
+    """Scale random numbers to a range, both ends included, but not beyond the range of a type."""
     least = lowest(dtype)
     low, high = max(bound.low, least), min(bound.high, -least)
     shares = 1 - np.minimum(np.abs(numbers), 1) / 100  # distinguishes rows and reaches both ends
@@ -323,7 +331,7 @@ def _smallest(patch: Patch) -> float:
 
 
 def _bounds(region: Region, model: Model) -> list[float]:
-    """Return the magnitudes of stored bounds, used by a Clip or a comparison."""
+    """Return the magnitudes of the stored bounds that a Clip or a comparison uses."""
     found = []
     for node in region.nodes:
         ends: list[float] = []
@@ -341,7 +349,8 @@ def _bounds(region: Region, model: Model) -> list[float]:
 def _masking(value: Value, region: Region) -> str:
     """Return the type of the operator that exponentiates a tensor.  Empty if there is none.
 
-    Only additions may be between the tensor and the operator.  An element of -inf then masks a score.
+    Only additions may be between the tensor and the operator (such as a Softmax). Then an element of -inf
+    masks a score.
     """
     if value.dtype not in FLOAT_DTYPES:
         return ""

@@ -37,7 +37,8 @@ class Costs(Struct, frozen=True):
         bytes_before: size of the source with external data; 0 if unknown.
         bytes_after: size of the fixed model; 0 if unknown.
         times_before: seconds of each run of the source in ONNX Runtime; empty if it did not run.
-        times_after: seconds of each run of the fixed model, alternating with those of the source.
+        times_after: seconds of each run of the fixed model. Runs of the source and of the fixed model
+            alternate.
     """
 
     bytes_before: int = 0
@@ -56,7 +57,7 @@ class Costs(Struct, frozen=True):
 
     @property
     def slower(self) -> float | None:
-        """Return the slowdown factor of a run.  None unless the slowdown is clearly more than a fifth."""
+        """Return the slowdown factor of a run; None if the slowdown is not clearly above 20 %."""
         return slower(self.times_before, self.times_after)
 
     @property
@@ -65,7 +66,7 @@ class Costs(Struct, frozen=True):
         found = []
         if ratio := self.larger:
             sizes = f"{_size(self.bytes_before)} before, {_size(self.bytes_after)} after"
-            found.append(f"the fixed file is {ratio:.3g} times as large ({sizes})")
+            found.append(f"the fixed file is {ratio:.3g} times as large as the source ({sizes})")
         if ratio := self.slower:
             times = f"{_time(min(self.times_before))} before, {_time(min(self.times_after))} after"
             found.append(f"ONNX Runtime takes {ratio:.2g} times as long on this CPU ({times})")
@@ -110,12 +111,11 @@ def costs_of(
 
 
 def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
-    """Return the slowdown factor of runs.  None unless it is clearly more than 1.2.
+    """Return the slowdown factor of runs; None if the factor is not clearly above 1.2.
 
-    The factor compares the shortest runs, because other programs can only lengthen a run.  The slowdown is
-    clear if the medians and four of five adjacent pairs of runs confirm it.
-    >>> slower([1.0, 1.1, 1.0, 1.2, 1.0], [1.5, 1.6, 1.5, 1.4, 1.6])
-    1.4
+    The factor compares the shortest runs, because other programs can only lengthen a run. The slowdown is
+    clear if the medians, and at least four of five pairs of consecutive runs, show a slowdown. >>>
+    slower([1.0, 1.1, 1.0, 1.2, 1.0], [1.5, 1.6, 1.5, 1.4, 1.6]) 1.4
     """
     if min(len(before), len(after)) < _FEWEST or min(before) <= 0:
         return None

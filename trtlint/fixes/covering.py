@@ -1,9 +1,9 @@
-"""Nodes to keep in FP32 that the rewrite of a finding converts to FP32 too.
+"""Nodes to keep in FP32 that the rewrite of a finding also converts to FP32.
 
-A finding about a norm covers more nodes than a measurement of that norm.  The rewrite of the finding converts
-all of these nodes and removes the finding.  FP32 types around a part of the norm do not remove it: before
-TensorRT 11, ``--fp16`` lets the builder run FP32 layers in FP16.
-https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
+A measurement may list only some nodes of a norm, but a finding about the norm covers all of its nodes. The
+rewrite of the finding converts all of these nodes, and so removes the finding. Casts around the listed
+nodes alone do not remove the finding: before TensorRT 11, ``--fp16`` lets the builder run FP32 layers in
+FP16. https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class KeptGroups(Struct, frozen=True):
     groups: tuple[frozenset[Node], ...]
 
     def covered(self, patch: Patch) -> bool:
-        """Return whether a patch converts at least one whole group, and each group wholly or not at all.
+        """Return whether a patch converts at least one whole group, and no group partly.
 
         A Cast to FP16 between a kept node and the patch would overflow.
         """

@@ -29,7 +29,7 @@ class EditError(TrtlintError):
 
 
 def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onnx.ModelProto:
-    """Apply patches that share no node to a copy of a model.
+    """Apply patches to a copy of a model. The patches must not have nodes in common.
 
     Nodes and tensors that become unused are removed.  Nodes and tensors that were unused before stay.
     Declared types of removed or retyped values are removed, too.
@@ -51,7 +51,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
             continue
         scopes = {node.scope for node in patch.touched} or {""}
         if len(scopes) != 1:
-            raise EditError("the rewrite spans the body of an If or a loop and the graph around it")
+            raise EditError("the rewrite changes nodes both inside and outside the body of an If or a loop")
         by_scope[scopes.pop()].append(patch)
     containers = {"": edited.graph}
     for scope, chosen in by_scope.items():
@@ -77,7 +77,7 @@ def _container(main: onnx.GraphProto, graph: Graph, node: Node) -> onnx.GraphPro
     for attribute in proto.attribute:
         if f"{owner.path}/{text(attribute.name)}" == node.scope and attribute.HasField("g"):
             return attribute.g
-    raise EditError(f"the body that contains {node.path} has no unique name")
+    raise EditError(f"the If or loop around {node.path} has no unique name")
 
 
 def _find(container: onnx.GraphProto, node: Node) -> onnx.NodeProto:
@@ -103,7 +103,7 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
         for node, port, name in patch.rewire:
             rewired[_key(node.proto)].append((port, name))
     if "" in removed or "" in rewired:
-        raise EditError("an operator without outputs cannot be identified")
+        raise EditError("the rewrite concerns an operator without outputs, which trtlint cannot identify")
     if sum(len(patch.remove) for patch in patches) != len(removed):
         raise EditError("two rewrites remove the same operator")
     first = {_key(patch.touched[0].proto): patch for patch in patches if patch.touched}
@@ -134,7 +134,7 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
 
 
 def _delete(items: _Items, unwanted: Callable[[Any], bool]) -> None:
-    """Delete items in place, so that references to the others stay valid."""
+    """Delete items in place, so that references to the remaining items stay valid."""
     for index in range(len(items) - 1, -1, -1):
         if unwanted(items[index]):
             del items[index]
@@ -156,7 +156,7 @@ def _reads(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def _depth(graph: Graph, scope: str) -> int:
-    """Number of bodies around the nodes of a scope."""
+    """Number of nested bodies (of If and loops) around the nodes of a scope."""
     return sum(1 for _ in graph.owners(scope))
 
 
@@ -185,7 +185,7 @@ def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
 
 
 def _sort(container: onnx.GraphProto) -> None:
-    """Sort the nodes of a graph topologically.  A valid order stays as it is."""
+    """Sort the nodes of a graph topologically. If the order is already valid, change nothing."""
     producer = {text(name): i for i, node in enumerate(container.node) for name in node.output if name}
     waiting: list[int] = []
     readers: dict[int, list[int]] = defaultdict(list)

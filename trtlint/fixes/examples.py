@@ -1,9 +1,9 @@
 """Examples below ``## Fixed`` in rule files: a model before and after ``trtlint fix``.
 
-The first of two ``onnx`` blocks is the model before the fix.  Its header has the words of other examples, and
-``unsafe`` for an unsafe rewrite.  The second block is the model after the fix.  The rule must fire on the
-first model and not on the second.  Both models must compute the same results.  The rewritten first model must
-equal the second one, except for names.
+The first of two ``onnx`` blocks is the model before the fix. The header of this block may have the same
+words as in other examples, and ``unsafe`` for an unsafe rewrite. The second block is the model after the
+fix. The rule must fire on the first model and not on the second. Both models must compute the same results.
+After the rewrite, the first model must be equal to the second model, except for names.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ def fixed_examples(rule: Rule) -> list[FixedExample]:
     blocks = [block for group in examples_in(rule) for block in group if block.section == FIXED]
     if len(blocks) % 2 or any(block.kind != "onnx" for block in blocks):
         line = blocks[-1].line if blocks else 1
-        raise RuleError(rule.path, line, "below '## Fixed', write each model before its fixed model")
+        raise RuleError(
+            rule.path, line, "below '## Fixed', write pairs of models: first the source, then the fixed model"
+        )
     found = []
     for before, after in zip(blocks[::2], blocks[1::2], strict=True):
         words = shlex.split(before.options)
@@ -95,7 +97,7 @@ def run_fixed_examples(rules: Iterable[Rule], begin: Begin = always) -> Iterator
 
     Args:
         rules: the rules.
-        begin: called before each example.  It returns whether to run the example.
+        begin: called before each example; returns whether to run the example.
 
     Raises:
         RuleError: as for :func:`fixed_examples`.
@@ -118,7 +120,7 @@ def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, 
         return "unreadable", str(error)
     fixed = fixed_by(rule, example, before)
     if not fixed.outcome.before.reports[0].findings:
-        return "silent", "the rule does not fire on the model before"
+        return "silent", "the rule does not fire on the source model"
     if fixed.fault or not fixed.changed:
         reasons = [refused.reason for refused in fixed.outcome.refused]
         return "left", fixed.fault or "; ".join(reasons)
@@ -126,7 +128,11 @@ def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, 
         return "left", "the rule fires on the fixed model"
     wanted = onnx.load(after)
     if _shape_of(fixed.proto) != _shape_of(wanted):
-        return "different", f"the rewrite produces another model: {onnx.printer.to_text(fixed.proto.graph)}"
+        return (
+            "different",
+            "the rewrite produces a model other than the fixed model of the example: "
+            f"{onnx.printer.to_text(fixed.proto.graph)}",
+        )
     return _compared(load(before), onnx.load(before), wanted)
 
 

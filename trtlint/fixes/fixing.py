@@ -74,8 +74,8 @@ def fix_file(
 ) -> Fixed:
     """Fix one model without writing it.
 
-    A single rewrite is withdrawn in two cases: the ONNX checker rejects the model because of it, or it makes
-    the whole model worse.  The other rewrites stay.
+    A rewrite is withdrawn in two cases: the ONNX checker rejects the rewritten model, or a check of the
+    whole model fails because of the rewrite. All other rewrites stay.
 
     Args:
         source: the model.
@@ -104,7 +104,11 @@ def fix_file(
     def check(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
         _, wrong = checked(proto, source.proto)
         if wrong:  # an invalid source is not the fault of a rewrite
-            return "" if checker_error(source.proto) else f"the checker rejects the rewritten model: {wrong}"
+            return (
+                ""
+                if checker_error(source.proto)
+                else f"the ONNX checker rejects the rewritten model: {wrong}"
+            )
         return "" if verify is None else verify(proto, patches)
 
     outcome = withdrawing(run, check)
@@ -146,7 +150,10 @@ def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
 
 
 def _done(outcome: FixOutcome) -> list[dict[str, object]]:
-    """Return the applied rewrites as JSON data, each with all its sites, and each distinct proof once."""
+    """Return the applied rewrites as JSON data.
+
+    Each rewrite is listed with all its sites, and equal proofs are listed once.
+    """
     groups: dict[tuple[str, str], list[AppliedFix]] = {}
     for applied in outcome.applied:
         groups.setdefault((applied.rule, applied.fix), []).append(applied)

@@ -1,6 +1,6 @@
-"""Proof of patches to operators that only ONNX Runtime can compute.
+"""Proof of patches to operators that ONNX's reference evaluator cannot compute, with ONNX Runtime.
 
-One separate process runs the changed regions of all sites, before and after the rewrite.
+A separate process runs the changed nodes of all sites, before and after the rewrite.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SPLIT_WANTS_A_COUNT = 18
 
 
 def is_foreign(region: Region) -> bool:
-    """Return whether ONNX's reference fails to compute one of the changed operators as defined."""
+    """Return whether ONNX's reference evaluator cannot compute, or wrongly computes, a changed operator."""
     nodes = region.before.graph.node
     return any(
         domain_of(node.domain) or node.op_type in _LOOPS | _OPEN or _is_unknown(node) for node in nodes
@@ -52,7 +52,7 @@ def _is_unknown(node: onnx.NodeProto) -> bool:
 
 
 def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof]:
-    """Run the regions of several cases before and after in ONNX Runtime, in one process.
+    """Run the regions of several cases in ONNX Runtime, before and after the rewrite, in one process.
 
     The proof uses the first choice of sizes that ONNX Runtime accepts, and an empty batch or length.
 
@@ -113,7 +113,7 @@ class _Choices:
 def _compared(
     cases: Sequence[tuple[Region, Iterable[Feeds]]], drawn: Mapping[int, list[Feeds]]
 ) -> dict[int, Proof]:
-    """Return the proofs of the cases for which inputs were drawn."""
+    """Return the proofs of the cases for which inputs were generated."""
     with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
         pairs = {
             index: _saved(cases[index][0], chosen, Path(name, str(index)))
@@ -127,7 +127,7 @@ def _compared(
 
 
 def _unproven(reason: str) -> Proof:
-    return Proof(None, f"not proven on its own: {reason}", {})
+    return Proof(None, f"could not be checked separately: {reason}", {})
 
 
 def _proof(found: Comparison | InputsError) -> Proof:

@@ -10,7 +10,7 @@ from trtlint.fixes.outcome import Linted
 
 
 def harm_of(before: Linted, after: Linted, mildest: int) -> str:
-    """Describe a new finding of at least this severity.  Empty if there is none."""
+    """Describe a new finding of at least this severity; empty if there is no such finding."""
     old, new = _counts(before.reports, mildest), _counts(after.reports, mildest)
     if any(count > old[key] for key, count in new.items()):
         new = _counts(after.reports, mildest, _seen_late(before, after))
@@ -26,7 +26,7 @@ def _message(report: ModelReport, rule: str) -> str:
 
 
 def _seen_late(before: Linted, after: Linted) -> frozenset[str]:
-    """Return sites of unchanged operators with an input whose type or shape became known.
+    """Return sites of unchanged operators that have an input whose type or shape the rewrite made known.
 
     Shape inference stops at operators of other domains.  Findings after such operators are not new, because
     their cause existed before the rewrite.

@@ -1,4 +1,4 @@
-"""FP32 islands in FP16 models: Casts before the inputs and after the outputs of operators.
+"""Operators of 16-bit models that run in FP32, with Casts at their inputs and outputs.
 
 Since TensorRT 11, the model's types set the precision, so FP32 operators need FP32 types in the file:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision-control.html
@@ -22,7 +22,7 @@ from trtlint.model.widening import widen_node
 NAME = "keep-fp32"
 """Name of the rewrite in reports."""
 
-TITLE = "computes in FP32 where measurements require it"
+TITLE = "computes nodes in FP32 that measurements list"
 """Title of the patches of this rewrite."""
 _NARROW = frozenset({"f16", "bf16"})
 _NARROW_TYPES = frozenset({onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16})
@@ -47,7 +47,8 @@ def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[s
 
     Args:
         model: the model.
-        paths: paths of the operators.  Stored constants stay as they are, because their readers cast them.
+        paths: paths of the operators. The types of stored constants do not change, because the Casts are at
+            the readers.
 
     Returns:
         The groups, and the reason for each operator that cannot change, by path.
@@ -90,7 +91,7 @@ def obstacle(node: Node, model: Model) -> str:
     if node.scope:
         return f"{node.op} is in the body of an If or a loop"
     if any(proto.HasField("g") or proto.graphs for proto in node.proto.attribute):
-        return f"{node.op} contains a body, whose operators determine its types"
+        return f"{node.op} contains a body, and the operators in the body determine the types"
     unknown = next((value.name for value in _values(node) if value.dtype is None), None)
     if unknown is not None:
         return f"the type of {unknown} is unknown"
@@ -99,12 +100,12 @@ def obstacle(node: Node, model: Model) -> str:
     try:
         schema = schema_at(node.op, model.opsets.get(node.domain, 1), node.domain)
     except defs.SchemaError:
-        return f"{node.op} is not an ONNX operator: its support for FP32 is unknown"
+        return f"{node.op} is not an ONNX operator, so trtlint does not know whether it supports FP32"
     return _refused_type(node, schema)
 
 
 def _refused_type(node: Node, schema: defs.OpSchema) -> str:
-    """Return why a tensor of an operator cannot be FP32 by ONNX's definition.  Empty if all can."""
+    """Return why ONNX does not allow FP32 for a tensor of an operator; empty if all tensors can be FP32."""
     allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
     follow = set()
     for values, ports, computed in (
@@ -125,7 +126,7 @@ def _refused_type(node: Node, schema: defs.OpSchema) -> str:
 
 
 def _says_type(node: Node) -> bool:
-    """Return whether an attribute sets the output type of an operator, and FP32 changes that attribute."""
+    """Return whether an attribute sets the output type of an operator and must change to FP32."""
     before, after = onnx.NodeProto(), onnx.NodeProto()
     before.CopyFrom(node.proto)
     after.CopyFrom(node.proto)
@@ -174,7 +175,7 @@ def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
 
 
 def _only_narrows(node: Node) -> bool:
-    """Return whether an operator is a Cast to a narrow type.  FP32 makes such a Cast superfluous."""
+    """Return whether an operator is a Cast to a 16-bit type, which FP32 makes superfluous."""
     first = node.input(0)
     return (
         node.op == "Cast"

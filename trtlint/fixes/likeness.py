@@ -20,13 +20,13 @@ from trtlint.model.sizes import Dimensions
 def likeness(model: Model, patch: Patch, region: Region) -> bytes:
     """Hash everything that a proof of a patch computes with.
 
-    Numbers in order of appearance replace names.  Elements of stored tensors are left out where a proof uses
-    random elements instead.
+    Names are replaced by numbers, in the order of appearance. If a proof uses random elements for a stored
+    tensor, the hash omits the stored elements.
 
     Args:
         model: the model.
         patch: the patch.
-        region: the region that it changes.
+        region: the nodes that the patch changes.
     """
     names = _NameNumbers()
     values = (getattr(patch, name) for name in patch.__struct_fields__)

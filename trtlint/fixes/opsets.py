@@ -47,7 +47,7 @@ def same_but_types(op: str, one: int, other: int) -> bool:
 
 @cache
 def raises(op: str, old: int, new: int) -> bool:
-    """Return whether an operator keeps its meaning in a newer opset, which may add optional parts."""
+    """Return whether an operator has the same meaning in a newer opset, apart from new optional parts."""
     if op in _CHANGED:
         return same_but_types(op, old, new)
     before, after = _attributes(op, old), _attributes(op, new)
@@ -72,7 +72,10 @@ def means_the_same(node: Node, old: int, new: int) -> bool:
 
 
 def difference(node: Node, old: int, new: int) -> str:
-    """Return the reason why a node has another meaning in an older opset.  Empty if it has the same."""
+    """Return the reason why a node has another meaning in an older opset.
+
+    Empty if the meaning is the same.
+    """
     op = node.op
     if not has(op, old):
         return f"opset {old} has no {op}"
@@ -84,7 +87,7 @@ def difference(node: Node, old: int, new: int) -> str:
     if op == "QuantizeLinear" and old < _DIVIDES_AS_ITS_SCALE <= new:
         scale = node.input(1)
         if scale is None or scale.dtype != "f32":
-            return f"{op} divides in the type of its scale only from opset {_DIVIDES_AS_ITS_SCALE} on"
+            return f"{op} divides in the type of the scale only in opset {_DIVIDES_AS_ITS_SCALE} and newer"
     if same_but_types(op, old, new):
         return ""
     (inputs, _), (new_inputs, _) = _formals(op, old), _formals(op, new)
@@ -98,7 +101,8 @@ def difference(node: Node, old: int, new: int) -> str:
 def _untaken(node: Node, old: int, new: int) -> str:
     """Return an element type of a node that its operator supports only in the newer opset.
 
-    Empty if the older opset supports all types.  A question mark if a type is unknown and may be unsupported.
+    The result is empty if the older opset supports all types. The result is a question mark if a type is
+    unknown and may be unsupported.
     """
     bound: dict[str, str] = {}
     for value, one, other in _with_formals(node, old, new):
@@ -129,7 +133,10 @@ def _with_formals(
 def _formal(
     formals: Sequence[defs.OpSchema.FormalParameter], port: int
 ) -> defs.OpSchema.FormalParameter | None:
-    """Return the definition of an input or output.  A variadic last definition covers all further ones."""
+    """Return the definition of an input or output.
+
+    If the last definition is variadic, use it for all further inputs or outputs.
+    """
     variadic = defs.OpSchema.FormalParameterOption.Variadic
     if port < len(formals):
         return formals[port]

@@ -52,7 +52,7 @@ class Proof(Struct, frozen=True):
         equal: whether the results are the same; None if unknown.
         words: the figures as text.
         figures: the figures by name.
-        bounds: tensor ranges for which the proof holds; empty for all numbers.
+        bounds: tensor ranges for which the proof holds; empty if the proof holds for all numbers.
     """
 
     equal: bool | None
@@ -75,7 +75,7 @@ class Proof(Struct, frozen=True):
         return {"equal": self.equal, "says": self.words, "figures": self.figures, "bounds": bounds}
 
     def under(self, patch: Patch) -> Proof:
-        """Add the assumptions of a patch to the proof."""
+        """Return the proof with the assumptions of a patch."""
         if not (self.equal and patch.condition):
             return self
         return replace(self, words=f"{self.words}, for {patch.condition}", bounds=patch.bounds)
@@ -112,7 +112,7 @@ class AppliedFix(PartlyCompared, frozen=True):
 class RefusedFix(Struct, frozen=True):
     """A rewrite that was not applied at one site.  ``fix`` is None if the rule has no rewrite.
 
-    ``rule`` is empty if a measurement or the checker requested it, and not a finding.
+    ``rule`` is empty if a measurement or the ONNX checker requested the rewrite, instead of a finding.
     """
 
     rule: str
@@ -141,7 +141,7 @@ class FixOutcome(Struct):
 
 
 def proofs(members: Iterable[AppliedFix]) -> Iterator[str]:
-    """Summarize proofs of several sites: one successful proof, and one that was not made."""
+    """Summarize the proofs of several sites: one successful proof, and one that could not be computed."""
     found: dict[bool | None, dict[str, None]] = {True: {}, None: {}}
     for each in members:
         if each.proof is not None:

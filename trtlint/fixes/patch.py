@@ -1,4 +1,4 @@
-"""Patches: nodes to remove and insert, or the reason why a rewrite does not apply."""
+"""Patches: the nodes that a rewrite removes and inserts, or the reason why the rewrite does not apply."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COMPARED = 64
 
 
 class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not fit a place
-    """A rewrite that does not apply.  The text is a clause: ``the scores are an output of the model``."""
+    """A rewrite that does not apply. The text is the reason: ``the scores are an output of the model``."""
 
 
 class Bound(Struct, frozen=True):
@@ -49,7 +49,7 @@ class Patch(Struct, frozen=True):
     output.  A value with another type or shape gets a new name, and its readers are rewired.
 
     Attributes:
-        title: description, a clause without a subject: ``decomposes Attention into MatMul and Softmax``.
+        title: description, a verb phrase such as ``decomposes Attention into MatMul and Softmax``.
         remove: nodes to remove.
         insert: nodes to insert, in data-flow order.
         initializers: small tensors to add.
@@ -57,16 +57,19 @@ class Patch(Struct, frozen=True):
         retyped: values whose declared type becomes invalid.
         opset: lowest opset of the default domain for the inserted nodes; 0 for any.
         set_opset: new opset of the model; 0 to keep it.
-        folds: whether its tensors are computed from stored values.
-        keeps_a_key: whether the results are the same only if a mask allows each row at least one key.
-        altered: values at the boundary of the changed nodes that are different after the edit.
-        changes_results: whether the patch changes results on purpose, such as NaN.  They are not compared.
+        folds: whether the patch stores tensors that it computes from stored values (constant folding).
+        keeps_a_key: whether the proof assumes that a mask allows at least one key in each row.
+        altered: names of values that are intentionally different after the edit, and are not compared.
+        changes_results: whether the patch intentionally changes results, such as NaN. Such results are not
+            compared.
         shapes: shapes of inputs that the removed nodes require.
-        around: surrounding nodes to include in the proof, if only they make the results equal.
-        finite: inputs without -inf, because no mask is added before them.
-        holds: inputs with a few possible values, and these values.
-        parts: patches to prove separately instead of this one, if its sites are far apart.
-        bounds: tensor ranges in which the results are the same; empty for all numbers.
+        around: surrounding nodes that the proof must include, because the results are equal only after
+            these nodes.
+        finite: inputs that contain no -inf, because no earlier operator adds a mask.
+        holds: inputs that can only have a few values, with these values.
+        parts: patches to prove separately instead of the whole patch, if the sites are far apart.
+        bounds: tensor ranges in which the results are the same; empty if the results are the same for all
+            numbers.
         condition: the bounds and other assumptions of a proof as text: ``scores above -5e+08``.
     """
 
@@ -91,7 +94,7 @@ class Patch(Struct, frozen=True):
     condition: str = ""
 
     def with_parts(self, parts: Iterable[Patch]) -> Patch:
-        """The patch with parts to prove one by one."""
+        """Return the patch with parts that are proven one by one."""
         return replace(self, parts=tuple(parts))
 
     @property
@@ -128,7 +131,7 @@ class Draft(Struct):
 
         Args:
             op: the operator type.
-            inputs: names or values; None omits an optional one.
+            inputs: names or values; None for an omitted optional input.
             out: names of the outputs; by default one new name.
             domain: the operator's domain.
             attributes: as for :func:`onnx.helper.make_node`.
@@ -169,7 +172,7 @@ class Draft(Struct):
         self._tensors.append(tensor)
 
     def constant(self, array: np.ndarray[Any, Any], what: str = "constant", *, out: str = "") -> str:
-        """Add an initializer and return its name.  The name is ``out`` if that is given."""
+        """Add an initializer and return its name: ``out`` if given, else a new name."""
         solid = np.asarray(array, order="C")
         shared = not out and solid.size <= _COMPARED
         key = solid.dtype.str, solid.shape, solid.tobytes() if shared else b""
@@ -270,7 +273,10 @@ def onnx_type(dtype: str) -> int:
 
 
 def shared(values: Iterable[Value], block: Iterable[Node]) -> Value | None:
-    """Return the first value that is a model output or read outside a block.  None if there is none."""
+    """Return the first value that is a model output or is read outside a block.
+
+    None if there is no such value.
+    """
     inside = set(block)
     for value in values:
         if value.is_output or any(node not in inside for node, _ in value.uses):

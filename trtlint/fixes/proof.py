@@ -1,11 +1,11 @@
-"""Proof of one patch: the changed nodes, computed before and after on their own.
+"""Proof of one patch: trtlint runs only the changed nodes, before and after the rewrite.
 
-A comparison of whole models is weak, because later blocks hide the errors of one block.  A proof runs only
-the changed nodes, on random tensors at their boundary.  Random parameters replace gains of one and biases of
-zero.  The inputs include zeros, large and small values, values beyond bounds, and masked rows.  The
-comparison uses FP64, where rounding hides nothing.  FP16 regions also run in NumPy's half precision, which
-rounds like FP16 kernels.  There, the patch must not increase the distance from the FP64 results.  Results
-that cannot be computed or compared are never reported as proven.
+A comparison of whole models is weak, because later blocks hide the errors of one block. A proof runs only
+the changed nodes, with random tensors as inputs. Parameters are random, because gains of one and biases of
+zero hide errors. The inputs include zeros, large and small values, values outside stored bounds, and masked
+rows. The comparison uses FP64, where rounding does not hide differences. FP16 nodes also run in NumPy's
+half precision, which rounds like FP16 kernels. In half precision, the patch must not increase the
+difference from the FP64 results. Results that cannot be computed or compared are never reported as proven.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _proven: dict[bytes, Proof] = {}
 
 
 def prove(model: Model, patch: Patch) -> Proof:
-    """Compute the region of a patch before and after, and compare the results."""
+    """Run the region of a patch before and after the rewrite, and compare the results."""
     return prove_all(model, [patch])[0]
 
 
@@ -91,7 +91,7 @@ def _all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
             except EditError as error:
                 found[index] = Proof(False, str(error), {})
             except RegionError as error:
-                found[index] = Proof(None, f"not proven on its own: {error}", {})
+                found[index] = Proof(None, f"could not be checked separately: {error}", {})
             else:
                 if key not in _proven:
                     new[key] = patch, region
@@ -108,7 +108,7 @@ def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict
     works = [partial(_written, model, patch, region) for patch, region in own.values()]
     for key, answer in zip(own, compute_all(works), strict=True):
         if isinstance(answer, ComputationError):
-            found[key] = Proof(None, f"not proven on its own: {answer}", {})
+            found[key] = Proof(None, f"could not be checked separately: {answer}", {})
         else:
             found[key] = Proof(**json.loads(answer))
     return found
@@ -121,7 +121,7 @@ def _written(model: Model, patch: Patch, region: Region) -> bytes:
     except EditError as error:
         proof = Proof(False, str(error), {})
     except RegionError as error:
-        proof = Proof(None, f"not proven on its own: {error}", {})
+        proof = Proof(None, f"could not be checked separately: {error}", {})
     return json.dumps({"equal": proof.equal, "words": proof.words, "figures": proof.figures}).encode()
 
 
@@ -142,14 +142,14 @@ def _same_operators(model: Model, patch: Patch) -> Proof:
 
 
 def _same_tensors(model: Model, patch: Patch) -> Proof:
-    """Check that tensors in another storage format keep their elements."""
+    """Check that the elements do not change if a patch stores tensors in another format."""
     for tensor in patch.initializers:
         value = model.graph.resolve(tensor.name)
         stored = None if value is None else model.graph.sparse.get(value)
         pair = (None, None) if stored is None else (stored.values, stored.indices)
         values, indices = (None if each is None else model.tensors.array(each) for each in pair)
         if stored is None or values is None or indices is None:
-            return Proof(None, f"not proven on its own: {tensor.name} cannot be read", {})
+            return Proof(None, f"could not be checked separately: {tensor.name} cannot be read", {})
         places = indices.T if indices.ndim > 1 else np.unravel_index(indices, tuple(stored.dims))
         dense = numpy_helper.to_array(tensor)
         alike = dense.shape == tuple(stored.dims) and np.array_equal(dense[tuple(places)], values)
@@ -188,7 +188,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
         except Exception as error:  # noqa: BLE001 - mismatched sizes, or no implementation
             failure = f"{type(error).__name__}: {error}".splitlines()[0][:120]
             continue
-        if not (patch.changes_results or _is_telling(before, feeds)):
+        if not (patch.changes_results or _is_comparable(before, feeds)):
             failure = "no result is finite"
             continue
         try:
@@ -199,7 +199,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             raise
         except Exception as error:  # noqa: BLE001 - the rewrite must run if the original does
             if guessed:  # mismatched sizes that the reference did not reject before
-                failure, unfit = "the shapes of its inputs are unknown", True
+                failure, unfit = "the shapes of the inputs of the rewritten nodes are unknown", True
                 continue
             return Proof(False, f"the rewritten nodes fail: {error}".splitlines()[0][:200], {})
         if not sizes and (wrong := _other_types(patch, region, feeds)):
@@ -211,7 +211,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             words = f"differs by {difference:.2g} of the largest result in FP64 (allowed: {tolerance:.0e})"
             return Proof(False, words, {"difference": difference})
         if summed and not _same_integers(region, feeds):
-            words = "integer results differ in the model's own types"
+            words = "integer results differ when computed in the types of the model"
             return Proof(False, words, {"difference": 1.0})
         if narrowest == "f16" and feeds.is_common and not patch.changes_results:
             errors = [_half_error(proto, feeds.arrays, before) for proto in (region.before, region.after)]
@@ -222,17 +222,23 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     if not sizes or (unfit and max(sizes) == 1):  # size 1 fits anything, so it proves nothing
         raise RegionError(failure)
     figures: dict[str, float | int | str] = {"sets": len(sizes), "difference": worst}
-    words = f"{len(sizes)} sets of inputs, largest difference {worst:.1e} of the largest result in FP64"
+    words = (
+        f"{len(sizes)} sets of inputs, largest difference {worst:.1e}, relative to the largest result in FP64"
+    )
     if patch.changes_results:
-        return Proof(True, f"{words} where it was finite; finite elsewhere, too", figures)
+        return Proof(
+            True,
+            f"{words} (where the source result is finite); the fixed result is finite everywhere",
+            figures,
+        )
     if narrowest == "f16":
         figures |= {"half_before": halves[0], "half_after": halves[1]}
-        words += f"; half-precision error {halves[0]:.1e} before and {halves[1]:.1e} after"
+        words += f"; FP16 error {halves[0]:.1e} before the rewrite and {halves[1]:.1e} after"
     return Proof(not worse, words, figures)
 
 
 def _of_nothing(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -> str:
-    """Return the error for an empty batch or length.  Empty if there is none."""
+    """Return the error for an empty batch or length; an empty text without an error."""
     try:
         before = run_reference(protos[0], feeds)
     except MemoryError:
@@ -248,13 +254,13 @@ def _of_nothing(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -
     except Exception as error:  # noqa: BLE001 - the rewrite must run if the original does
         return f"the rewritten nodes fail for an empty batch or length: {error}".splitlines()[0][:200]
     alike = all(one.shape == other.shape for one, other in zip(before, after, strict=True))
-    return "" if alike else "an empty batch or length gives another shape"
+    return "" if alike else "for an empty batch or a length of 0, the result has another shape"
 
 
-def _is_telling(results: Sequence[Array], feeds: Feeds) -> bool:
+def _is_comparable(results: Sequence[Array], feeds: Feeds) -> bool:
     """Return whether results can be compared.
 
-    Some results must be finite.  For inputs beyond bounds, all of them must be finite.
+    At least some results must be finite. For inputs outside the stored bounds, all results must be finite.
     """
     finite = [np.isfinite(each) if each.dtype.kind == "f" else np.ones(each.shape, bool) for each in results]
     return all(each.all() if feeds.kind == "beyond" else each.any() for each in finite)
@@ -273,18 +279,18 @@ def _same_integers(region: Region, feeds: Feeds) -> bool:
 
 
 def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
-    """Return the type error of the rewritten nodes, which FP64 hides.  Empty if there is none."""
+    """Return the type error of the rewritten nodes, which a run in FP64 hides; empty without an error."""
     before, after = (_types(proto, feeds) for proto in (region.before, region.after))
     if before is None:
         return ""
     if after is None:
-        return "the rewritten operators read types that do not match"
+        return "the rewrite gives an operator inputs of types that do not match"
     changed = [
         name
         for name, old, new in zip(region.outputs, before, after, strict=True)
         if old and new and old != new and name not in patch.retyped
     ]
-    return f"{changed[0]} has another type than before" if changed else ""
+    return f"the rewrite changes the type of {changed[0]}" if changed else ""
 
 
 def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
@@ -299,7 +305,7 @@ def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
 
 
 def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
-    """Return the largest difference of results that were finite.  Infinite if a new result is not finite.
+    """Return the largest difference among results that were finite; infinity if a new result is not finite.
 
     An epsilon for a zero divisor must not increase the results near that divisor.
     """
@@ -335,7 +341,7 @@ def _difference(before: list[Array], after: list[Array]) -> float:
 
 
 def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[Array]) -> float:
-    """Return the difference between a region in its own types and in FP64.  1 for overflow."""
+    """Return the difference between the results of a region in its own types and in FP64; 1 for overflow."""
     try:
         results = run_reference(proto, feeds)
     except Exception:  # noqa: BLE001 - the reference does not mix these types

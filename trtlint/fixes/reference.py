@@ -30,11 +30,11 @@ class NoImplementationError(ExperimentError):
 def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
     """Run a model in ONNX's reference evaluator.
 
-    If the reference lacks an operator of the model's opset, the model runs in a newer opset.
+    If the evaluator does not implement an operator in the model's opset, the model runs in a newer opset.
 
     Raises:
         NoImplementationError: the reference lacks an operator.
-        Exception: any error of the reference about unsuitable inputs.
+        Exception: any error of the evaluator, such as for unsuitable inputs.
     """
     from onnx.reference import ReferenceEvaluator
 
@@ -55,7 +55,7 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
         except RuntimeError as error:
             if _LACKING not in str(error):
                 raise
-    raise NoImplementationError("ONNX's reference has no implementation of an operator")
+    raise NoImplementationError("ONNX's reference evaluator does not implement an operator of the region")
 
 
 def wide(array: Array) -> Array:

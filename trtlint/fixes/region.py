@@ -19,7 +19,7 @@ _MOST_NODES = 2000
 
 
 class RegionError(TrtlintError):
-    """A patch whose nodes cannot be computed alone.  The text gives the reason."""
+    """A patch whose nodes cannot be run without the rest of the model. The text gives the reason."""
 
 
 class Region(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Region(Struct, frozen=True):
 
 
 def region_of(model: Model, patch: Patch) -> Region:
-    """Extract the nodes that a patch changes, nodes between them, and their shape arithmetic.
+    """Extract the changed nodes, the nodes between these, and the nodes that compute their shapes.
 
     Raises:
         RegionError: the nodes cannot be extracted.
@@ -72,7 +72,7 @@ def region_of(model: Model, patch: Patch) -> Region:
         and (value.is_output or value.leaves_body or any(reader not in nodes for reader, _ in value.uses))
     )
     if not outputs:
-        raise RegionError("no node reads the changed values")
+        raise RegionError("no node reads the values that the rewrite changes")
     own = {name for node in patch.insert for name in node.output} | {t.name for t in patch.initializers}
     reads = [value for node in nodes for value in node.inputs if value is not None]
     protos = (*patch.insert, *(node.proto for node in nodes if node.op in WITH_BODIES))
@@ -118,7 +118,7 @@ def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
 
 
 def _with_shapes(core: list[Node], patch: Patch, model: Model) -> list[Node]:
-    """Nodes and the shape arithmetic that they read, in graph order."""
+    """Return nodes together with the nodes that compute shapes for them, in graph order."""
     found = set(core)
     reads = {name for node in patch.insert for name in node.input}
     pending = [v for node in core for v in node.inputs if v is not None]

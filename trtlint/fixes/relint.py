@@ -1,4 +1,4 @@
-"""Lint and check of a structure during its rewrite."""
+"""Lint and ONNX check of a model structure between rewrites."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Judge = Callable[[Model], tuple[Facts, tuple[ModelReport, ...]]]
 
 
 def judging(case: Case, review: Review) -> Judge:
-    """Create a function that lints a case while its model is rewritten.
+    """Create a function that lints a case (model, target and evidence) between rewrites of the model.
 
     Args:
         case: the case.  Its build evidence is used only for the original model.
@@ -39,7 +39,8 @@ def judging(case: Case, review: Review) -> Judge:
 def linting(judge: Judge, source: SourceModel) -> Lint:
     """Create a function that lints rewritten structures of a model as if they were the file.
 
-    The source calls model-local functions.  In a rewritten structure, these functions are inlined.
+    A rewritten structure contains no model-local functions, because the functions of the source are
+    inlined.
 
     Args:
         judge: lints a model.
@@ -59,8 +60,8 @@ def linting(judge: Judge, source: SourceModel) -> Lint:
 def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
     """Check a structure with the ONNX checker.
 
-    Wrong declared types of intermediate values are removed if they are the only error, because the source has
-    the same error.
+    If the only errors are wrong declared types of intermediate values, the check removes these types,
+    because the source has the same errors.
 
     Args:
         proto: the structure.
@@ -77,5 +78,5 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
         if not checker_error(bare):
             return bare, ""
     if wrong and checker_error(before) == wrong:
-        wrong = f"the checker also rejects the source: {wrong}"
+        wrong = f"the ONNX checker rejects the fixed model, but also the source model: {wrong}"
     return proto, wrong

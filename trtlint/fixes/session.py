@@ -97,7 +97,7 @@ class FixSession:
         return outcome
 
     def _repeat(self, outcome: FixOutcome, due: Callable[[Linted], list[_RequestedFix]]) -> None:
-        """Apply rewrites until none is left."""
+        """Apply the requested rewrites until no request is left."""
         for _ in range(MOST_ROUNDS):
             batch = due(outcome.after)
             if not batch:
@@ -179,9 +179,9 @@ class FixSession:
         return [None] * len(patches) if self._prove is None else self._prove(model, patches)
 
     def _name_unfixable(self, outcome: FixOutcome) -> None:
-        """Add reasons for remaining findings that have none yet.
+        """Add a reason for each remaining finding without a reason.
 
-        Several rules may name the same rewrite for one site.  All of them get the reason of its refusal.
+        If a rewrite is refused at a site, all findings that request it there get the reason.
         """
         reported = {refused.rule for refused in outcome.refused}
         tried = {(refused.fix, refused.place): refused.reason for refused in outcome.refused}
@@ -210,7 +210,7 @@ class FixSession:
         return [each for each in wanted if each.key not in self._done]
 
     def _round(self, outcome: FixOutcome, batch: Sequence[_RequestedFix]) -> None:
-        """Apply one rewrite at all independent sites, or one by one if all together are harmful.
+        """Apply one rewrite at all independent sites; if the result is harmful, apply it site by site.
 
         Refused sites are tried again after a success.  ONNX Runtime's operators hide types and shapes, and a
         rewrite of such an operator reveals them.
@@ -231,7 +231,7 @@ class FixSession:
                 self._alone(outcome, each.wanted)
             for each in proposals[MOST_TRIES:]:
                 self._refuse(
-                    outcome, each.wanted, f"for all sites together: {harm}; too many sites to try each"
+                    outcome, each.wanted, f"for all places together: {harm}; too many places to try each one"
                 )
 
     def _alone(self, outcome: FixOutcome, wanted: _RequestedFix) -> None:
@@ -244,7 +244,7 @@ class FixSession:
                 return
 
     def _finished(self, trial: FixOutcome, staying: Sequence[_RequestedFix]) -> bool:
-        """Return whether one more rewrite removes the findings that remain.
+        """Return whether a second rewrite removes the findings that remain after a rewrite.
 
         A site can need two rewrites.  For example, attention heads are too small, and their axes are in an
         order that TensorRT does not fuse.
@@ -291,9 +291,9 @@ class FixSession:
         if reason := self._withdrawn.get(wanted.key):
             raise NotApplicable(reason)
         if (allowance := current()) and allowance.left_but(_RESERVE) < 0:
-            raise NotApplicable(f"fixing the model came too close to {allowance.words}")
+            raise NotApplicable(f"trtlint stopped before this rewrite, close to {allowance.words}")
         if rewrite.safety == "unsafe" and not self._unsafe:
-            raise NotApplicable("the rewrite changes results on purpose; use --unsafe to apply it")
+            raise NotApplicable("this rewrite intentionally changes results; --unsafe applies such rewrites")
         if rewrite.name not in names():
             raise NotApplicable(f"there is no rewrite {rewrite.name!r}")
         return proposer(rewrite.name)(wanted.fact, model)
@@ -303,7 +303,7 @@ class FixSession:
         outcome.refused.append(RefusedFix(wanted.rule, wanted.severity, name, wanted.place, reason))
 
     def _try(self, outcome: FixOutcome, proposals: Sequence[_Proposal]) -> str:
-        """Apply patches if they improve the model.  Return the reason if they do not, else an empty text."""
+        """Apply patches if they improve the model, and return an empty text; otherwise return the reason."""
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
         try:
@@ -313,7 +313,7 @@ class FixSession:
         trial = FixOutcome(state, after, rounds=[(state, patches)])
         made = [each.wanted for each in proposals]
         if (staying := _staying(after, made)) and not self._finished(trial, staying):
-            return f"withdrawn because {staying[0].rule} is still reported"
+            return f"withdrawn because trtlint still reports {staying[0].rule} after the rewrite"
         if harm := harm_of(state, trial.after, _mildest(made)):
             return harm
         outcome.after = trial.after
@@ -352,10 +352,10 @@ def _wanted(state: Linted) -> list[_RequestedFix]:
 
 
 def _why_unfixable(finding: Finding, site: Site) -> str:
-    """Return why no rewrite was tried at a site.  Empty for a note whose rule gives no reason."""
+    """Return why trtlint tried no rewrite at a site; empty for a note if the rule gives no reason."""
     if finding.fixes:
         return ""
-    unknown = "" if finding.severity == "note" else "trtlint knows no rewrite for it"
+    unknown = "" if finding.severity == "note" else "trtlint has no automatic fix for this finding"
     return site.unfixable or unknown
 
 
@@ -371,8 +371,8 @@ def _fact(state: Linted, site: Site) -> Fact:
 def _mixed(state: Linted) -> list[_RequestedFix]:
     """Return all sites where operators read two types, regardless of the target.
 
-    A weakly typed network accepts such operators.  The ONNX checker rejects them, so the model cannot be
-    written.
+    A weakly typed network accepts such operators. But the ONNX checker rejects a model with such operators,
+    so trtlint could not write the model.
     """
     return [
         _RequestedFix("", "error", Rewrite(_UNIFY, "safe"), fact, fact.node.path)
@@ -382,7 +382,7 @@ def _mixed(state: Linted) -> list[_RequestedFix]:
 
 
 def _staying(after: Linted, made: Sequence[_RequestedFix]) -> list[_RequestedFix]:
-    """Applied rewrites whose finding still exists."""
+    """Return the applied rewrites whose findings still exist."""
     nodes = {node.path: node for node in after.model.graph.nodes}
     there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in places_of(after.reports)}
     return [wanted for wanted in made if (wanted.rule, wanted.key[1]) in there]

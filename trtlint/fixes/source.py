@@ -61,7 +61,10 @@ class SourceModel(Struct, frozen=True):
         return size
 
     def allowance(self) -> Allowance:
-        """Time and memory for fixing the model; grows with its size and external data."""
+        """Time and memory for fixing the model.
+
+        Both limits grow with the size of the model and its external data.
+        """
         allowance = scale_allowance(SECONDS, MEMORY, self.raw.tensors.size + self.external)
         allowance.memory = max(MEMORY, min(allowance.memory, machine_memory() * 3 // 4))
         return allowance

@@ -68,11 +68,11 @@ def script(outcome: FixOutcome, name: str, own: str) -> str:
         own: file name of the script.
 
     Raises:
-        SurgeonError: a rewrite is in a body or adds a tensor that is too large to spell out, or the model has
-            functions.
+        SurgeonError: a rewrite is in the body of an If or a loop, a rewrite adds a tensor that is too large
+            for a script, or the model calls model-local functions.
     """
     if outcome.before.model.calls:
-        raise SurgeonError("the model calls functions of its own, which the script cannot inline")
+        raise SurgeonError("the model calls model-local functions, which the script cannot inline")
     calls = (_call(patch) for _, patches in outcome.rounds for patch in patches)
     return _HEAD.format(name=_inside(name), script=_inside(own)) + "\n".join(calls) + _TAIL
 
@@ -112,7 +112,7 @@ def _array(tensor: onnx.TensorProto) -> str:
 
 def _node(proto: onnx.NodeProto, title: str) -> str:
     if any(attribute.HasField("g") for attribute in proto.attribute):
-        raise SurgeonError(f"{title}: the new operator contains a body")
+        raise SurgeonError(f"{title}: the rewrite inserts an If or a loop, which the script cannot contain")
     attributes = ", ".join(f"{attribute.name!r}: {_value(attribute)}" for attribute in proto.attribute)
     inputs, outputs = ([text(name) for name in names] for names in (proto.input, proto.output))
     names = f"{proto.op_type!r}, {text(proto.name)!r}, {proto.domain!r}"

@@ -27,10 +27,11 @@ class CheckResult(Struct, frozen=True):
 
     Attributes:
         check: kind of check: ``outputs``, ``build`` or ``network``.
-        good: whether nothing is worse; False prevents writing the model, None means not proven.
+        good: whether the fixed model is not worse. If False, trtlint does not write the model. None if the
+            check gave no result.
         words: the figures as text.
         figures: the figures by name.
-        times: run times of both in ONNX Runtime, if measured.
+        times: run times of both models in ONNX Runtime, if measured.
     """
 
     check: str
@@ -65,11 +66,11 @@ def outputs(
     Args:
         before: the source.
         after: the fixed model.
-        inputs: the inputs of both.
+        inputs: the inputs of both models.
         wide: whether to run both models in FP32, because the source may overflow in its own types.
         ignore_nan: whether elements that are NaN in the source may have any value.
-        keep_a_key: whether every row of a mask keeps at least one key.
-        timed: whether to measure the time of both.
+        keep_a_key: whether every row of a mask allows at least one key.
+        timed: whether to measure the run time of both models.
     """
     found = compare(
         before, after, inputs, wide=wide, ignore_nan=ignore_nan, keep_a_key=keep_a_key, timed=timed
@@ -123,7 +124,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
     Args:
         before: the source.
         after: the fixed model.
-        inputs: the inputs of both; random ones if empty.
+        inputs: the inputs of both models; random inputs if empty.
 
     Returns:
         The verdict; None if neither network can be compared.
@@ -141,7 +142,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
     try:
         old, new = (compare_network(model, request, wheels, Limits()) for model in (before, after))
     except InputsError as error:
-        words = f"network of TensorRT-RTX {wheels.version}: nothing was compared: {error}"
+        words = f"network of TensorRT-RTX {wheels.version}: could not compare the tensors: {error}"
         return CheckResult("network", None, words, {"release": wheels.version})
     if not (old.compared or new.compared):
         return None
@@ -165,7 +166,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
 
 
 def _no_worse(before: str, after: str) -> bool | None:
-    """Return whether the second build got at least as far as the first.  None if unknown."""
+    """Return whether the second build reached at least the same stage as the first build; None if unknown."""
     if before in _STAGES and after in _STAGES:
         return _STAGES.index(after) >= _STAGES.index(before)
     if _STAGES[-1] in (before, after):

@@ -1,8 +1,8 @@
 """Withdrawal of rewrites that make the whole model worse or invalid.
 
-Rewrites are applied in rounds, and the model before each round is kept.  A binary search finds the first
-bad round, and then the bad patch in it.  Then all rounds run again without that rewrite at that site,
-because later rewrites may depend on it.
+trtlint applies rewrites in rounds, and stores the model before each round. A binary search finds the first
+round after which the check fails, and then the bad patch in this round. Then all rounds run again without
+this rewrite at this site, because later rewrites may depend on it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
     Args:
         run: rewrites the model.
         check: checks the result.
-        most: maximum number of checks.  When they are used up, all unchecked later rounds are withdrawn.
+        most: maximum number of checks. When the limit is reached, all rounds that were not checked are
+            withdrawn.
 
     Returns:
-        The final outcome; its model passed the check, or is the source.
+        The final outcome. Its model passed the check, or is the unchanged source.
     """
     left = most
     withdrawn: dict[Key, str] = {}
@@ -64,7 +65,7 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
         if not why:
             return outcome
         good, found, why, spent = _search(outcome, counted, why)
-        fallback = _up_to(outcome, good, f"withdrawn with all later rewrites: {why}")
+        fallback = _up_to(outcome, good, f"withdrawn together with all rewrites after it: {why}")
         if spent or not found:
             return fallback
         names = {name for name, _ in found}
@@ -78,7 +79,8 @@ def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key],
     """Find the first bad patch.
 
     Returns:
-        The last good round, the rewrites of the patch, the reason, and whether the checks ran out.
+        The last good round, the rewrites of the patch, the reason, and whether the number of checks reached
+        its limit.
     """
     states = [state for state, _ in outcome.rounds]
     good, bad = 0, len(states)

@@ -1,7 +1,7 @@
 """Commands that install the packages of an extra.
 
-The package is on no index, so messages cannot name it with an extra. They name the packages of the extra,
-which works for every installation: from a checkout, from a Git URL, or from a wheel.
+trtlint is not on PyPI, so messages cannot name an extra of the package. Instead, messages name the
+packages of the extra. This works for every installation: from a checkout, a Git URL, or a wheel.
 https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use
 """
 
@@ -16,7 +16,7 @@ _PLATFORMS = {"rtx": "Linux and Windows on x86-64"}
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs an extra, and its platforms if it needs some.
+    """Return the command that installs an extra, and the platforms if the extra needs a platform.
 
     >>> how_to_install("parquet")
     'pip install "pyarrow>=15"'

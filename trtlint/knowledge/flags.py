@@ -1,4 +1,4 @@
-"""History of trtexec options: the releases that added, deprecated or removed each."""
+"""History of trtexec options: the releases that added, deprecated or removed each option."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class FlagHistory(Struct, frozen=True):
     Attributes:
         name: the option with its dashes, ``--fp16``.
         group: ``precision``, ``calibration``, ``layer-precision``, ``shapes``, ``benchmark`` or empty.
-        since: the first release line that has it; None if the oldest known line has it.
-        deprecated: the first release line that deprecates it, or None.
-        removed: the first release line without it, or None.
-        absent: the first and last release line of a gap without it, or None.
-        noop: the first release line that ignores it, or None.
+        since: the first release line that has the option; None if the oldest known line has the option.
+        deprecated: the first release line that deprecates the option, or None.
+        removed: the first release line without the option, or None.
+        absent: the first and last release line of a gap in which the option was missing, or None.
+        noop: the first release line that ignores the option, or None.
         instead: the replacement; empty if unknown.
         sources: public pages.
     """

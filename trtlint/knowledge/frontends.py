@@ -1,4 +1,4 @@
-"""Programs that build engines with TensorRT, and how each spells a remedy (frontends.yaml)."""
+"""Programs that build engines with TensorRT, and their options for common remedies (frontends.yaml)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trtlint.knowledge import data
 
 
 class FrontEnd(Struct, frozen=True):
-    """One program; unknown texts are empty.
+    """A program that builds engines. Unknown texts are empty.
 
     Attributes:
         name: the name that log readers use, such as ``trtexec``.
@@ -39,8 +39,8 @@ class FrontEnd(Struct, frozen=True):
 UNKNOWN = FrontEnd(
     "",
     "the logger at its verbose level (trtexec --verbose, trt.Logger.VERBOSE in Python)",
-    "trtexec --staticPlugins=libplugin.so; in a program, ctypes.CDLL('libplugin.so') or dlopen before it"
-    " parses the network or loads the engine",
+    "trtexec --staticPlugins=libplugin.so; in a program, ctypes.CDLL('libplugin.so') or dlopen "
+    "before the program parses the network or loads the engine",
     "--memPoolSize=workspace:MIB or config.set_memory_pool_limit",
     "trtexec --onnx=model.onnx --saveEngine=model.engine, or the program that wrote it",
     "trtexec --minShapes={shapes} --optShapes={shapes} --maxShapes={shapes}. Or call"

@@ -20,12 +20,12 @@ class Architecture(Struct, frozen=True):
         arch: NVIDIA's name of the architecture, such as Ada.
         names: single GPUs.
         families: series such as ``RTX 40``.
-        tf32: whether it computes in TF32; None if no source says.
-        bf16: whether it computes in BF16; None if no source says.
-        fp8: whether it computes in FP8; None if no source says.
-        first: the first TensorRT that supports it; None if older than 8.6 or not documented.
-        last: the last TensorRT that supports it; None if still supported.
-        rtx: the first TensorRT-RTX whose support matrix lists it, or None.
+        tf32: whether the GPUs compute in TF32; None if not documented.
+        bf16: whether the GPUs compute in BF16; None if not documented.
+        fp8: whether the GPUs compute in FP8; None if not documented.
+        first: the first TensorRT that supports the GPUs; None if older than 8.6 or not documented.
+        last: the last TensorRT that supports the GPUs; None if still supported.
+        rtx: the first TensorRT-RTX whose support matrix lists the GPUs, or None.
         instances: the GPU of each family of cloud instances, such as ``g5``.
     """
 
@@ -72,9 +72,10 @@ def architecture(sm: int) -> Architecture | None:
 def find_gpu(text: str) -> tuple[str, Architecture] | None:
     """Find a GPU by name, and return the name to print; None if there is no such GPU.
 
-    Case, blanks, dashes and the words NVIDIA, GeForce and Tesla are ignored.  So are the board details that
-    nvidia-smi adds, as in ``NVIDIA A100-SXM4-80GB``.  The number identifies members of a series: both
-    ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  A cloud instance (``g5.xlarge``) means its GPU.
+    The search ignores case, blanks, dashes and the words NVIDIA, GeForce and Tesla, and the board details
+    that nvidia-smi adds, as in ``NVIDIA A100-SXM4-80GB``. The number identifies members of a series: both
+    ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``. The name of a cloud instance (``g5.xlarge``) gives
+    the GPU of the instance.
     """
     wanted = _squeeze(" ".join(word for word in re.split(r"[\s_-]+", text) if not _BOARD.fullmatch(word)))
     for entry in architectures():

@@ -27,7 +27,7 @@ def lines_of(product: Product, specifier: str) -> frozenset[str]:
 
 
 def range_of(product: Product, lines: Collection[str]) -> str | None:
-    """Return release lines as a PEP 440 range, or None if there are none.
+    """Return release lines as a PEP 440 range, or None for no lines.
 
     If the newest known line is included, the range has no upper bound.
     """
@@ -103,7 +103,7 @@ def is_contrib(domain: str) -> bool:
 
 
 def is_removed(op: str) -> bool:
-    """Return whether ONNX removed an operator that it once had."""
+    """Return whether an older ONNX opset has an operator that ONNX later removed."""
     return op in data("operators")["removed"]
 
 

@@ -15,7 +15,7 @@ _FILE = "libplugin.so"
 _NVIDIA = "libnvinfer_plugin"
 _INIT = (
     'trt.init_libnvinfer_plugins(logger, "") in Python or initLibNvInferPlugins(&logger, "") in C++, before'
-    " the network or the engine (trtexec, Polygraphy and ONNX Runtime do so themselves)"
+    " the program parses the network or loads the engine (trtexec, Polygraphy and ONNX Runtime do so)"
 )
 
 
@@ -26,7 +26,7 @@ class PluginLibrary(Struct, frozen=True):
         file: the file name; without version and ending for TensorRT's own library.
         project: the publisher.
         get: how to get the file.
-        load: how a program loads it, if the option of the front end is not enough; else empty.
+        load: how a program loads the library, if the option of the front end is not enough; otherwise empty.
     """
 
     file: str
@@ -42,16 +42,16 @@ def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
             return (library,)
     if plugin in data("operators")["plugins"]:
         releases = data("operators")["plugins"][plugin]
-        get = "use a newer release, because old ones lack some of its plugins"
-        get = get if releases == "*" else f"use TensorRT {releases}, whose library contains it"
+        get = "use a newer TensorRT release, because old releases lack some of NVIDIA's plugins"
+        get = get if releases == "*" else f"use TensorRT {releases}, whose plugin library contains the plugin"
         return (PluginLibrary(_NVIDIA, "TensorRT", get, _INIT),)
     return _by_plugin().get(plugin, ())
 
 
 def loading(libraries: Sequence[PluginLibrary], program: FrontEnd) -> str:
-    """Return how to load these libraries in a program.
+    """Return how to load a library in a program.
 
-    If there is not exactly one library, describe the general way.
+    Without a library, or with several, describe the general way.
     """
     if len(libraries) != 1:
         return program.plugin

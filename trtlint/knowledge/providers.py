@@ -56,9 +56,10 @@ class ProviderOption(Struct, frozen=True):
     Attributes:
         name: the name in ONNX Runtime, ``trt_fp16_enable``.
         kind: a key of :data:`WORDS`.
-        since: the first release with it; empty if the oldest known release has it.
+        since: the first release with the option; empty if the oldest known release has the option.
         group: ``precision`` or empty.
-        only: the form of the RTX provider that has it, ``in-tree`` or ``plug-in``; empty for both.
+        only: ``in-tree`` or ``plug-in``, if only this form of the RTX provider has the option; empty if
+            both have it.
     """
 
     name: str

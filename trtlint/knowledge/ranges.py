@@ -35,7 +35,8 @@ def covers_all(product: Product, specifier: str) -> bool:
 def in_words(product: Product, specifier: str) -> str:
     """Describe a specifier: ``TensorRT 10.7``, ``TensorRT 10.12 to 10.13``, ``TensorRT 8.6 and newer``.
 
-    A minor version means all of its releases.  A range without a known release is printed unchanged.
+    A minor version such as 10.7 stands for all its releases. A range that contains no known release is
+    printed unchanged.
     """
     name = PRODUCTS[product]
     if not specifier:
@@ -72,7 +73,8 @@ def _run(run: Sequence[Version], everything: Sequence[Version]) -> str:
 def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> str:
     """Return the first (0) or last (-1) version of a run.
 
-    The result is only the minor version if the version is the first (or last) release of that minor version.
+    The result is shortened to the minor version if the version is the first (or last) release of this minor
+    version.
     """
     version = run[end]
     minor = [other for other in everything if other.release[:2] == version.release[:2]]

@@ -19,7 +19,7 @@ class Redirect(Struct, frozen=True):
         name: the old name.
         to: the id of the replacement, or None.
         since: the release of trtlint with the change.
-        because: the reason, half a sentence.
+        because: the reason, a part of a sentence.
     """
 
     id: str
@@ -55,7 +55,10 @@ def current(id_: str) -> str:
 
 
 def first_id(id_: str) -> str:
-    """Return the first id of a rule; fingerprints use it, so that they survive a renaming."""
+    """Return the first id of a rule.
+
+    Fingerprints use the first id, so that a renaming does not change them.
+    """
     return _first_ids().get(id_, id_)
 
 

@@ -28,7 +28,7 @@ class Release(Struct, frozen=True):
         version: the number that NVIDIA prints, such as ``10.13.3``.
         build: the fourth part of the number in wheels.
         released: year and month, ``2025-09``.
-        opset_max: the highest ONNX opset that its parser documents.
+        opset_max: the highest ONNX opset that the documentation of the parser names.
         min_sm: the lowest compute capability times ten, such as 75.
         added_sm: compute capabilities that this release added.
         removed_sm: compute capabilities that this release removed.

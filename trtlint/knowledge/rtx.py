@@ -18,8 +18,8 @@ class Builder(Struct, frozen=True):
 
     Attributes:
         line: the release line, ``1.7``.
-        sms: the compute capabilities times ten that it supports, in order.
-        parser: the TensorRT release line that its parser comes from; None if unknown.
+        sms: the supported compute capabilities times ten, in order.
+        parser: the TensorRT release line with the same parser; None if unknown.
     """
 
     line: str
@@ -27,7 +27,7 @@ class Builder(Struct, frozen=True):
     parser: str | None
 
     def nearest(self, sm: int) -> int:
-        """Return the nearest supported compute capability; the lower one if two are equally near."""
+        """Return the nearest supported compute capability; of two equally near ones, the lower."""
         return min(self.sms, key=lambda own: (abs(own - sm), own))
 
 

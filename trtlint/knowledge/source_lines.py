@@ -14,9 +14,9 @@ _PLACES = ("[optimizer.cpp::", "/codeGenerator.cpp:")
 
 
 def release_of(message: str) -> Mapping[str, str]:
-    """Return the releases whose source has the line in an error message, by product.
+    """Return the releases whose source code contains the file and line of an error message, by product.
 
-    The text is empty for an unknown release. The mapping is empty for a message without a source line.
+    A text is empty if the release is unknown. The mapping is empty for a message without a source line.
     """
     text = message[:_SEARCHED]
     if not any(place in text for place in _PLACES):

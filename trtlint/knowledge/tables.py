@@ -1,4 +1,7 @@
-"""Tables about operators, split into entries: parsing a whole table costs more than a small check."""
+"""Tables about operators, split into unparsed entries.
+
+Parsing a whole table takes longer than checking a small model.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ class TableEntry(Struct, frozen=True):
     """One unparsed entry.
 
     Attributes:
-        line: its first line in the table, from 1.
-        ops: its operators.
+        line: the first line of the entry in the table, from 1.
+        ops: the operators of the entry.
         text: the entry, a YAML list with one element.
     """
 

@@ -46,8 +46,8 @@ class TorchRelease(Struct, frozen=True):
 
     Attributes:
         version: the release, ``2.13.0``.
-        tensorrt: the TensorRT that its wheel requires, ``11.0.0``.
-        tagged: whether line numbers were compared with the tag; otherwise they come from the wheel.
+        tensorrt: the TensorRT release that the wheel requires, ``11.0.0``.
+        tagged: whether line numbers were checked against the Git tag; False if they come from the wheel.
     """
 
     version: str
@@ -75,11 +75,11 @@ class TorchArgument(Struct, frozen=True):
 
     Attributes:
         name: the argument.
-        read: whether the release reads it.
+        read: whether the release reads the argument.
         first: the first known release line that reads the argument; empty if no release reads it.
         last: the last known release line that reads the argument; empty if no release reads it.
         default: the default, as Python text; empty if unknown.
-        source: the source line that reads it; for a removed argument, the last such line.
+        source: the source line that reads the argument; for a removed argument, the last such line.
     """
 
     name: str
@@ -118,10 +118,10 @@ def torch_range(first: str, last: str | None) -> tuple[TorchRelease, ...]:
 
     Args:
         first: the first release, ``2.7`` or ``2.7.0``.
-        last: the last one; None for the newest known.
+        last: the last release; None for the newest known release.
 
     Raises:
-        TorchReleaseError: a release is not known, or the range has fewer than two.
+        TorchReleaseError: a release is not known, or the range has fewer than two releases.
     """
     start = torch_release(first)
     end = torch_releases()[-1] if last is None else torch_release(last)
@@ -179,7 +179,7 @@ def instead_of(name: str) -> str:
 
 
 def needed_by(name: str) -> tuple[str, ...]:
-    """Return the arguments that this argument depends on: it has an effect only if one of them is set."""
+    """Return the arguments that this argument needs: without any of these, it has no effect."""
     return tuple(data("torch_tensorrt")["needs"].get(name, ()))
 
 
@@ -198,8 +198,8 @@ class TorchOperator(Struct, frozen=True):
 
     Attributes:
         asked: the tested releases.
-        falls_back: the tested releases that leave it to PyTorch.
-        lowered: the operator that it is decomposed into, which has no converter.
+        falls_back: the tested releases that leave the operator to PyTorch.
+        lowered: the operator without a converter that lowering decomposes this operator into.
     """
 
     asked: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Closures for parts of an expression: functions of the names' values."""
+"""Closures for parts of an expression: functions from the values of names to a result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ CONSTANTS = "constants"
 
 
 def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Code:
-    """Join conditions with ``and`` or ``or``.  The first condition with the value ``deciding`` decides."""
+    """Join conditions with ``and`` or ``or``.
+
+    If a condition has the value ``deciding``, this value is the result.
+    """
     other = not deciding
 
     def decided(names: Names) -> Truth:
@@ -56,7 +59,7 @@ def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
 
 
 def among(item: Code, node: ast.Compare) -> Code | None:
-    """Return a test for membership in literal texts.  None for other comparisons."""
+    """Return a test for ``x in ('a', 'b')`` with literal texts; None for other comparisons."""
     operation, (many,) = node.ops[0], node.comparators
     if not (isinstance(operation, ast.In | ast.NotIn) and isinstance(many, ast.Tuple)):
         return None

@@ -53,7 +53,7 @@ class Compiler:
         self._done: dict[ast.expr, Checked] = {}
 
     def error(self, message: str, node: ast.AST) -> ExpressionError:
-        """Return an error at the place of a node."""
+        """Return an error with the column of a syntax node."""
         return ExpressionError(message, column(self.text, node))
 
     def shown(self, node: ast.expr) -> str:
@@ -79,7 +79,7 @@ class Compiler:
         """Compile a node that must be a condition."""
         kinds, code = self.visit(node)
         if kinds and not has(kinds, "truth"):
-            raise self.error(f"must be a condition, but is {words(kinds)}", node)
+            raise self.error(f"the expression must be a condition, but is {words(kinds)}", node)
         return TRUTH, code
 
     def _constant(self, node: ast.Constant) -> Checked:
@@ -145,7 +145,7 @@ class Compiler:
         wanted = "mapping" if isinstance(index, str) else "tuple"
         fitting = [kind for kind in kinds if kind.name in (wanted, "anything")]
         if kinds and not fitting:
-            message = f"{self.shown(node.value)} is {words(kinds)} and has no element [{index!r}]"
+            message = f"{self.shown(node.value)} is {words(kinds)}, which has no element [{index!r}]"
             raise self.error(message, node)
         keys = tuple(key for kind in fitting if kind.name == "mapping" for key in kind.keys)
         if keys and len(fitting) == 1:
@@ -186,7 +186,7 @@ class Compiler:
     def _number(self, node: ast.expr) -> Code:
         kinds, code = self.visit(node)
         if kinds and not has(kinds, "number"):
-            raise self.error(f"must be a number, but is {words(kinds)}", node)
+            raise self.error(f"the expression must be a number, but is {words(kinds)}", node)
         return code
 
     def _bin_op(self, node: ast.BinOp) -> Checked:
@@ -214,7 +214,7 @@ class Compiler:
         return TRUTH, lambda names: both(*(link(a(names), b(names)) for link, a, b in links))
 
     def _comparable(self, name: str, left: tuple[ast.expr, Kinds], right: tuple[ast.expr, Kinds]) -> None:
-        """Check that a comparison can be true and can be false."""
+        """Check that a comparison can give both true and false for the types of its sides."""
         if name in ("Lt", "LtE", "Gt", "GtE"):
             if has(left[1], "tuple") and has(right[1], "tuple"):
                 return  # release numbers: target.release < (11, 3)
@@ -251,7 +251,9 @@ class Compiler:
         if any(kind.name == "anything" for kind in (*left_kinds, *right_kinds)):
             return
         if not shared:
-            message = f"{words(left_kinds)} and {words(right_kinds)} are never equal"
+            message = (
+                f"the comparison never holds: {words(left_kinds)} and {words(right_kinds)} are never equal"
+            )
             raise self.error(message, right_node)
         for name in shared:
             ours, theirs = choices(left_kinds, name), choices(right_kinds, name)
@@ -264,7 +266,7 @@ class Compiler:
         word = next(iter(wrong))
         known = ", ".join(repr(choice) for choice in sorted(allowed, key=str))
         near = did_you_mean(word, [c for c in allowed if isinstance(c, str)]) if isinstance(word, str) else ""
-        raise self.error(f"{word!r} is none of {known}{near}", node)
+        raise self.error(f"{word!r} is not one of {known}{near}", node)
 
     def _if_exp(self, node: ast.IfExp) -> Checked:
         _, test = self.condition(node.test)

@@ -1,10 +1,10 @@
 """Expressions of rules: Python's syntax with three-valued logic, checked before use.
 
-An expression is parsed with :mod:`ast`, checked against the annotations of its names and fields, and compiled
-to closures once.  Nothing is passed to ``eval``.  Other syntax is rejected with its column: calls of anything
-but :data:`~trtlint.language.functions.FUNCTIONS`, names with underscores, lambdas, comprehensions, f-strings.
-Length, depth and the size of numbers are bounded.  So a rule file from a stranger can neither run code nor
-hang.  The language:
+An expression is parsed with :mod:`ast`, checked against the annotations of its names and fields, and
+compiled to closures once.  Nothing is passed to ``eval``.  Other syntax is rejected with its column: calls
+of anything but :data:`~trtlint.language.functions.FUNCTIONS`, names with underscores, lambdas,
+comprehensions, f-strings. Length, depth and the size of numbers are limited. So an untrusted rule file can
+neither run code nor hang.  The language:
 
 - ``and``, ``or``, ``not``, ``a if c else b``, parentheses
 - ``== != < <= > >=``, also chained; ``in`` and ``not in`` with tuples, text and fields
@@ -53,8 +53,8 @@ class Expression:
 
         Args:
             text: the expression.
-            scope: the names that it may use; None if it was checked before.
-            condition: whether it must be a condition.
+            scope: the names that the expression may use; None if the expression was checked before.
+            condition: whether the expression must be a condition.
         """
         self.text = text
         self._scope = scope
@@ -69,9 +69,10 @@ class Expression:
     def truth(self, names: Mapping[str, object]) -> Truth:
         """Return whether the condition holds.
 
-        ``names`` has the value of each name in the scope.  Its key ``constants`` has the
-        :class:`~trtlint.model.values.Constants` of the graph.  Without this key, ``const`` is unknown.
-        A value that is not a truth value is unknown.  Fields without a declared type can have such values.
+        ``names`` has the value of each name in the scope, and under the key ``constants`` the
+        :class:`~trtlint.model.values.Constants` of the graph. Without this key, the result of the function
+        ``const`` is unknown. If the expression gives a value other than true or false, the result is
+        unknown. This can occur for fields without a declared type.
         """
         return truth((self._compiled or self._ready()).code(names))
 

@@ -90,7 +90,7 @@ def kinds_of(annotation: Any) -> Kinds:
 
 
 def constant(value: bool | int | float | str) -> Kinds:
-    """Return the type of a literal: its only choice is its value."""
+    """Return the type of a literal, whose only choice is the value of the literal."""
     (kind,) = _BASE[type(value)]
     return (Kind(kind.name, frozenset({value})),)
 
@@ -156,7 +156,7 @@ def members(cls: type) -> Mapping[str, Kinds]:
 
 
 def has(kinds: Kinds, name: KindName) -> bool:
-    """Return whether one of these types has a name."""
+    """Return whether one of these types has the given type name."""
     return any(kind.name in (name, "anything") for kind in kinds)
 
 
@@ -166,7 +166,7 @@ def items_fit(kind: Kind, want: Kind) -> bool:
 
 
 def choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
-    """Return all values of a type that the kinds allow, or None for any value."""
+    """Return all values that the kinds allow for a type; None if any value is allowed."""
     found: set[Any] = set()
     for kind in kinds:
         if kind.name == name:

@@ -62,7 +62,7 @@ def _refuses_empty(node: Node, port: int) -> bool:
 
 
 def _made_by(values: tuple[Any, ...], good: Callable[[Node], bool]) -> bool:
-    """Return whether an operator for which ``good`` holds computes a value, a part of it, or its length."""
+    """Return whether an operator for which ``good`` holds computes a value, its length or a part of it."""
     return any(
         made.producer is not None and not made.producer.domain and good(made.producer)
         for value in values
@@ -76,7 +76,7 @@ def _operands(node: Node) -> Sequence[Value | None]:
 
 
 def _is_partial(node: Node) -> bool:
-    """Return whether an operator is a Shape with only some of the dimensions."""
+    """Return whether an operator is a Shape with start or end, which returns only some dimensions."""
     shape = node.inputs[0] if node.op == "Shape" and node.inputs else None
     start, end = node.number("start", 0), node.number("end", None)
     if shape is None or shape.rank is None or isinstance(start, float) or isinstance(end, float):
@@ -95,17 +95,17 @@ def _ellipsis_ranks(_: object, equation: str, values: tuple[Any, ...]) -> object
 FLOW_FUNCTIONS: Mapping[str, Function] = {
     "repeated_in_flow": Function(
         "repeated_in_flow(v)",
-        "whether the operator that computes v reads the result of an If, a loop or a recurrence, or is in"
-        " the body of one, and an earlier operator of its type also does, or its own result goes into"
-        " another If, loop or recurrence",
+        "whether the operator that computes v reads a result of an If, a loop or a recurrence, or "
+        "is in such a body; and, in addition, an earlier operator of the same type does so too, "
+        "or v goes into another If, loop or recurrence",
         (VALUE,),
         TRUTH,
         _repeated,
     ),
     "reads_past_loop": Function(
         "reads_past_loop(v)",
-        "whether the operator that computes v is in a Loop in a branch of an If, and it or its bodies read"
-        " values computed outside that Loop",
+        "whether the operator that computes v is in a Loop in a branch of an If, and this operator "
+        "or its bodies read values computed outside that Loop",
         (VALUE,),
         TRUTH,
         _reads_past_loop,
@@ -115,39 +115,39 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "partial_shapes": Function(
         "partial_shapes(vs)",
-        "whether one of several values is computed, number by number or by Concat, from a Shape with start"
-        " or end",
+        "whether one of several values is computed from a Shape with start or end, by element-wise "
+        "operators or Concat",
         (TUPLE,),
         TRUTH,
         _partial_shapes,
     ),
     "empty_lists": Function(
         "empty_lists(vs)",
-        "whether one of several values is computed, number by number or by Concat, from a Constant with"
-        " value_ints",
+        "whether one of several values is computed from a Constant with value_ints, by element-wise "
+        "operators or Concat",
         (TUPLE,),
         TRUTH,
         _empty_lists,
     ),
     "refused_if_empty": Function(
         "refused_if_empty(vs)",
-        "whether all readers of several values are sizes of Slice, Pad, NonMaxSuppression or, for a dynamic"
-        " shape, Squeeze; parsers reject empty sizes of these",
+        "whether several values are read only as sizes of Slice, Pad, NonMaxSuppression or, for a "
+        "dynamic shape, Squeeze; parsers reject empty tensors there",
         (TUPLE,),
         TRUTH,
         _refused_if_empty,
     ),
     "ellipsis_ranks": Function(
         "ellipsis_ranks(equation, vs)",
-        "the number of dimensions of the ellipsis in the equation of an Einsum, for each operand that has"
-        " one",
+        "the number of dimensions that the ellipsis of an Einsum equation covers, for each operand "
+        "with an ellipsis",
         (TEXT, TUPLE),
         (Kind("tuple", items=NUMBER),),
         _ellipsis_ranks,
     ),
     "unread": Function(
         "unread(vs)",
-        "whether no operator reads one of several values, and it is not an output of its graph",
+        "whether one of several values is unused: no operator reads this value, and it is not a graph output",
         (TUPLE,),
         TRUTH,
         _unread,

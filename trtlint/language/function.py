@@ -21,14 +21,15 @@ class Function(Struct, frozen=True):
     """A function of the rule language.
 
     Attributes:
-        signature: its call syntax, ``close(a, b, rel=0.001)``.
-        meaning: its result, in one sentence.
+        signature: the call syntax, ``close(a, b, rel=0.001)``.
+        meaning: a description of the result, in one sentence.
         parameters: the types of each argument.
         result: the types of the result.
         call: computes the result from known arguments; the first argument is the graph's constants.
         optional: the types of keyword arguments.
         variadic: whether the last argument may be repeated.
-        sees_unknown: whether it is called with unknown arguments; otherwise they make the result unknown.
+        sees_unknown: whether the function is called with unknown arguments; if False, an unknown argument
+            makes the result unknown.
     """
 
     signature: str

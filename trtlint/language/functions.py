@@ -177,7 +177,7 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "uses": Function(
         "uses(v)",
-        "the number of operator inputs that read v; an output of the graph or of a body counts as one",
+        "the number of operator inputs that read v, plus 1 if v is an output of the graph or of a body",
         (VALUE,),
         NUMBER,
         lambda _, v: len(v.uses) + v.is_output + v.leaves_body,
@@ -196,7 +196,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "size": Function("size(v)", "the number of elements of v", (VALUE,), NUMBER, _size),
     "attribute": Function(
         "attribute(v, name)",
-        "this attribute of the operator that computes v; unknown if the attribute is missing",
+        "the attribute of this name of the operator that computes v; unknown if the attribute is missing",
         (VALUE, TEXT),
         ANYTHING,
         _attribute,
@@ -253,8 +253,8 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "broadcasts": Function(
         "broadcasts(v, w, ignore=0)",
-        "whether the shapes of v and w can be broadcast, judged by the sizes in the file; ignore skips that"
-        " many last dimensions",
+        "whether the shapes of v and w can be broadcast, by the sizes in the file; ignore=n skips "
+        "the last n dimensions",
         (VALUE, VALUE),
         TRUTH,
         _broadcasts,
@@ -268,7 +268,7 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "default": Function(
         "default(x, otherwise)",
-        "x, or otherwise if x is unknown, such as a missing attribute",
+        "x, or the value otherwise if x is unknown (such as a missing attribute)",
         (ANYTHING, ANYTHING),
         ANYTHING,
         _default,

@@ -1,4 +1,4 @@
-"""Functions of the rule language for the origin of values, as TensorRT's parser and builder see it."""
+"""Functions of the rule language for types and origins of values after TensorRT's import."""
 
 from __future__ import annotations
 
@@ -233,14 +233,14 @@ _DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
 GRAPH_FUNCTIONS: Mapping[str, Function] = {
     "imported": Function(
         "imported(v)",
-        "the element type of v after the import: 'i32' for a stored uint8 tensor, 'i8' for a quantized one",
+        "the element type of v after the import: 'i32' for stored uint8 tensors, 'i8' for quantized tensors",
         (VALUE,),
         _DTYPE,
         _imported,
     ),
     "internal": Function(
         "internal(vs, type)",
-        "whether one of several values has this imported type and is read only by operators",
+        "whether one of several values has this type after the import, and is not a graph output",
         (TUPLE, _DTYPE),
         TRUTH,
         _internal,
@@ -295,7 +295,7 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "computed_by": Function(
         "computed_by(vs)",
-        "the types of the operators that compute several values within their graph or body",
+        "the types of the operators that compute several values, within the graph or body of each value",
         (TUPLE,),
         (Kind("tuple", items=TEXT),),
         _computed_by,
@@ -305,43 +305,43 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "same_ranks": Function(
         "same_ranks(vs, ws)",
-        "whether each value in vs has as many dimensions as its counterpart in ws",
+        "whether each value in vs has as many dimensions as the value at the same position in ws",
         (TUPLE, TUPLE),
         TRUTH,
         _same_ranks,
     ),
     "same_types": Function(
         "same_types(vs, ws)",
-        "whether each value in vs has the same imported element type as its counterpart in ws",
+        "whether each value in vs has the same imported element type as the value at the same position in ws",
         (TUPLE, TUPLE),
         TRUTH,
         _same_types,
     ),
     "same_shapes": Function(
         "same_shapes(vs, ws)",
-        "whether each value in vs has the same shape as its counterpart in ws, judged by the sizes in the"
-        " file",
+        "whether each value in vs has the same shape as the value at the same position in ws, by "
+        "the sizes in the file",
         (TUPLE, TUPLE),
         TRUTH,
         _same_shapes,
     ),
     "concatenates": Function(
         "concatenates(vs, axis)",
-        "whether values agree in all dimensions but one, judged by their sizes in the file",
+        "whether all values have the same sizes except in dimension axis, by the sizes in the file",
         (TUPLE, NUMBER),
         TRUTH,
         _concatenates,
     ),
     "expands": Function(
         "expands(v, sizes)",
-        "whether v broadcasts with a shape of these sizes, judged by its sizes in the file",
+        "whether v broadcasts with a shape of these sizes, by the sizes of v in the file",
         (VALUE, TUPLE),
         TRUTH,
         _expands,
     ),
     "zero_point": Function(
         "zero_point(v)",
-        "whether v has readers, and all read it as the zero point of a quantizer",
+        "whether operators read v, and all of them use v as the zero point of a quantizer",
         (VALUE,),
         TRUTH,
         _zero_point,
@@ -351,15 +351,15 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "dynamic": Function(
         "dynamic(v, i)",
-        "whether dimension i of v has no size in the file, and has a name or belongs to an input",
+        "whether dimension i of v is dynamic in the file, and either has a name or belongs to an input",
         (VALUE, NUMBER),
         TRUTH,
         _dynamic,
     ),
     "unsigned": Function(
         "unsigned(vs)",
-        "whether one of several values is uint8 and computed from a stored tensor, which the parser imports"
-        " as int32",
+        "whether one of several values is uint8 and computed from a stored tensor; the parser "
+        "imports such a tensor as int32",
         (TUPLE,),
         TRUTH,
         _unsigned,
@@ -369,29 +369,29 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "halves_equal": Function(
         "halves_equal(xs)",
-        "whether both halves of a tuple are equal",
+        "whether the first half of a tuple equals the second half",
         (TUPLE,),
         TRUTH,
         _halves_equal,
     ),
     "settled": Function(
         "settled(v)",
-        "whether the builder knows v: v is computed in integers and booleans from stored tensors and shapes",
+        "whether the builder can compute v: from stored tensors and shapes, with integers and booleans only",
         (VALUE,),
         TRUTH,
         _settled,
     ),
     "miscounted": Function(
         "miscounted(vs)",
-        "whether one of several values, read as sizes, depends on the numbers of an input that is neither"
-        " int32 nor int64",
+        "whether one of several values that are read as sizes depends on the numbers of an input "
+        "other than int32 or int64",
         (TUPLE,),
         TRUTH,
         _miscounted,
     ),
     "handed": Function(
         "handed(vs)",
-        "whether one of several values, read as sizes, depends on the numbers that a loop passes to its body",
+        "whether one of several sizes depends on numbers that a loop passes to its body",
         (TUPLE,),
         TRUTH,
         _handed,

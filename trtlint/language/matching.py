@@ -1,10 +1,11 @@
 """Pattern matching in a graph.
 
-The search starts at every node that may match the pattern's rarest line.  From there it follows names: from a
-value to its producer (one candidate), or to its readers (looked up by operator).  So the cost grows with the
-number of matches.  Each start gets an equal share of the remaining budgets, one for steps and one for
-readings.  Both budgets are linear in the nodes, so no graph and no pattern can make the search grow faster.
-:attr:`Matcher.complete` says whether a budget ended a search early.
+The search starts at every node that may match the rarest line of the pattern. From this node, the search
+follows values to their producers (one candidate) or to their readers (looked up by operator). So the time
+depends mainly on the number of matches. Two budgets limit the search: a number of steps, and a number of
+readings (ways to match a pattern). Each start node gets an equal share of the remaining budgets. Both
+budgets are proportional to the number of nodes, so the time is at most linear for every graph and pattern.
+:attr:`Matcher.complete` is False if a budget ended the search early.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Matcher:
     def _extend(
         self, order: Sequence[int], at: int, bindings: Bindings, nodes: Mapping[int, Node], node: Node
     ) -> Iterator[Reading]:
-        """Yield the readings in which this node matches the line ``order[at]``, given earlier lines."""
+        """Yield the readings in which this node matches the line ``order[at]`` after the earlier lines."""
         index = order[at]
         for bound in self._assign(self.lines[index], node, bindings):
             taken = {**nodes, index: node}
@@ -313,7 +314,7 @@ def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
 
 
 def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None:
-    """Return the bindings with one more name.  None if the name is bound to another value."""
+    """Return the bindings with one more name; None if the name is already bound to another value."""
     if name is None:
         return bindings
     if name not in bindings:
@@ -325,7 +326,7 @@ def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None
 
 
 def _chain(value: Value) -> list[Value]:
-    """Return a value and its sources through layout operators, nearest first."""
+    """Return a value and, upstream through layout operators, the values that it comes from, nearest first."""
     return list(islice(upstream(value, PASSING), _LONGEST_CHAIN + 1))
 
 

@@ -49,7 +49,7 @@ def unknown(*values: object) -> Unknown | None:
 
 
 def undecided(*values: object) -> Unknown:
-    """Return the unknown result of an operation that these values do not decide."""
+    """Return the unknown result of an operation whose operands do not determine the result."""
     found = unknown(*values)
     return UNKNOWN if found is None else found
 
@@ -182,7 +182,7 @@ ARITHMETIC: Mapping[str, Callable[[object, object], object]] = {
 
 
 def element(many: object, index: object) -> object:
-    """Return the element of a tuple or mapping.  Unknown if it is missing."""
+    """Return the element of a tuple or mapping; unknown if there is no such element."""
     if isinstance(many, _SEQUENCES):
         inside = isinstance(index, int) and -len(many) <= index < len(many)
         return plain(many[index]) if inside else UNKNOWN  # type: ignore[call-overload]

@@ -17,8 +17,8 @@
 - ``#`` begins a comment.  Lines may be in any order, and names must connect every line to the
   others.
 
-A constant read through ``Identity`` is the constant itself: TorchScript exports share equal weights
-that way.
+A constant that is read through ``Identity`` counts as the constant itself, because TorchScript exports use
+``Identity`` to share equal weights.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ class Match(Struct, frozen=True):
     Attributes:
         bindings: the value of each name, None for a missing optional input ``x?``.
         nodes: the node of each line, in the order of the lines.
-        alternatives: other readings of the same nodes through commutative operators.  In ``bindings``,
-            computed values come before constants, in the order of the names.
+        alternatives: other bindings for the same nodes, with the inputs of commutative operators swapped.
+            ``bindings`` is the variant that prefers computed values over constants, in the order of the
+            names.
     """
 
     bindings: Bindings
@@ -57,7 +58,7 @@ class Matches(Struct, frozen=True):
 
     Attributes:
         matches: the matches.
-        complete: False if a bound ended the search early, so that matches may be missing.
+        complete: False if a limit ended the search early, so that matches may be missing.
     """
 
     matches: tuple[Match, ...]
@@ -119,7 +120,7 @@ class Pattern(Struct, frozen=True):
         return Matches(tuple(self._matches(groups, constants)), complete)
 
     def _gather(self, matcher: Matcher, groups: dict[frozenset[Node], list[Reading]]) -> bool:
-        """Add the readings of a search, by their nodes.  Return False if readings may be missing."""
+        """Add the readings of a search, grouped by nodes. Return False if readings may be missing."""
         complete = True
         for reading in matcher.readings():
             group = groups.setdefault(frozenset(reading.nodes), [])
@@ -164,7 +165,9 @@ def _check_order(lines: tuple[PatternLine, ...]) -> None:
     while waiting:
         ready = [line for line in waiting if all(a.name in done or a.name not in made for a in line.inputs)]
         if not ready:
-            raise PatternError("the value is computed from itself", waiting[0].number)
+            raise PatternError(
+                "the pattern has a cycle: the value is computed from itself", waiting[0].number
+            )
         done.update(name for line in ready for name in line.outputs if name)
         waiting = [line for line in waiting if line not in ready]
 

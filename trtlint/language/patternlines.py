@@ -48,7 +48,7 @@ class PatternLine(Struct, frozen=True):
         inputs: the inputs, in order.
         outputs: the names of the outputs, None for ``_``.
         more_inputs: whether further inputs are allowed.
-        more_outputs: whether further outputs may be in use.
+        more_outputs: whether operators may read further outputs.
     """
 
     number: int
@@ -77,7 +77,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def read_lines(text: str) -> tuple[PatternLine, ...]:
-    """Parse the lines of a pattern, each on its own.
+    """Parse each line of a pattern separately.
 
     Raises:
         PatternError: a line is wrong, or there are none or too many.

@@ -25,12 +25,12 @@ class Template(Struct, frozen=True):
 
 
 def template(text: str, scope: Scope | None = None) -> Template:
-    """Parse a text with ``{expression}``; ``{{`` and ``}}`` are braces.
+    """Parse a text with ``{expression}``. ``{{`` and ``}}`` stand for literal braces.
 
     Args:
         text: the text.
-        scope: the names that the expressions may use, to check and compile them at once; None if they were
-            checked before.
+        scope: the names that the expressions may use; the expressions are then checked and compiled at
+            once. None if the expressions were checked before.
 
     Raises:
         ExpressionError: an expression is wrong, or a brace is unmatched.

@@ -35,7 +35,7 @@ _ALL_INPUTS = frozenset({"Concat", "Add", "Mul", "Div", "Min", "Sum", "Mean"})
 
 
 def _never_negative(constants: Constants | None, value: Value) -> object:
-    """Return whether no source of a value can be negative.  The upstream search is bounded."""
+    """Return whether no source of a value can be negative, in a limited upstream search."""
     for number, (made, _) in enumerate(search(value, _decisive, _MOST_VISITED + 1)):
         if number >= _MOST_VISITED:
             return False
@@ -48,7 +48,7 @@ def _never_negative(constants: Constants | None, value: Value) -> object:
 
 
 def _decisive(node: Node) -> Sequence[Value | None]:
-    """Return the inputs that decide the sign of a result.  Empty if the sign is unknown."""
+    """Return the inputs that determine the sign of a result; empty if the sign is unknown."""
     if node.domain:
         return ()
     if node.op in _FIRST_INPUT or (node.op == "TopK"):
@@ -79,15 +79,15 @@ def _in_int32_data(constants: Constants | None, values: tuple[Any, ...]) -> obje
 VALUE_FUNCTIONS: Mapping[str, Function] = {
     "never_negative": Function(
         "never_negative(v)",
-        "whether v is known to hold no negative number for any input",
+        "whether v has no negative number for any input, as far as trtlint can show",
         (VALUE,),
         TRUTH,
         _never_negative,
     ),
     "in_int32_data": Function(
         "in_int32_data(vs)",
-        "whether one of several values is a stored uint8 tensor of more than one element, stored in the"
-        " field int32_data",
+        "whether one of several values is a stored uint8 tensor with more than one element, in the "
+        "field int32_data",
         (TUPLE,),
         TRUTH,
         _in_int32_data,

@@ -1,10 +1,10 @@
-"""Products whose partial sums are rounded to FP16, as by tensor cores with FP16 accumulators.
+"""Simulate products whose partial sums are rounded to FP16, as in tensor cores with FP16 accumulators.
 
-An instruction adds the products of 16 terms to the accumulator and rounds it
+An instruction adds the products of 16 terms to the accumulator, and rounds the accumulator
 (``mma.m16n8k16``: https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-instructions).
-Sums of up to 128 terms are computed this way.  Longer sums are computed in 4 blocks, and sums of more than
-512 terms in 2 blocks.  Each rounding error is multiplied by the square root of the number of instructions in
-its block, because independent errors add up like that.
+Sums of up to 128 terms are computed in the same way here.  To save time, longer sums are computed in 4
+blocks, and sums of more than 512 terms in 2 blocks.  Then each rounding error is multiplied by the square
+root of the number of instructions in the block, because independent errors add up like this.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Constant = Callable[..., str]
 
 
 class Sum(Struct, frozen=True):
-    """The terms that each element of a product adds up.
+    """The sum that computes one element of a product.
 
     Attributes:
         axes: the axis of each operand that the sum runs over.
         length: length of these axes; None if it is unknown.
-        terms: terms per position on the axes: elements of a kernel, 1 for matrices.
+        terms: number of terms for each position on the axes: the elements of a kernel, 1 for matrices.
     """
 
     axes: tuple[int, int]
@@ -53,8 +53,8 @@ def sum_of(proto: NodeProto, node: Node | None) -> Sum | None:
 
     Args:
         proto: the product, without a bias.
-        node: the operator of the model, for the shapes of its inputs; None inside the definition of an
-            operator.
+        node: the operator of the model, which gives the shapes of the inputs; None inside the definition of
+            an operator.
     """
     if proto.domain or len([name for name in proto.input if name]) > _WITHOUT_BIAS:
         return None
@@ -89,18 +89,18 @@ def _size(value: Value | None, axis: int) -> int | None:
 def accumulated(
     proto: NodeProto, summed: Sum, opset: int, add: Add, constant: Constant, fresh: Callable[[], str]
 ) -> str | None:
-    """Write a product whose accumulator is FP16.
+    """Add the operators that compute a product with an FP16 accumulator.
 
     Args:
         proto: the product with its new inputs.
         summed: the sum, from :func:`sum_of`.
         opset: version of the default operator set.
-        add: adds an operator; returns the name of its result.
-        constant: adds a constant; returns its name.
-        fresh: returns a new name.
+        add: function that adds an operator and returns the name of the result.
+        constant: function that adds a constant and returns its name.
+        fresh: function that returns a new name.
 
     Returns:
-        The name of the result; None if one instruction adds all terms, or the opset is too old.
+        The name of the result; None if a single instruction adds all terms, or if the opset is too old.
     """
     if opset < _SLICE_INPUTS:
         return None
@@ -122,7 +122,7 @@ def accumulated(
 
 
 def _unknown(proto: NodeProto, summed: Sum, add: Add, constant: Constant) -> tuple[str, str, str]:
-    """Write the number of blocks, their width and the factor of their errors, computed at run time."""
+    """Add operators that compute, at run time, the number of blocks, their width and their error factor."""
     shape = add("Shape", [proto.input[0]])
     axis = summed.axes[0]
     rank = add("Shape", [shape])
@@ -151,7 +151,7 @@ def _is_zero(name: str, add: Add, constant: Constant) -> str:
 def _body(
     proto: NodeProto, summed: Sum, width: str, amplified: str | None, fresh: Callable[[], str]
 ) -> GraphProto:
-    """Return the body of the loop: it adds one block to the sum and rounds."""
+    """Return the body of the loop, which adds one block to the sum and rounds the sum."""
     names = {key: fresh() for key in ("index", "going", "before", "on", "after")}
     nodes: list[NodeProto] = []
 

@@ -1,4 +1,4 @@
-"""Find overflows in runs, the nodes where overflows begin, and the regions that they form."""
+"""Find overflows in runs, the nodes where overflows begin, and connected regions of overflows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _UNFOLDED = Folding()
 
 
 class Findings(Struct):
-    """The overflows that ranges show.
+    """The overflows that the measured ranges show.
 
     Attributes:
-        beyond: names of the tensors that exceed the range of the narrow type, without constants.
-        constants: names of the constants that exceed it.
-        inside: paths of the nodes that exceed it in an internal number, such as a square.
+        beyond: names of the tensors that exceed the range of the narrow type, except constants.
+        constants: names of the constants that exceed the range.
+        inside: paths of the nodes with an internal number, such as a square, that exceeds the range.
     """
 
     beyond: frozenset[str]
@@ -32,7 +32,7 @@ class Findings(Struct):
 
 
 class _ProbedOutput(Struct):
-    """A probe of an output, and the internal numbers of its node."""
+    """The probe of an output, and the probes of internal numbers of the same node."""
 
     probe: Probe
     inside: list[Inside] = field(default_factory=list)
@@ -64,11 +64,11 @@ def origins(
     """Return the nodes with an output beyond the range and no input beyond the range.
 
     Args:
-        nodes: the nodes of the main graph, in its order.
-        found: the overflows that ranges show.
-        ranged: the run in FP32.  The narrow type does not cause numbers that are not finite in this run.
-        unsound: the tensors that are not finite in the run in the narrow type.  None without such a run.
-            Then tensors beyond the range in the FP32 run are used.
+        nodes: the nodes of the main graph, in the order of the graph.
+        found: the overflows that the ranges show.
+        ranged: the run in FP32.  Numbers that are not finite in this run are not caused by the narrow type.
+        unsound: the tensors that are not finite in a run in the narrow type.  None without such a run; then
+            tensors beyond the range in the FP32 run are used.
         folding: the folded operators.
     """
     infinite = {probe.tensor for probe in ranged.probes if not probe.inside and not ranged.finite(probe)}
@@ -83,7 +83,7 @@ def origins(
 
 
 def _read_by(node: Node, folding: Folding) -> Sequence[Value | None]:
-    """Return the inputs of a node, and those of the convolution that it is folded into."""
+    """Return the inputs of a node, and the inputs of the convolution that the node is folded into."""
     affine = folding.affine.get(node.path)
     if affine is None or affine.convolution is None:
         return node.inputs
@@ -97,13 +97,13 @@ def _names(values: Iterable[Value | None]) -> set[str]:
 def regions(
     nodes: Sequence[Node], found: Findings, *, constants: bool, folding: Folding = _UNFOLDED
 ) -> list[frozenset[str]]:
-    """Return the nodes that write or read overflows, grouped by the tensors that connect them.
+    """Return groups of nodes that write or read tensors with overflows.  Such a tensor connects its nodes.
 
     Args:
-        nodes: the nodes of the main graph, in its order.
-        found: the overflows that ranges show.
-        constants: whether constants beyond the range count.
-        folding: the folded operators.  The two nodes of one layer stay together.
+        nodes: the nodes of the main graph, in the order of the graph.
+        found: the overflows that the ranges show.
+        constants: whether constants beyond the range are overflows.
+        folding: the folded operators.  A convolution and the node that is folded into it stay together.
 
     Returns:
         Sets of paths, in the order of their first nodes.
@@ -145,7 +145,7 @@ def regions(
 def sites(
     ranged: Ranged, begun: Iterable[Node], unsound: frozenset[str], format_: Format
 ) -> list[MeasuredTensor]:
-    """Return every float tensor with its range.  Initializers are included only if they do not fit."""
+    """Return every float tensor with its range.  Initializers are included only if they exceed the range."""
     origin = {node.path for node in begun}
     places: dict[tuple[str, str], _ProbedOutput] = {}
     waiting: dict[str, list[Inside]] = defaultdict(list)

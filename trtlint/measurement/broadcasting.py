@@ -1,7 +1,7 @@
-"""Expand operands that ONNX's reference broadcasts and ONNX Runtime does not.
+"""Expand operands that ONNX broadcasts, but ONNX Runtime does not.
 
-ONNX Runtime requires that the caches of ``RotaryEmbedding`` have the batch size of its data.  Exporters store
-one cache for all batches: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html.
+ONNX Runtime requires that the caches of ``RotaryEmbedding`` have the batch size of the data input.  But
+exporters store one cache for all batches: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _CACHE_RANK = 3
 def spread(
     node: Node, names: Sequence[str], add: Callable[..., str], constant: Callable[..., Any]
 ) -> list[str]:
-    """Return the names of the inputs of an operator, after expanding inputs that lack the batch.
+    """Expand the inputs of an operator that lack the batch axis.  Return the names of all inputs.
 
     Args:
         node: the operator.
-        names: names of its inputs.
-        add: adds an operator; returns the name of its result.
-        constant: adds a constant, given its elements and type; returns its name.
+        names: names of the inputs.
+        add: function that adds an operator and returns the name of the result.
+        constant: function that adds a constant with given elements and type, and returns its name.
     """
     found = list(names)
     if node.domain or node.op != "RotaryEmbedding" or node.input(_POSITIONS) is not None:

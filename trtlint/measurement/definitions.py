@@ -1,7 +1,7 @@
-"""Write out operators by their ONNX definition.
+"""Replace operators by the operators in their ONNX definition.
 
-``Attention`` is a function: its body states which steps compute in the type of the tensors and which in FP32
-(https://onnx.ai/onnx/operators/onnx__Attention.html).
+An example is ``Attention``, which ONNX defines as a function.  The body of the function defines which steps
+compute in FP32, and which in the type of the tensors (https://onnx.ai/onnx/operators/onnx__Attention.html).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ ROUNDED_INSIDE = frozenset({"Gelu", "HardSwish", "Mish", "MeanVarianceNormalizat
 
 
 def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: FormulaWriter) -> str | None:
-    """Write out an operator by its definition.
+    """Replace an operator by the operators in its definition.
 
     Args:
         node: the operator.
-        inputs: the names of its inputs.
-        types: their element types on the target; 0 for a missing input or an unknown type.
-        write: the writer.
+        inputs: the names of the inputs.
+        types: the element types of the inputs in the build; 0 for a missing input or an unknown type.
+        write: the writer of the new operators.
 
     Returns:
-        The name of the first output before rounding; None without a definition.
+        The name of the first output before rounding; None if ONNX does not define the operator as a function.
     """
     body = _body(node, types, write.opset)
     if body is None:
@@ -61,7 +61,7 @@ def _types(model: ModelProto) -> Iterator[tuple[str, int]]:
 
 
 def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:
-    """Return a model of one operator, with its definition inlined and its types inferred."""
+    """Return a model with a single operator, inlined definition and inferred types."""
     call = onnx.NodeProto()
     call.CopyFrom(node.proto)
     call.input[:] = [f"i{port}" if value is not None else "" for port, value in enumerate(node.inputs)]

@@ -1,9 +1,9 @@
 """Read and generate the inputs of a measurement.
 
-An ``.npz`` file holds one batch, with an array for each input.  Polygraphy's ``--load-inputs`` JSON holds a
-list of batches.  A data loader script has a function that yields batches
+An ``.npz`` file contains one batch, with an array for each input.  A JSON file for Polygraphy's
+``--load-inputs`` contains a list of batches.  A data loader script has a function that yields batches
 (https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy/examples/cli/run/05_comparing_with_custom_input_data).
-A script runs as code, so trtlint runs it only if the user names it as a script.
+trtlint runs such a script only if the user names it as a script.
 """
 
 from __future__ import annotations
@@ -41,8 +41,10 @@ _ELEMENT_BYTES = 8
 """Bytes of a generated number before it gets the type of its input."""
 _MOST_JSON = 1 << 30
 _MOST_VALUES = 4_000_000
-"""Largest number of values in a JSON file.  A value needs up to 100 bytes of memory.  An encoded array is one
-value."""
+"""Largest number of values in a JSON file.  A value needs up to 100 bytes of memory.
+
+An encoded array is one value.
+"""
 _NARROW = {"f16": np.float16, "bf16": np.float32}
 _NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
 
@@ -54,8 +56,8 @@ def read_feeds(
 
     Args:
         files: ``.npz`` files with one batch each.
-        lists: Polygraphy's JSON files with any number of batches each.
-        script: ``file.py:function``, the code to run; None for none.
+        lists: JSON files of Polygraphy, with any number of batches each.
+        script: ``file.py:function``, the code to run; None without a script.
         most: largest number of batches; None for the general limit.
 
     Raises:
@@ -81,7 +83,7 @@ def _archive(file: str) -> Feeds:
         with open_regular(Path(file)) as stream:
             archive: Any = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
-                how = "save it with np.savez(file, input=array)"
+                how = "save the array with np.savez(file, input=array)"
                 raise InputsError(f"{file}: one array without a name; {how}")
             # zipfile unpacks no more of an entry than the size in its header.
             if sum(int(entry.file_size) for entry in archive.zip.infolist()) > _MOST_BYTES:
@@ -99,7 +101,7 @@ def _member(archive: Any, name: str, file: str) -> Array:
     """Return one array of an archive.
 
     Raises:
-        InputsError: its elements are pickled Python objects, which run code when they are read.
+        InputsError: the elements are pickled Python objects, which could run code when they are read.
     """
     try:
         return np.asarray(archive[name])
@@ -115,7 +117,7 @@ def _list(file: str) -> Iterator[Feeds]:
     try:
         data = read_bytes(Path(file), _MOST_JSON)
         if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-            raise InputsError(f"{file}: more than {_MOST_VALUES:,} values that are not the bytes of an array")
+            raise InputsError(f"{file}: more than {_MOST_VALUES:,} JSON values, not counting the array data")
         batches = json.loads(data)
     except InputsError:
         raise
@@ -133,7 +135,7 @@ def _list(file: str) -> Iterator[Feeds]:
 
 
 def _decoded(value: object, where: str) -> Array:
-    """Decode an array from Polygraphy: the bytes of an ``.npy`` file in base64."""
+    """Decode an array from Polygraphy, which is the content of an ``.npy`` file in base64."""
     data = value.get("array") if isinstance(value, dict) else None
     try:
         if not isinstance(data, str):
@@ -149,7 +151,7 @@ def _nothing() -> list[Any]:
 
 
 def _scripted(script: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the batches of a script's function.  Report its exceptions as errors of the inputs."""
+    """Yield the batches from a function in a script.  Exceptions in the script become InputsError."""
     file, function = script_of(script)
     spec = importlib.util.spec_from_file_location("trtlint_data_loader", file)
     if spec is None or spec.loader is None or not Path(file).is_file():
@@ -184,16 +186,16 @@ def _first_folder(folder: Path) -> Iterator[None]:
 
 
 def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None) -> list[tuple[str, Feeds]]:
-    """Return the user's batches with the types of the model, each with the name of its file.
+    """Return the batches of the user, converted to the types of the model, each with the name of its file.
 
     Args:
-        inputs: the model's inputs.
+        inputs: the inputs of the model.
         given: the files that the user named.
         most: largest number of batches; None for the general limit.
 
     Raises:
-        InputsError: a file cannot be read or does not match the model, or there are no batches, or the
-            batches are too large.
+        InputsError: a file cannot be read or does not match the model, there are no batches, or the batches
+            are too large.
     """
     found: list[tuple[str, Feeds]] = []
     held = 0
@@ -204,12 +206,12 @@ def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None)
             raise InputsError(f"more than {_MOST_BYTES >> 30} GB of inputs: give fewer batches")
         found.append((file, feeds))
     if not found:
-        raise InputsError(f"{', '.join(given.names)}: no batch of inputs")
+        raise InputsError(f"{', '.join(given.names)}: the file contains no batch of inputs")
     return found
 
 
 def fitted(inputs: Sequence[Value], batch: Mapping[str, Any], file: str) -> Feeds:
-    """Return a batch with the types of the model.
+    """Convert a batch to the types of the model.
 
     Raises:
         InputsError: an input is missing, or its type or shape does not match.
@@ -218,7 +220,7 @@ def fitted(inputs: Sequence[Value], batch: Mapping[str, Any], file: str) -> Feed
     extra = [name for name in batch if name not in names]
     missing = [value.name for value in inputs if value.name not in batch]
     if missing:
-        has = f"; it has {', '.join(map(repr, extra))}, which the model does not take" if extra else ""
+        has = f"; it has {', '.join(map(repr, extra))}, which are not inputs of the model" if extra else ""
         raise InputsError(f"{file}: no input {', '.join(map(repr, missing))}{has}")
     return {value.name: _fitted(value, batch[value.name], file) for value in inputs}
 
@@ -232,12 +234,14 @@ def _fitted(value: Value, given: Any, file: str) -> Array:
             for dim, size in zip(value.shape, array.shape, strict=True)
         )
         if not fits:
-            raise InputsError(f"{where} is {list(array.shape)}, the model takes {value.type_text}")
+            raise InputsError(
+                f"{where} has the shape {list(array.shape)}, but the model expects {value.type_text}"
+            )
     wanted = _dtype(value)
     if wanted is None or array.dtype == wanted:
         return _widened(value, array)
     if array.dtype.hasobject or not np.can_cast(array.dtype, wanted, "same_kind"):
-        raise InputsError(f"{where} is {array.dtype}, the model takes {value.type_text}")
+        raise InputsError(f"{where} has the type {array.dtype}, but the model expects {value.type_text}")
     return _widened(value, array.astype(wanted))
 
 
@@ -259,12 +263,12 @@ def random_feeds(inputs: Sequence[Value], batches: int, attempt: int = 0) -> lis
     """Generate inputs: standard normal numbers for floats, zeros and ones for integers.
 
     Args:
-        inputs: the model's inputs.
+        inputs: the inputs of the model.
         batches: number of batches.
-        attempt: index of the choice of shapes for dynamic dimensions.  The likeliest choice comes first.
+        attempt: index of the choice of sizes for dynamic dimensions.  The most likely choice comes first.
 
     Returns:
-        The batches; None if no choice of shapes is left.
+        The batches; None if there is no such choice.
 
     Raises:
         InputsError: the type or shape of an input is unknown, or the inputs are too large.
@@ -272,7 +276,9 @@ def random_feeds(inputs: Sequence[Value], batches: int, attempt: int = 0) -> lis
     described = []
     for value in inputs:
         if value.shape is None or _dtype(value) is None:
-            raise InputsError(f"input {value.name!r} has no known type and shape: give it with --inputs")
+            raise InputsError(
+                f"the type or shape of input {value.name!r} is unknown; give this input with --inputs"
+            )
         dims = tuple(dim if isinstance(dim, int) else -1 for dim in value.shape)
         symbols = tuple(dim if isinstance(dim, str) else None for dim in value.shape)
         whole = value.dtype not in ("f16", "bf16", "f32", "f64")
@@ -286,7 +292,7 @@ def random_feeds(inputs: Sequence[Value], batches: int, attempt: int = 0) -> lis
         largest = max(inputs, key=lambda value: math.prod(shapes[value.name]))
         raise InputsError(
             f"generated inputs would take more than {_MOST_BYTES >> 30} GB"
-            f" ({largest.name!r} is {largest.type_text}): give smaller ones with --inputs"
+            f" ({largest.name!r} is {largest.type_text}); give smaller inputs with --inputs"
         )
     generator = np.random.default_rng(0)
     return [

@@ -1,4 +1,7 @@
-"""Write the operators that compute figures of tensors, so that no tensor leaves the model."""
+"""Add operators to a model that compute figures of its tensors, such as the largest magnitude.
+
+So the model returns only a few numbers for each tensor, and not the tensors.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,15 @@ from trtlint.measurement.secondlook import look
 
 
 class Figures:
-    """Writes the operators that compute figures of tensors.
+    """Adds operators that compute figures of tensors.
 
     Args:
         narrow: whether the model computes in a narrow type.
-        second: the tensors that get closer statistics; None for the usual figures of all tensors.
+        second: the tensors for which closer statistics are computed; None for the usual figures of all
+            tensors.
         opset: version of the default operator set.
-        add: adds an operator; returns the name of its result.
-        constant: adds a constant; returns its name.
+        add: function that adds an operator and returns the name of the result.
+        constant: function that adds a constant and returns its name.
     """
 
     def __init__(
@@ -43,11 +47,11 @@ class Figures:
 
     @property
     def each(self) -> int:
-        """The number of figures of a tensor."""
+        """The number of figures for each tensor."""
         return len(self._operators)
 
     def measure(self, name: str, *, double: bool = False) -> int:
-        """Write the figures of a tensor; return the index of their group."""
+        """Add operators for the figures of a tensor.  Return the index of the tensor in the figures."""
         if double:
             name = self._add("Cast", [name], to=TensorProto.FLOAT)
         for reduced in self._reduced(name):
@@ -55,7 +59,7 @@ class Figures:
         return len(self.names) // self.each - 1
 
     def _reduced(self, name: str) -> list[str]:
-        """Write the figures of a tensor, each a number."""
+        """Add operators for the figures of a tensor.  Return the name of each figure."""
         if self._second is None:
             return [self._add(op, [name], keepdims=0) for op in self._operators]
         return look(name, self._second.format, self._opset, self._add, self._constant)

@@ -1,14 +1,14 @@
 """Find the operators that TensorRT folds into stored weights before it converts them to FP16.
 
-A ``BatchNormalization`` with stored parameters becomes one scale and one shift for each channel in the
-parser, computed in the type of the file:
-https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp (``batchnormWeightHelper``).  The builder
-then fuses that scale into the convolution before it, by changing the convolution's weights:
-https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html
-("Convolution and Scale").  The variance, and the numbers between the two layers, are never FP16.
-The builder computes operators that read only stored tensors.
+The parser converts a ``BatchNormalization`` with stored parameters to one scale and one shift for each
+channel, computed in the type of the file: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp
+(``batchnormWeightHelper``).  The builder then fuses this scale into the convolution before it, by changing
+the weights of the convolution:
+https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html ("Convolution and
+Scale").  So the variance, and the numbers between the two layers, are never FP16.  The builder also computes
+operators that read only stored tensors.
 
-Only models in FP32 are folded, because a file with 16-bit types sets the types itself.
+Only models in FP32 are folded here.  In a file with 16-bit types, the file decides the types.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Affine(Struct, frozen=True):
     Attributes:
         scale: FP32, one number per channel.
         shift: FP32, one number per channel; the new bias if there is a convolution.
-        convolution: the node whose weights absorb the scale; None without one.
+        convolution: the node whose weights include the scale; None without a convolution.
     """
 
     scale: Array
@@ -56,8 +56,9 @@ class Folding(Struct, frozen=True):
     """The operators of a model that are folded.
 
     Attributes:
-        affine: BatchNormalizations, by path.
-        partner: the other node of each pair of convolution and BatchNormalization, by path.
+        affine: the folded BatchNormalizations, by path.
+        partner: for a convolution the path of its BatchNormalization, and for a BatchNormalization the path
+            of its convolution.
         constants: paths of the nodes that read only stored tensors.
         hidden: values that TensorRT never stores in the narrow type, because only folded nodes read them.
     """
@@ -68,7 +69,7 @@ class Folding(Struct, frozen=True):
     hidden: frozenset[Value] = frozenset()
 
     def together(self, path: str) -> frozenset[str]:
-        """Return the nodes of one layer: a node and its partner."""
+        """Return a node, and the node that is folded with it into one layer."""
         return frozenset({path, self.partner.get(path, path)})
 
 
@@ -105,7 +106,7 @@ def _hides(
     partner: Mapping[str, str],
     constants: frozenset[str],
 ) -> bool:
-    """Check whether a node reads an input before that input is converted to the narrow type."""
+    """Return whether a node reads an input before this input is converted to the narrow type."""
     if reader.path in constants:
         return True
     if reader.path in affine:
@@ -137,7 +138,7 @@ def _made_by(value: Value, paths: set[str] | frozenset[str]) -> bool:
 
 
 def _affine(node: Node, known: Constants, opset: int) -> Affine | None:
-    """Return a BatchNormalization as scale and shift, computed in FP64; None if it is not folded."""
+    """Return scale and shift of a BatchNormalization, computed in FP64; None if it is not folded."""
     if opset < _SPATIAL_OPSET or (opset < _LEAST_OPSET and int(node.number("spatial", 1)) != 1):
         return None
     rank = None if not node.inputs or node.inputs[0] is None else node.inputs[0].rank
@@ -161,7 +162,7 @@ def _affine(node: Node, known: Constants, opset: int) -> Affine | None:
 
 
 def _in_fp32(scale: Array, shift: Array, convolution: Node | None = None) -> Affine | None:
-    """Return the numbers in FP32; None if one is not finite."""
+    """Convert numbers to FP32; None if a number is not finite."""
     with np.errstate(all="ignore"):
         narrow = scale.astype(np.float32), shift.astype(np.float32)
     finite = all(bool(np.isfinite(each).all()) for each in narrow)
@@ -177,7 +178,7 @@ def _numbers(value: Value | None, known: Constants) -> Array | None:
 
 
 def _into_convolution(node: Node, own: Affine, known: Constants, constants: frozenset[str]) -> Affine:
-    """Join a scale and shift with the convolution before it, if nothing else reads the convolution."""
+    """Join a BatchNormalization with the convolution before it, if nothing else reads the convolution."""
     value = node.input(0)
     conv = None if value is None else value.producer
     if value is None or conv is None or conv.op != "Conv" or conv.domain or conv.scope != node.scope:
@@ -197,13 +198,13 @@ def _into_convolution(node: Node, own: Affine, known: Constants, constants: froz
 
 
 def batch_normalization(node: Node, affine: Affine, tensor: str, write: FormulaWriter) -> str:
-    """Write a BatchNormalization as TensorRT computes it; return its result before rounding.
+    """Add operators that compute a BatchNormalization as TensorRT does.  Return the result before rounding.
 
     Args:
         node: the BatchNormalization.
-        affine: its scale and shift.
-        tensor: name of its input; unused if a convolution absorbs the scale.
-        write: the writer.
+        affine: the scale and shift.
+        tensor: name of the input; unused if a convolution includes the scale.
+        write: the writer of the new operators.
     """
     conv = affine.convolution
     if conv is None:

@@ -16,9 +16,9 @@ class Format(Struct, frozen=True):
         label: the name in texts.
         element: the ONNX element type that tensors are stored in.
         largest: the largest finite number.
-        infinite_from: the least magnitude that rounds to infinity: half a step beyond the largest number.
+        infinite_from: the smallest magnitude that rounds to infinity: half a step beyond the largest number.
         zero_below: the largest magnitude that rounds to zero: half of the smallest subnormal number.
-        bits: significant bits of a number, the hidden bit included.
+        bits: significant bits of a number, including the hidden bit.
         operands_only: whether only operands of matrix products and convolutions are rounded.
     """
 

@@ -1,11 +1,11 @@
 """Decompose operators that compute squares or sums, to measure and round these internal numbers.
 
-The sums are those of ONNX's reference evaluator in half precision
+The sums are computed as in ONNX's reference evaluator with half precision
 (https://github.com/onnx/onnx/tree/main/onnx/reference/ops): a mean is the rounded sum, divided by the
-number of elements and rounded again.  Normalization operators are not written out: TensorRT's layer
+number of elements and rounded again.  Normalization operators are not decomposed, because TensorRT's layer
 computes them in FP32 by default, for tensors of any type
-(https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Normalization.html), and so do
-LayerNormalization and RMSNormalization, whose ``stash_type`` is FP32.
+(https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Normalization.html), and ONNX computes
+LayerNormalization and RMSNormalization in FP32 (``stash_type``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WITH_BIAS = 3
 
 
 class FormulaWriter(Protocol):
-    """A graph that a formula is written to."""
+    """A graph that operators are added to."""
 
     opset: int
 
@@ -37,31 +37,36 @@ class FormulaWriter(Protocol):
     def emit_node(
         self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None, *, inner: bool = False
     ) -> list[str]:
-        """Add a copy of an operator with other inputs; return the names of its results."""
+        """Add a copy of an operator with other inputs.  Return the names of its results."""
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
         """Add a constant and return its name."""
 
     def step(self, name: str, what: str = "") -> str:
-        """Round a result as the operator would store it, measure it as ``what`` and return its name."""
+        """Round an internal number of the operator, measure it as ``what``, and return its name."""
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
         """Return the name of the exact or the rounded version of a value."""
 
     def stored(self, name: str) -> str:
-        """Round stored numbers to the narrow type; clamp those beyond its range."""
+        """Round stored numbers to the narrow type.  Numbers beyond the range are clamped."""
 
     def added(self, name: str) -> str:
-        """Round stored numbers that are not an operand of a product, unless the build fuses their reader."""
+        """Round stored numbers that are not an operand of a product.
+
+        They are not rounded if the build fuses the operator that reads them.
+        """
 
 
 Formula = Callable[[Node, Sequence[str], FormulaWriter], str | None]
-"""Writes out an operator, given the names of its inputs; returns its result before rounding, or None if the
-operator cannot be written out."""
+"""Writes out an operator, given the names of its inputs.
+
+Returns its result before rounding, or None if the operator cannot be written out.
+"""
 
 
 def _sum(node: Node, tensor: str, inputs: Sequence[str], write: FormulaWriter, what: str) -> str:
-    """Write the sum over the axes of a reduction."""
+    """Add operators for the sum over the axes of a reduction."""
     keep = int(node.number("keepdims", 1))
     axes = node.attribute("axes")
     if write.opset < _INPUT_AXES_SUM:
@@ -77,7 +82,7 @@ def _sum(node: Node, tensor: str, inputs: Sequence[str], write: FormulaWriter, w
 
 
 def _count(tensor: str, reduced: str, write: FormulaWriter) -> str:
-    """Write the number of elements that one element of a reduced tensor stands for."""
+    """Add operators for the number of elements that are reduced to one element."""
     sizes = [write.emit("Cast", [write.emit("Size", [name])], to=1) for name in (tensor, reduced)]
     return write.emit("Div", sizes)
 
@@ -131,7 +136,7 @@ def _greatest(tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
 
 
 def _reduced(op: str, since: int, tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
-    """Reduce over axes, which are an input of the operator since an opset."""
+    """Add a reduction over axes.  The axes are an attribute in older opsets, and an input in newer opsets."""
     if write.opset < since:
         return write.emit(op, [tensor], axes=list(axes), keepdims=1)
     return write.emit(op, [tensor, write.constant(list(axes), np.int64)], keepdims=1)

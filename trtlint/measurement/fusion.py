@@ -1,4 +1,4 @@
-"""Find the tensors that the layers of a build store."""
+"""Find the tensors that the layers of a build store in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FusedLayers(Struct, frozen=True):
         source: name of the file or of the dry build.
         layers: number of layers that compute nodes of the model.
         nodes: number of nodes of the model that these layers compute.
-        stored: names of the tensors that a layer writes for another one.
+        stored: names of the tensors that one layer writes and another layer reads.
     """
 
     source: str
@@ -32,10 +32,10 @@ class FusedLayers(Struct, frozen=True):
 
 
 def fused_layers(model: Model, record: BuildRecord, source: str) -> FusedLayers | None:
-    """Return the tensors that the layers of a build store.  None if no layer names a node of the model.
+    """Return the tensors that the layers of a build store; None if no layer names a node of the model.
 
-    A tensor stays inside a layer if that layer contains its producer and all its readers.  If the layer of
-    the producer is unknown, the tensor counts as stored.
+    A tensor is not stored if a layer contains the node that writes it and all nodes that read it.  If the
+    layer of the writing node is unknown, the tensor is assumed to be stored.
 
     Args:
         model: the model.

@@ -1,4 +1,4 @@
-"""Measurements that a caller of the Python API gives."""
+"""Read measurements that are arguments of the Python API."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from trtlint.measurement.measurement import Measurement, MeasurementError, read_
 
 
 def measurement_of(given: str | os.PathLike[str] | Measurement, model: Path | None) -> Measurement:
-    """Return a measurement.  If the model is a file, the measurement must belong to it.
+    """Return a measurement.  If the model is a file, check that the measurement belongs to this model.
 
     Raises:
-        MeasurementError: the file is not a measurement, or measures another model.
+        MeasurementError: the file is not a measurement, or is about another model.
         ModelError: the model cannot be read.
     """
     found = given if isinstance(given, Measurement) else read_measurement(Path(given))

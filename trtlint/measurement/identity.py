@@ -1,6 +1,6 @@
 """Identify a model by its structure and samples of its weights.
 
-The time grows with the number of nodes and not with the size of the weights.
+The time depends on the number of nodes, not on the size of the weights.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SAMPLE = 4096
 
 
 def digest(path: Path) -> str:
-    """Return a hash of a model's graph and of samples of its weights.
+    """Return a hash of the graph of a model and of samples of its weights.
 
     Raises:
         ModelError: the file is not a model.
@@ -30,9 +30,9 @@ def digest(path: Path) -> str:
 
 
 def digest_of(raw: RawModel) -> str:
-    """Return the hash of a model that was read already.  Only samples are read from the file.
+    """Return the hash of a model that was read already.  Only samples of weights are read from the file.
 
-    The hash depends on the arguments of ``read``: ``read(path, whole=True)`` returns another structure.
+    The model must be read without ``whole=True``, because this gives another structure and so another hash.
     """
     found = hashlib.sha256(raw.data)
     places = (_place(tensor, raw.tensors) for tensor in decode(raw.data).graph.initializer)

@@ -17,7 +17,7 @@ _USUAL_FUNCTION = "load_data"
 
 
 class InputsError(SettingError):
-    """Inputs that trtlint cannot use; the text names them and the reason."""
+    """Error: trtlint cannot use inputs.  The message names the inputs and the reason."""
 
 
 class Inputs(Struct, frozen=True):
@@ -26,7 +26,7 @@ class Inputs(Struct, frozen=True):
     Attributes:
         files: ``.npz`` files, one batch each.
         lists: files that ``polygraphy run --save-inputs`` wrote.
-        script: ``file.py:function``, Polygraphy's data loader script.
+        script: ``file.py:function``, a data loader script as for Polygraphy.
     """
 
     files: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Inputs(Struct, frozen=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the files; for a script, the file without its function."""
+        """Return the paths of the files, including the file of the script."""
         script = () if self.script is None else (script_of(self.script)[0],)
         return (*self.files, *self.lists, *script)
 
@@ -63,7 +63,7 @@ class Inputs(Struct, frozen=True):
                 raise InputsError(f"{file}: {error.strerror or error}") from None
 
     def named(self, text: str) -> str:
-        """Restore the user's file names in a text from the process that measures."""
+        """Restore the file names of the user in a text from the measuring process."""
         files = () if self.script is None else (script_of(self.script)[0],)
         for name in (*self.names, *files):
             text = text.replace(_whole([name])[0], name)

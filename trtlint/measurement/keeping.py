@@ -1,7 +1,8 @@
-"""Search for the nodes to keep in FP32, so that the rest can be narrow.
+"""Search for a small set of nodes to keep in FP32, so that all other nodes can use the narrow type.
 
-The search is independent of models.  Its input is units of nodes that stay together, and a function that
-tries a set.  It assumes that a set passes if a part of the set passes.
+The search knows nothing about models.  Its input is a list of units, which are groups of nodes that stay
+together.  A function tests whether the errors are small enough with a set of units in FP32 (the set passes).
+If a set passes, the search assumes that each larger set passes.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ _SHORT = 3
 
 
 class Budget:
-    """A limit of runs and of time.
+    """A limit of the number of runs and of time.
 
     Args:
-        runs: most runs.
-        seconds: most seconds from now on.
+        runs: largest number of runs.
+        seconds: largest number of seconds from now.
     """
 
     def __init__(self, runs: int, seconds: float) -> None:
@@ -45,7 +46,7 @@ class Budget:
         return max(0.0, self._until - time.monotonic())
 
     def reserve(self, runs: int) -> None:
-        """Reserve runs for the steps after the search; a negative number returns them."""
+        """Reserve runs for the steps after the search.  A negative number cancels a reservation."""
         self._most -= runs
 
     def charge(self) -> None:
@@ -63,24 +64,25 @@ def least(
 ) -> list[frozenset[str]]:
     """Remove as many units as possible, by bisection over their cost.
 
-    The search tries to remove a range of neighbours, then its two halves of equal cost.  The more expensive
-    half comes first.  This is fast because the units that must stay are few and close together.
+    The search tries to remove a range of consecutive units.  If this fails, it tries the two halves of the
+    range, which have about equal cost, beginning with the more expensive half.  This is fast if few units
+    must stay, and if they are close together.
 
     Args:
-        units: units in the order of the graph; all of them together pass.
-        enough: tries a set.
+        units: units in the order of the graph.  The set of all units passes.
+        enough: function that tests whether a set passes.
         budget: the limit of runs.
-        costs: cost of keeping each unit; by default the same for all.
-        needed: whether it is known that some units must stay.
+        costs: cost of keeping each unit; by default equal costs.
+        needed: whether it is known that at least one unit must stay.
 
     Returns:
-        The remaining units, in their order.
+        The remaining units, in the order of the graph.
     """
     weights = [1.0] * len(units) if costs is None else [max(cost, 1e-12) for cost in costs]
     kept = [True] * len(units)
 
     def drop(begin: int, end: int, *, needed: bool, first: bool = False) -> bool:
-        """Remove units of a range.  Return whether the whole range is removed."""
+        """Remove units of a range.  Return whether all of them could be removed."""
         if begin == end:
             return True
         # Most units close to a needed one are needed too, so a short range is tried one by one.
@@ -108,7 +110,7 @@ def least(
 
 
 def _middle(weights: Sequence[float], begin: int, end: int) -> int:
-    """Return the index that splits a range into two halves of similar cost; neither is empty."""
+    """Return the index that splits a range into two nonempty halves of similar cost."""
     half, total = sum(weights[begin:end]) / 2, 0.0
     for index in range(begin, end - 1):
         total += weights[index]
@@ -118,11 +120,11 @@ def _middle(weights: Sequence[float], begin: int, end: int) -> int:
 
 
 def window(units: Sequence[frozenset[str]], enough: Try, budget: Budget) -> tuple[int, int]:
-    """Find a short range of units that passes, by bisection of its two ends.
+    """Find a short range of consecutive units that passes, by bisection for the first and the last unit.
 
     Args:
-        units: units in the order of the graph; all of them together pass.
-        enough: tries a set.
+        units: units in the order of the graph.  The set of all units passes.
+        enough: function that tests whether a set passes.
         budget: the limit of runs.
 
     Returns:

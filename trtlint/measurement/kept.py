@@ -1,4 +1,4 @@
-"""List the nodes to keep in FP32, so that the rest passes in a narrow type."""
+"""The nodes to keep in FP32, so that the errors in a narrow type are small enough."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ _FEW = 12
 _UNCOUNTED = 1 << 30
 """Number of nodes if a file does not contain it."""
 _SHARE = 1 / 3
-"""Largest share of the nodes, and of the products, to keep in FP32.  With more of them, little of the speed
-of the narrow type is left, and each Cast between the types costs time."""
+"""Largest share of the nodes, and of the products, to keep in FP32.
+
+With more of them, little of the speed of the narrow type is left, and each Cast between the types costs time.
+"""
 
 
 class KeptNodes(Struct, frozen=True):
-    """The least set of nodes found that must stay in FP32.
+    """The smallest set of nodes to keep in FP32 that the search found.
 
     Attributes:
-        nodes: their paths, in the order of the graph.
-        error: the largest error of the outputs with these nodes in FP32, in the worst way of the band; None
-            if an output is not finite.
-        runs: number of rehearsals of the search.
-        verified: whether the error with these nodes in FP32 is under the bound in each way of the band.
-        computing: number of nodes of the main graph that compute in the narrow type.
-        products: number of matrix products and convolutions among these.
+        nodes: the paths of the nodes, in the order of the graph.
+        error: the largest error of the outputs with these nodes in FP32, for the rounding model with the
+            largest error; None if an output is not finite.
+        runs: number of simulated runs of the search.
+        verified: whether the error with these nodes in FP32 is within the limit for each rounding model.
+        computing: number of nodes of the main graph that would compute in the narrow type.
+        products: number of matrix products and convolutions among these nodes.
         kept_products: number of products among ``nodes``.
-        margin: the nodes that are kept only for margin.  Without any single one of them, the error stays
-            under the bound.
-        complete: whether the search ended before its limits.  Otherwise, a smaller set may be enough.
+        margin: the nodes that are kept only as a safety margin.  If a single one of them is not kept, the
+            error is still within the limit.
+        complete: whether the search finished before its limits of runs and time.  Otherwise, a smaller set
+            may be enough.
     """
 
     nodes: tuple[str, ...] = ()
@@ -45,7 +48,7 @@ class KeptNodes(Struct, frozen=True):
 
     @property
     def fits(self) -> bool:
-        """True if the narrow type fits the model: few nodes, or a small share of all, are kept."""
+        """True if the narrow type suits the model: few nodes, or a small share of them, are kept."""
         if len(self.nodes) <= _FEW:
             return True
         return (
@@ -54,7 +57,7 @@ class KeptNodes(Struct, frozen=True):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The set as JSON data, without the paths of all nodes."""
+        """The result as JSON data, without the paths of all nodes."""
         return {
             "error_fp16": self.error,
             "runs": self.runs,
@@ -68,10 +71,10 @@ class KeptNodes(Struct, frozen=True):
 
     @classmethod
     def parse(cls, nodes: Sequence[Any], data: Mapping[str, Any] | None) -> KeptNodes | None:
-        """Read the set from JSON data.  None for None.
+        """Read the result from JSON data.  None gives None.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: the data are of another form.
+            KeyError, TypeError, ValueError, AttributeError: the data have another form.
         """
         if data is None:
             return None

@@ -1,4 +1,4 @@
-"""Measure a model in its own process: ranges in FP32, and the output errors of a narrow type."""
+"""Measure a model in a separate process: ranges in FP32, and the errors of outputs in a narrow type."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 ALL = "all"
-"""The value of ``--type`` for all types.  FP16, or the file's own type, is measured with ranges.  For other
-types, only output errors are computed."""
+"""The value of ``--type`` for all types.  FP16, or the file's own type, is measured with ranges.
+
+For other types, only output errors are computed.
+"""
 _WORK = "trtlint.measurement.measuring"
 _SECONDS = 600.0
 """Wall time without the share of the weights: the size of a model does not show the cost of activations."""
@@ -39,7 +41,7 @@ _TAIL = 400
 
 
 class MeasureError(ExperimentError):
-    """A model that cannot be measured; the text gives the reason."""
+    """Error: a model cannot be measured.  The message is the reason."""
 
 
 class MissingRuntimeError(MeasureError):
@@ -52,14 +54,15 @@ class MeasurementRequest(Struct, frozen=True):
     Attributes:
         model: the file.
         name: the file as the user named it.
-        files: ``.npz`` files, a batch each.
-        lists: Polygraphy's JSON files.
-        script: ``file.py:function``, a script to run; None for none.
-        type: ``fp16``, ``bf16``, ``tf32`` or ``all``.  A file with 16-bit types overrides the first two.
+        files: ``.npz`` files with one batch each.
+        lists: JSON files of Polygraphy.
+        script: ``file.py:function``, a script to run; None without a script.
+        type: ``fp16``, ``bf16``, ``tf32`` or ``all``.  For a file with 16-bit types, the type of the file
+            replaces ``fp16`` and ``bf16``.
         rehearse: whether to compute the outputs in the narrow type.
-        batches: largest number of batches; with generated inputs, their number.
+        batches: largest number of batches; for generated inputs, the number of batches.
         bound: largest error that passes.
-        thorough: whether the search for nodes to keep in FP32 ignores the usual limits.
+        thorough: whether the search for nodes to keep in FP32 has no limits of runs and time.
         layers: the layers of a build; None if they are unknown.
     """
 
@@ -96,7 +99,7 @@ def usual_limits(size: int) -> Limits:
     """Return the limits of a measurement.
 
     Args:
-        size: bytes of the model, including its external data.
+        size: size of the model in bytes, including its external data.
     """
     counted = min(size, _MOST_BYTES)
     memory = min(_MEMORY + _MEMORY_PER_BYTE * counted, machine_memory() * 3 // 4)
@@ -104,7 +107,7 @@ def usual_limits(size: int) -> Limits:
 
 
 def limits_for(model: Model, seconds: float | None = None, memory: int | None = None) -> Limits:
-    """Return the limits of a measurement of a model, unless they are given."""
+    """Return the limits of a measurement.  Limits that are not given depend on the size of the model."""
     tensors = model.tensors
     files = (tensors.file_of(location) for location in tensors.locations)
     usual = usual_limits(tensors.size + sum(size for _, size in filter(None, files)))
@@ -120,10 +123,11 @@ def measure(
     """Measure a model.
 
     Args:
-        request: what to measure.  Its paths are relative to the current folder.
-        limits: time and memory of the process; by default those of a model without weights.
-        listen: receives the current step.
-        progress: receives the current step as a mapping.  ``run`` and ``most`` count the runs of a search.
+        request: the model and settings.  Paths are relative to the current folder.
+        limits: time and memory of the process; by default the limits for a model without weights.
+        listen: function that receives the current step.
+        progress: function that receives the current step as a mapping.  ``run`` and ``most`` count the runs
+            of a search.
 
     Raises:
         MissingRuntimeError: ONNX Runtime is not installed.
@@ -159,4 +163,4 @@ def measure(
         limit = f"the memory limit of {allowed.memory / (1 << 30):.2g} GB"
         raise MeasureError(f"measuring exceeded {limit}; raise it with --memory")
     reason = f": {said[-1].strip()}" if said and ended.cause == "failed" else ""
-    raise MeasureError(f"the process that ran it {ended.words}{reason}")
+    raise MeasureError(f"the process that ran the model {ended.words}{reason}")

@@ -1,9 +1,9 @@
 """Parse the short form of measurements in the examples of rule files.
 
-A block ``ranges`` follows a model.  A line names a tensor with its least and greatest number.  It can add
-``square=97344`` for an internal number of the operator, and ``origin`` if the overflow begins there.  A line
-``harm`` or ``harmless`` gives the result of a rehearsal, ``bf16`` another type, and ``made up`` stands for
-generated inputs::
+A block ``ranges`` follows the block of a model.  A line has the name of a tensor, its smallest and its
+largest number. Then ``square=97344`` can follow for an internal number of the operator, and ``origin`` if the
+overflow begins there. A line ``harm`` or ``harmless`` is the result of a simulation: whether the errors are
+too large.  A line ``bf16`` sets the type, and a line ``made up`` marks generated inputs::
 
     x  -312 312
     square  0 97344 origin
@@ -25,7 +25,7 @@ _WORDS = frozenset({"harm", "harmless", "bf16", "made up"})
 
 
 class MeasuredTextError(FileError, ValueError):
-    """A text that is not a measurement; the message gives the reason."""
+    """Error: a text is not a measurement.  The message is the reason."""
 
 
 def measurement_of_text(text: str, model: Model) -> Measurement:
@@ -68,7 +68,7 @@ def _site(words: list[str], model: Model, format_: Format) -> MeasuredTensor:
         parts = (word.partition("=") for word in rest)
         inside = tuple(Inside(what, float(amount)) for what, _, amount in parts if amount)
     except ValueError:
-        raise MeasuredTextError(f"{' '.join(words)!r} is not a tensor with two numbers") from None
+        raise MeasuredTextError(f"{' '.join(words)!r}: write the name of a tensor and two numbers") from None
     node = value.producer
     site = MeasuredTensor(
         node="" if node is None else node.path,

@@ -36,15 +36,15 @@ _OUTPUT_KEYS = {
 
 
 class MeasurementError(FileError, ValueError):
-    """A file that is not a measurement; the text gives the reason."""
+    """Error: a file is not a measurement.  The message is the reason."""
 
 
 class Inside(Struct, frozen=True):
     """Internal number of an operator.
 
     Attributes:
-        what: its name, such as ``square`` or ``sum of squares``.
-        max_abs: its largest magnitude; None if it is infinite in FP32.
+        what: the name, such as ``square`` or ``sum of squares``.
+        max_abs: the largest magnitude; None if infinite in FP32.
     """
 
     what: str
@@ -52,12 +52,12 @@ class Inside(Struct, frozen=True):
 
 
 class Closer(Struct, frozen=True):
-    """Closer statistics of a tensor that does not fit the narrow type.
+    """Further statistics of a tensor whose numbers exceed the narrow type.
 
     Attributes:
-        smallest: the least magnitude above zero; None if all elements are zero.
-        beyond: the share of elements beyond the range of the narrow type, 0 to 1.
-        vanishing: the share of elements that are not zero and round to zero.
+        smallest: the smallest magnitude above zero; None if all elements are zero.
+        beyond: share of the elements beyond the range of the narrow type, 0 to 1.
+        vanishing: share of the elements that are not zero but round to zero, 0 to 1.
     """
 
     smallest: float | None
@@ -72,14 +72,14 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
         node: path of the node that computes the tensor; empty for an input or an initializer.
         op: operator type of the node; ``Input`` or ``Constant`` without a node.
         tensor: name of the tensor.
-        max_abs: largest magnitude in FP32; None if it is infinite in FP32.
-        low: least number.
-        high: greatest number.
-        fits: whether the tensor and the internal numbers of its node fit the narrow type.
+        max_abs: largest magnitude in FP32; None if infinite in FP32.
+        low: smallest number.
+        high: largest number.
+        fits: whether the tensor and the internal numbers of its node are in the range of the narrow type.
         origin: whether the overflow begins here: no input of the node exceeds the range.
-        narrow: whether the tensor is narrow on the target; other tensors stay in FP32.
+        narrow: whether the tensor has the narrow type in the build; other tensors stay in FP32.
         inside: internal numbers of the node.
-        closer: closer statistics, for tensors that do not fit.
+        closer: further statistics, for tensors beyond the range.
     """
 
     node: str
@@ -100,12 +100,12 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
         return self.op == "Constant"
 
     def fitting(self, fits: Range) -> MeasuredTensor:
-        """Return a copy with another verdict on the range."""
+        """Return a copy with another value of ``fits``."""
         return replace(self, fits=fits)
 
     @property
     def greatest(self) -> float:
-        """The greatest magnitude of the tensor and of the internal numbers."""
+        """The largest magnitude of the tensor and of the internal numbers."""
         return max([self.max_abs or 0.0, *(each.max_abs or 0.0 for each in self.inside)])
 
 
@@ -118,8 +118,9 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
             rounds its result; None if the output is not finite or was not computed in the narrow type.
         unclamped: the error if constants beyond the range become infinite; None without such constants.
         finite: whether the output is finite in FP32.  Other outputs have no verdict.
-        band: the error in each way; None without a rehearsal in each way.
-        trivial: why a small error proves nothing: the output is 0 or constant; empty if it proves something.
+        band: the error for each rounding model; None if they were not simulated.
+        trivial: why a small error does not mean that the narrow type is good: the output is 0 or constant.
+            Empty for other outputs.
     """
 
     name: str
@@ -130,13 +131,16 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
     trivial: str = ""
 
     def proves(self, bound: float) -> bool:
-        """Return whether the errors prove anything.  A constant output hides small errors of its inputs."""
+        """Return whether the error of this output means anything.
+
+        A constant output does not show small errors of its inputs.
+        """
         small = all(error is not None and error <= bound for error in self.errors)
         return self.finite and not (self.trivial and small)
 
     @property
     def errors(self) -> tuple[float | None, ...]:
-        """The errors in each way that was rehearsed."""
+        """The errors for all rounding models that were simulated."""
         return (self.error,) if self.band is None else self.band.errors
 
 
@@ -144,21 +148,21 @@ class Measurement(Struct, frozen=True):
     """Result of a measurement.
 
     Attributes:
-        path: the model's file, as the user named it.
+        path: the file of the model, as the user named it.
         digest: hash of the model.
         files: files of the inputs; empty for generated inputs.
         inputs: hash of the inputs.
         batches: number of batches.
         type: the narrow type, ``fp16``, ``bf16`` or ``tf32``.
-        typed: whether the file has 16-bit types.  Then only tensors of these types are narrow.
+        typed: whether the file has 16-bit types.  Then only tensors of these types are simulated.
         rehearsed: whether the outputs were computed in the narrow type.
         bound: largest error that passes.
         sites: every float tensor, in the order of the graph.
         outputs: every float output.
         first: the nodes where numbers stop being finite.
         kept: nodes to keep in FP32; None without a rehearsal, or if no node needs FP32.
-        limits: limits of the measurement, one sentence each.
-        build: the error of a build whose layers are known; None without one.
+        limits: sentences about what the measurement does not cover.
+        build: the error of a build with known layers; None without such a build.
         types: the errors of the other types, if the user asked for all types.
     """
 
@@ -181,33 +185,33 @@ class Measurement(Struct, frozen=True):
 
     @property
     def on(self) -> str:
-        """Name the inputs: ``3 batches of calib.npz``."""
+        """Return the inputs in words, such as ``3 batches of calib.npz``."""
         batches = f"{self.batches:,} batch" + ("" if self.batches == 1 else "es")
         more = f" and {len(self.files) - 1} more files" if len(self.files) > 1 else ""
         return f"{batches} of {Path(self.files[0]).name}{more}" if self.files else f"{batches}, generated"
 
     @property
     def fits(self) -> bool:
-        """True if the narrow type fits the model: few nodes must stay in FP32."""
+        """True if the narrow type is suitable for the model: few nodes must stay in FP32."""
         return self.kept is None or self.kept.fits
 
     @property
     def judged(self) -> tuple[MeasuredOutput, ...]:
-        """Return the outputs that are finite in FP32 and not trivial; the others have no verdict."""
+        """Return the outputs with a verdict: finite in FP32, and neither 0 nor constant."""
         return tuple(output for output in self.outputs if output.proves(self.bound))
 
     @property
     def error(self) -> Band | None:
-        """The largest error of all outputs in each way; None if no output was computed in each way."""
+        """The largest error of all outputs for each rounding model; None if they were not simulated."""
         bands = [output.band for output in self.judged]
         return together(band for band in bands if band) if bands and None not in bands else None
 
     @property
     def verdict(self) -> Verdict | None:
-        """True if the outputs pass in the narrow type; None if none was rehearsed.
+        """True if the errors of the outputs are within the limit; None if no output was simulated.
 
-        If the layers of a build are known, the error of that build decides.  Otherwise, the whole band
-        decides.
+        If the layers of a build are known, only the error of this build decides.  Otherwise, all rounding
+        models decide.
         """
         if not self.rehearsed or not self.judged:
             return None
@@ -219,16 +223,16 @@ class Measurement(Struct, frozen=True):
 
     @property
     def trivial(self) -> Mapping[str, str]:
-        """The outputs whose errors prove nothing because they are 0 or constant, with the reason."""
+        """The outputs that are 0 or constant, so that their errors mean nothing, with the reason."""
         return {output.name: output.trivial for output in self.outputs if self.is_trivial(output)}
 
     def is_trivial(self, output: MeasuredOutput) -> bool:
-        """Return whether the error of an output proves nothing because the output is 0 or constant."""
+        """Return whether an output is 0 or constant, so that its error means nothing."""
         return bool(self.rehearsed and output.finite and not output.proves(self.bound))
 
     @property
     def good(self) -> bool:
-        """True if the outputs pass in every build, or if no output is finite and of a float type."""
+        """True if the errors are within the limit for every build, or if there is no finite float output."""
         if self.trivial and not self.judged:
             return False
         if self.build is not None:

@@ -1,7 +1,7 @@
-"""Measure a model, inside of the process for it.
+"""Measure a model, in the measuring process.
 
-Cheap steps come first: one run in FP32 for the ranges, then one for each way of computing in the narrow type.
-Only if an error is too large, more runs search for the nodes to keep in FP32.
+The first run, in FP32, gives the ranges.  Then one run for each rounding model simulates the narrow type.
+Only if an error is too large, further runs search for nodes to keep in FP32.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Say = Callable[[Any], None]
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Measure a model and send answers.  The last answer is the measurement or an error."""
+    """Measure a model and send messages about progress.  The last message is the measurement or an error."""
     asked = MeasurementRequest.parse(request)
     try:
         say({"measurement": to_data(measured(asked, say))})
@@ -109,7 +109,10 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
 
 
 def _format(model: Skeleton, wanted: str) -> Format:
-    """Return the narrow type: the file's own if it has one, unless the user asks for TF32."""
+    """Return the narrow type.
+
+    For a file with 16-bit types, this is the type of the file, except for TF32.
+    """
     if wanted == TF32.name or not model.typed:
         return FP16 if wanted == ALL else FORMATS[wanted]
     types = {value.dtype for same in model.graph.values.values() for value in same}
@@ -136,7 +139,7 @@ def _types(
 
 
 def _multiplies_in_fp32(model: Skeleton) -> bool:
-    """Check whether a product reads FP32, which TF32 rounds."""
+    """Return whether a product reads FP32, which TF32 would round."""
     return any(
         value is not None and value.dtype == "f32"
         for node in model.graph.nodes
@@ -146,7 +149,7 @@ def _multiplies_in_fp32(model: Skeleton) -> bool:
 
 
 def _trial(model: Skeleton, request: MeasurementRequest) -> tuple[Trial, tuple[str, ...]]:
-    """Return the model with its inputs, run in FP32, and the files of the inputs."""
+    """Run the model in FP32.  Return the run, and the files of the inputs."""
     inputs = model.graph.inputs
     _require_tensors(model)
     if request.inputs.names:
@@ -164,11 +167,11 @@ def _trial(model: Skeleton, request: MeasurementRequest) -> tuple[Trial, tuple[s
             return _by_reference(model, made_up, error), ()
         except TrialError as error:  # these shapes do not fit the model
             failure, attempt = error, attempt + 1
-    raise TrialError(f"{failure}; the inputs were generated: give real ones (--inputs)")
+    raise TrialError(f"{failure}; the inputs were generated: give real inputs (--inputs)")
 
 
 def _require_tensors(model: Skeleton) -> None:
-    """Reject a model with an input that is not a tensor.
+    """Raise an error for a model with an input that is not a tensor.
 
     Raises:
         TrialError: an input is a sequence, an optional or a map.
@@ -184,7 +187,7 @@ def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) ->
     """Run a model in ONNX's reference evaluator, after ONNX Runtime failed.
 
     Raises:
-        TrialError: the reference cannot run the model either.  The text is the error of ONNX Runtime.
+        TrialError: the evaluator cannot run the model either.  The message is the error of ONNX Runtime.
     """
     try:
         return Trial(model, feeds, by_reference=True)
@@ -193,7 +196,7 @@ def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) ->
 
 
 def _require_finite(trial: Trial, *, made_up: bool) -> None:
-    """Reject inputs that give no finite output in FP32, because there is nothing to compare with.
+    """Raise an error if no output is finite in FP32, because there is nothing to compare with.
 
     Raises:
         TrialError: the model has float outputs, and none of them is finite.
@@ -207,9 +210,10 @@ def _require_finite(trial: Trial, *, made_up: bool) -> None:
     if first is not None:
         kind = f"of node {first.node}" if first.node else "an input" if first.op == "Input" else "a weight"
         where = f"; the first tensor that is not finite is {first.tensor}, {kind}"
-    remedy = "give real inputs (--inputs)" if made_up else "give inputs that the model is made for"
+    remedy = "give real inputs (--inputs)" if made_up else "give realistic inputs with --inputs"
     raise TrialError(
-        f"cannot be measured: no output is finite in FP32 on these inputs ({_listed(names)}){where}; {remedy}"
+        "cannot be measured: every output contains infinity or NaN in FP32 on these inputs "
+        f"({_listed(names)}){where}; {remedy}"
     )
 
 
@@ -234,42 +238,47 @@ def _outputs(trial: Trial, rehearsal: Rehearsal | None) -> list[MeasuredOutput]:
 def _limits(
     model: Skeleton, nodes: Sequence[Node], trial: Trial, files: Sequence[str], format_: Format, wanted: str
 ) -> list[str]:
-    """List what the measurement does not cover."""
+    """Return sentences about what the measurement does not cover."""
     limits = [
-        "simulated on a CPU in the arithmetic of the type, without TensorRT's kernels: the band shows the"
-        " effect of fusion and accumulators, and real errors can lie outside of it"
+        "the errors are simulated on a CPU, without TensorRT's kernels. The range of errors shows "
+        "the effect of fusion and of accumulators; errors on a GPU can be outside this range"
     ]
     if format_.operands_only and not _multiplies_in_fp32(model):
-        limits.append(f"no product of the model reads FP32, so {format_.label} rounds nothing")
+        limits.append(
+            f"no matrix product or convolution of the model reads FP32, so {format_.label} changes nothing"
+        )
     if not files:
         limits.append("the inputs were generated; real inputs can give other results")
     owners = [node.path for node in nodes if node.op in _BODIES]
     if owners:
-        limits.append(f"nothing was measured inside of the bodies of {_listed(owners)}")
+        limits.append(f"the bodies of these operators were not measured: {_listed(owners)}")
     if trial.by_reference:
         limits.append(
             "ONNX Runtime cannot run this model, so ONNX's reference evaluator ran it, which is slow"
         )
     infinite = [name for name in trial.ranged.outputs[0] if name not in trial.judged]
     if infinite:
-        limits.append(
-            f"infinite or not a number in FP32 already, so not compared: output {_listed(infinite)}"
-        )
+        limits.append(f"not compared because FP32 already gives infinity or NaN: output {_listed(infinite)}")
     joined = [path for path, affine in model.folding.affine.items() if affine.convolution is not None]
     if joined:
         limits.append(
-            f"computed as one layer with the convolution before, as TensorRT fuses them: {_listed(joined)};"
-            " nothing was measured between the two"
+            "simulated as one layer with the convolution before, as in TensorRT: "
+            f"{_listed(joined)}; the tensors between were not measured"
         )
     if wanted == ALL and model.typed:
-        limits.append(f"the file itself has {format_.label} types, so other 16-bit types were not measured")
+        limits.append(f"the model already has {format_.label} types, so other 16-bit types were not measured")
     if not trial.ranged.outputs[0]:
-        limits.append("no output is of a float type: ranges were measured, the effect on outputs was not")
+        limits.append(
+            "no output has a float type, so only the ranges of tensors were measured, not "
+            "the errors of outputs"
+        )
     if {value.dtype for same in model.graph.values.values() for value in same} >= NARROW:
         limits.append(f"the model has FP16 and BF16 tensors; all of them were rounded to {format_.label}")
     chance = [node.path for node in nodes if node.op in RANDOM]
     if chance:
-        limits.append(f"each run drew the same random numbers, with a fixed seed: {_listed(chance)}")
+        limits.append(
+            f"these operators drew the same random numbers in each run (fixed seed): {_listed(chance)}"
+        )
     unknown = sum(value.name != "" and value.dtype is None for node in nodes for value in node.outputs)
     if unknown:
         limits.append(f"{unknown} tensors of unknown type were neither measured nor rounded")

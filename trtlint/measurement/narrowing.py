@@ -1,4 +1,4 @@
-"""Settings of a run in a narrow type, and the numbers that it measures."""
+"""Settings of a run that simulates a narrow type, and the numbers that the run measures."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Probe(Struct, frozen=True):
         node: path of the node; empty for an input or an initializer.
         op: operator type of the node; ``Input`` or ``Constant`` without a node.
         tensor: name of the tensor.
-        column: index of its group of figures.
-        narrow: whether the tensor is narrow on the target.
+        column: index of the tensor in the figures.
+        narrow: whether the tensor has the narrow type in the build.
         inside: name of the internal number; empty for the output of the operator.
     """
 
@@ -37,16 +37,18 @@ class Probe(Struct, frozen=True):
 
 
 class Narrowing(Struct, frozen=True):
-    """Settings of a run in a narrow type.
+    """Settings of a run that simulates a narrow type.
 
     Attributes:
         format: the narrow type.
-        keep: paths of the nodes to compute in FP32.  They read weights and inputs unrounded.
+        keep: paths of the nodes to compute in FP32.  These nodes read weights and inputs of the model without
+            rounding.
         clamped: names of constants that are clamped to the range of the type.  Other constants beyond the
             range become infinite.
-        round_inputs: whether kept nodes read rounded inputs of the model.
+        round_inputs: whether the nodes in ``keep`` read rounded inputs of the model.
         fused: whether only operands of products and stored tensors are rounded, not every tensor.
-        stored: names of the tensors that a fused build stores; None for the results of products.
+        stored: names of the tensors that layers of a build store; None to assume that they are the results of
+            products.
         accumulate: whether products accumulate in FP16.
     """
 
@@ -60,11 +62,11 @@ class Narrowing(Struct, frozen=True):
 
 
 class SecondLook(Struct, frozen=True):
-    """Tensors that get closer statistics in FP32.
+    """Tensors for which further statistics are measured in FP32.
 
     Attributes:
         tensors: names of the tensors.
-        format: the narrow type whose range counts.
+        format: the narrow type whose range the statistics are about.
     """
 
     tensors: frozenset[str]
@@ -72,12 +74,12 @@ class SecondLook(Struct, frozen=True):
 
 
 class Rewritten(Struct, frozen=True):
-    """A model that measures itself.
+    """A rewritten model that also computes figures of its tensors.
 
     Attributes:
-        data: serialized protobuf; every float input and output is FP32.
-        probes: the probes, in the order of the figures.
-        outputs: names of the model's float outputs.
+        data: serialized protobuf.  Every float input and output is FP32.
+        probes: the measured tensors, in the order of the figures.
+        outputs: names of the float outputs of the model.
         figures: number of figures per tensor.
         sums: number of products that accumulate in FP16.
     """

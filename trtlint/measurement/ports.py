@@ -1,7 +1,7 @@
-"""List the inputs and outputs that can have a narrow type, and the operators that round nothing.
+"""Find the inputs and outputs that can have a narrow type, and list operators that round nothing.
 
-``Resize`` takes its scales in FP32 for data of any type, and some operators support no narrow type.  Tensors
-for which ONNX's definitions allow no narrow type stay in FP32 (https://onnx.ai/onnx/operators/).
+Tensors stay in FP32 where ONNX's definition of an operator allows no narrow type.  For example, the scales of
+``Resize`` are always FP32 (https://onnx.ai/onnx/operators/).
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "F
 
 
 def reads(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
-    """Check whether an operator can read the type at an input; True for operators outside of ONNX."""
+    """Return whether an operator supports the type at an input.  True for operators outside ONNX."""
     allowed = _allowed(op, domain, opset, format_ is BF16)
     return allowed is None or port_at(allowed[0], port)
 
 
 def writes(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
-    """Check whether an operator can write the type at an output; True for operators outside of ONNX."""
+    """Return whether an operator supports the type at an output.  True for operators outside ONNX."""
     allowed = _allowed(op, domain, opset, format_ is BF16)
     return allowed is None or port_at(allowed[1], port)
 
 
 def port_at(ports: Sequence[bool], port: int) -> bool:
-    """Return the value of a port.  The last value is for all further ports."""
+    """Return the value for a port.  The last value is for all further ports."""
     return bool(ports) and ports[min(port, len(ports) - 1)]
 
 

@@ -1,6 +1,6 @@
 """Run a rewritten model in ONNX's reference evaluator, for operators that ONNX Runtime lacks.
 
-The evaluator is slow, so it runs small models only: https://onnx.ai/onnx/api/reference.html
+The evaluator is slow, so only small models are run: https://onnx.ai/onnx/api/reference.html
 """
 
 from __future__ import annotations
@@ -35,21 +35,25 @@ class ReferenceSession:
 
         model = onnx.ModelProto.FromString(rewritten.data)
         if len(rewritten.data) + _outside(model) > _MOST_BYTES:
-            raise TrialError(f"the model is larger than the {_MOST_BYTES >> 20} MB that the reference runs")
+            raise TrialError(
+                f"the model is larger than {_MOST_BYTES >> 20} MB, the limit for ONNX's reference evaluator"
+            )
         if any(_begins_without_condition(node) for node in model.graph.node):
-            raise TrialError("the reference runs no iteration of a Loop without a condition")
+            raise TrialError("ONNX's reference evaluator runs no iteration of a Loop that has no condition")
         self._rewritten = rewritten
         try:
             load_external_data_for_model(model, Path.cwd().anchor)
             self._evaluator: Any = ReferenceEvaluator(model)
         except Exception as error:  # the evaluator has no exception class of its own
-            raise TrialError(f"the reference cannot load it: {type(error).__name__}: {error}") from error
+            raise TrialError(
+                f"ONNX's reference evaluator cannot load the model: {type(error).__name__}: {error}"
+            ) from error
 
     def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
         """Run the model on one batch, as :meth:`trtlint.measurement.session.Session.run` does.
 
         Raises:
-            TrialError: the evaluator cannot run it on these inputs.
+            TrialError: the evaluator cannot run the model on these inputs.
         """
         names = [*self._rewritten.outputs, *([STATISTICS] if self._rewritten.probes else [])]
         if not names:
@@ -58,7 +62,9 @@ class ReferenceSession:
             with np.errstate(all="ignore"):
                 found = self._evaluator.run(names, dict(feeds))
         except Exception as error:
-            raise TrialError(f"the reference cannot run it: {type(error).__name__}: {error}") from error
+            raise TrialError(
+                f"ONNX's reference evaluator cannot run the model: {type(error).__name__}: {error}"
+            ) from error
         figures = found.pop() if self._rewritten.probes else np.zeros(0, np.float32)
         named = dict(zip(self._rewritten.outputs, found, strict=True))
         return named, np.asarray(figures, np.float32).reshape(-1, self._rewritten.figures)
@@ -69,7 +75,7 @@ def _begins_without_condition(node: onnx.NodeProto) -> bool:
 
 
 def _outside(model: onnx.ModelProto) -> int:
-    """Return the bytes of the external weights."""
+    """Return the size of the external weights in bytes."""
     return sum(
         int(entry.value)
         for tensor in model.graph.initializer

@@ -1,4 +1,4 @@
-"""Rehearse a model in each way that a build can compute in a narrow type."""
+"""Simulate a model in a narrow type, with each rounding model that a build can have."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from trtlint.measurement.trial import Rehearsed, Trial
 
 
 class Rehearsal(Struct, frozen=True):
-    """A model rehearsed in each way.
+    """Results of simulating a model with each rounding model.
 
     Attributes:
         plain: every operator rounds its result.
-        fused: only products and outputs are rounded; the same as ``plain`` if nothing can be fused.
-        accumulated: every operator rounds, and products accumulate in FP16.
+        fused: only operands and results of products, and outputs of the model, are rounded.  The same as
+            ``plain`` if nothing can be fused.
+        accumulated: every operator rounds its result, and products accumulate in FP16.
         unclamped: as ``plain``, but constants beyond the range become infinite; None without such constants.
-        built: the ways of a build whose layers are known, with FP32 and with FP16 accumulators.
-        narrowings: the settings of each run.
+        built: results for a build with known layers, with FP32 and with FP16 accumulators.
+        narrowings: the settings and the result of each run that decides.
         layers: the layers of the build.
     """
 
@@ -36,13 +37,13 @@ class Rehearsal(Struct, frozen=True):
     layers: FusedLayers | None = None
 
     def bands(self) -> Mapping[str, Band]:
-        """Return the band of each output."""
+        """Return the error band of each output."""
         each = (self.plain, self.fused, self.accumulated)
         return {name: Band(*(way.errors[name] for way in each)) for name in self.plain.errors}
 
     @property
     def build(self) -> BuildError | None:
-        """The error of the build whose layers are known."""
+        """The error of the build with known layers; None without such a build."""
         if self.built is None or self.layers is None:
             return None
         known = self.layers
@@ -50,16 +51,16 @@ class Rehearsal(Struct, frozen=True):
         return BuildError(known.source, known.layers, known.nodes, error, accumulated)
 
     def applying(self) -> list[tuple[Narrowing, Rehearsed]]:
-        """Return the ways that decide: those of the build if it is known, else all."""
+        """Return the rounding models that decide: of a build with known layers, else all."""
         return list(self.narrowings)
 
     def is_good(self, bound: float) -> bool:
-        """Check whether the error is under a bound in each way that applies."""
+        """Return whether the error is within a limit for each rounding model that decides."""
         return all(within(each, bound) for _, each in self.narrowings)
 
 
 def within(rehearsed: Rehearsed, bound: float) -> bool:
-    """Return whether all outputs are under a bound."""
+    """Return whether the errors of all outputs are within a limit."""
     worst = rehearsed.worst
     return worst is not None and worst <= bound
 
@@ -71,14 +72,14 @@ def rehearse(
     layers: FusedLayers | None,
     say: Callable[[str], None],
 ) -> Rehearsal:
-    """Rehearse a model in each way.
+    """Simulate a model with each rounding model.
 
     Args:
         trial: the model with its inputs.
         format_: the narrow type.
-        constants: names of the constants beyond its range.
+        constants: names of the constants beyond the range of the narrow type.
         layers: the layers of a build; None if they are unknown.
-        say: receives the next way.
+        say: function that receives the name of the next rounding model.
 
     Raises:
         TrialError: the model cannot be run.
@@ -121,5 +122,8 @@ def rehearse(
 
 
 def _accumulated(trial: Trial, narrowing: Narrowing, without: Rehearsed) -> Rehearsed:
-    """Rehearse with FP16 accumulators.  If every sum is short, reuse the run without them."""
+    """Simulate FP16 accumulators.
+
+    If all sums are short, they have no effect, and the other run is reused.
+    """
     return trial.rehearse(narrowing) if trial.accumulates(narrowing) else without

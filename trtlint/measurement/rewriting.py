@@ -1,10 +1,10 @@
-"""Rewrite a model so that it measures itself, and computes in a narrow type on request.
+"""Rewrite a model so that it measures its tensors, and simulates a narrow type on request.
 
-Every tensor is FP32 in the rewritten model.  A tensor that is narrow on the target is cast to the narrow type
-and back.  The Casts are after its operator, or, for constants and inputs, before each reader.  The results
-are those of arithmetic in the narrow type, except for sums inside operators.  Operators that square or sum
-inside are written out, see :mod:`trtlint.measurement.formulas`.  The graph reduces measured tensors to a few
-numbers, so that no tensor leaves it.
+Every tensor is FP32 in the rewritten model.  A tensor that has the narrow type in the build is cast to the
+narrow type and back.  The Casts come after the operator that computes the tensor.  For constants and inputs,
+they come before each operator that reads the tensor.  So the results are the same as with arithmetic in the
+narrow type, except for sums inside operators.  Operators with squares or sums inside are decomposed, see
+:mod:`trtlint.measurement.formulas`.  The model returns only a few numbers for each measured tensor.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def rewrite(
     probed: bool = True,
     second: SecondLook | None = None,
 ) -> Rewritten:
-    """Rewrite a model so that it computes in FP32, or in a narrow type, and measures itself.
+    """Rewrite a model so that it computes in FP32, or simulates a narrow type, and measures its tensors.
 
     Args:
         skeleton: the model.
-        narrowing: the settings of a run in a narrow type; None for FP32.
-        probed: whether it measures its tensors.
-        second: the tensors that get closer statistics, instead of the figures of all.
+        narrowing: the settings of the simulation; None for FP32.
+        probed: whether the model measures its tensors.
+        second: the tensors for further statistics, which replace the figures of all tensors.
 
     Raises:
         TrialError: the model cannot be run.
@@ -171,12 +171,12 @@ class _Rewriting:
         return versions.rounded
 
     def stored(self, name: str) -> str:
-        """Round stored numbers to the narrow type; clamp those beyond its range."""
+        """Round stored numbers to the narrow type.  Numbers beyond the range are clamped."""
         largest = self._format().largest
         return self._round(bounded(name, largest, self.opset, self.add, self.constant))
 
     def _round(self, name: str, result: str = "") -> str:
-        """Round the tensor of a name to the narrow type."""
+        """Round a tensor to the narrow type."""
         return rounded(name, result, self._format(), self.opset, self.add, self.constant)
 
     # Operators.
@@ -196,12 +196,12 @@ class _Rewriting:
         self.kept = outer
 
     def _waits(self, node: Node) -> bool:
-        """Check whether a convolution is written later, with the BatchNormalization that it absorbs."""
+        """Return whether a convolution is written later, with the BatchNormalization folded into it."""
         narrow = self.narrowing is not None and not self.kept
         return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
 
     def _by_formula(self, node: Node) -> bool:
-        """Write out an operator that squares or sums inside, or that TensorRT folds."""
+        """Decompose an operator with squares or sums inside, or an operator that TensorRT folds."""
         affine = self.folding.affine.get(node.path)
         if affine is not None and self.narrowing is not None and not self.kept:
             tensor = "" if affine.convolution else self.read(node.input(0), rounded=not self.fused)
@@ -226,19 +226,19 @@ class _Rewriting:
         return True
 
     def _element(self, value: Value | None) -> int:
-        """Return the element type of a value on the target."""
+        """Return the element type of a value in the build."""
         if value is None or value.dtype is None:
             return 0
         return FP16.element if value.dtype in self.narrow else _ELEMENTS[value.dtype]
 
     def _loads(self, node: Node, port: int) -> bool:
-        """Check whether a node reads rounded numbers at an input."""
+        """Return whether a node reads rounded numbers at an input."""
         if self.kept or self.narrowing is None:
             return False
         return not self.fused or port in operands(node.op, node.domain)
 
     def _narrows(self, node: Node, value: Value) -> bool:
-        """Check whether a node rounds an output."""
+        """Return whether a node rounds an output."""
         narrowing = self.narrowing
         if narrowing is None or self.kept or narrowing.format.operands_only or not self._is_narrow(value):
             return False
@@ -250,7 +250,7 @@ class _Rewriting:
         return bool(operands(node.op, node.domain)) or (affine is not None and affine.convolution is not None)
 
     def _result(self, node: Node, value: Value, raw: str) -> None:
-        """Name a result, and round it if it is narrow."""
+        """Give a result its name, and round the result if it has the narrow type."""
         versions = self.versions[value] = Versions(self.scope)
         if self._narrows(node, value):
             versions.rounded = self._round(raw, value.name)
@@ -300,7 +300,7 @@ class _Rewriting:
         return FP16 if self.narrowing is None else self.narrowing.format
 
     def _body(self, node: Node, attribute: str, body: onnx.GraphProto) -> None:
-        """Rewrite a body in place; nothing is measured inside."""
+        """Rewrite a body in place.  Tensors in a body are not measured."""
         entry = next(entry for entry in node.proto.attribute if text(entry.name) == attribute)
         original = next(iter(bodies(entry)))
         here, self.scope = self.scope, WrittenGraph(main=False)
@@ -337,7 +337,7 @@ class _Rewriting:
         return name
 
     def product(self, proto: NodeProto, node: Node | None) -> bool:
-        """Write a product with an FP16 accumulator; return whether such a form exists."""
+        """Add a product with an FP16 accumulator.  Return whether this is possible."""
         if self.narrowing is None or not self.narrowing.accumulate or self.kept:
             return False
         summed = sum_of(proto, node)
@@ -350,7 +350,7 @@ class _Rewriting:
         return total is not None
 
     def operand(self, name: str) -> str:
-        """Round an operand of a product inside of an operator, if it is not rounded yet."""
+        """Round an operand of a product inside an operator, unless it is already rounded."""
         return self._round(name) if self.fused and not self.kept else name
 
     # Probes.
@@ -373,7 +373,7 @@ class _Rewriting:
         self.probes.append(Probe(path, op, value.name, column, value.dtype in self.skeleton.narrow))
 
     def inside(self, node: Node, name: str, what: str) -> str:
-        """Measure and round an internal number of an operator; return the name of the result."""
+        """Measure and round an internal number of an operator.  Return the name of the result."""
         if self.narrowing is not None:
             return name if self.kept or self.fused else self._round(name)
         if what and self.probed and self.scope.main and self.second is None:
@@ -386,5 +386,5 @@ class _Rewriting:
 
 
 def _defined(values: Sequence[Value]) -> Value:
-    """Return the value of the main graph among those of a name."""
+    """Return the value in the main graph among the values with the same name."""
     return next(value for value in values if value.producer is None or not value.producer.scope)

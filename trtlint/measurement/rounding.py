@@ -1,6 +1,6 @@
-"""Round numbers to a narrow type, in every opset that ONNX Runtime runs.
+"""Add operators that round numbers to a narrow type, in every opset that ONNX Runtime supports.
 
-ONNX has no TF32, so arithmetic rounds to it.
+ONNX has no type TF32, so numbers are rounded to TF32 with arithmetic.
 
 https://onnx.ai/onnx/operators/onnx__Cast.html: ``Cast`` supports BF16 from opset 13 on.
 https://onnx.ai/onnx/operators/onnx__Max.html: ``Max`` broadcasts from opset 8 on.
@@ -36,11 +36,11 @@ def rounded(name: str, result: str, format_: Format, opset: int, add: Add, const
 
     Args:
         name: the tensor.
-        result: name of the result, empty for a new one.
+        result: name of the result; empty for a new name.
         format_: the narrow type.
         opset: version of the default operator set.
-        add: adds an operator.
-        constant: adds a number.
+        add: function that adds an operator.
+        constant: function that adds a number.
     """
     if not format_.operands_only and (format_ is not BF16 or opset >= _CAST_BRAIN):
         narrow = add("Cast", [name], to=format_.element)

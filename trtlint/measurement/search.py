@@ -1,7 +1,7 @@
-"""Search for the least set of nodes to keep in FP32, and verify it against the worst of the band.
+"""Search for a small set of nodes to keep in FP32, and verify the result with each rounding model.
 
-The search tries sets in one way of computing that is at least as bad as each way that applies.  Then it
-verifies the result in each of these ways.
+The search uses a rounding model that is at least as bad as each rounding model with a too large error.  The
+result is then verified with all rounding models.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class KeepSearch:
 
     Args:
         trial: the model with its inputs.
-        nodes: the nodes of the main graph, in its order.
+        nodes: the nodes of the main graph, in the order of the graph.
         found: the overflows.
-        rehearsal: the model rehearsed in each way.
+        rehearsal: the results of simulating the model with each rounding model.
         bound: largest error that passes.
-        thorough: whether to search on until the set cannot be smaller.
-        progress: receives the number of finished runs and of all runs.
+        thorough: whether to continue until no node can leave the set.
+        progress: function that receives the number of finished runs and of all runs.
     """
 
     def __init__(
@@ -90,9 +90,10 @@ class KeepSearch:
         self.carriers = frozenset(node.path for node in self.carrying)
 
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
-        """Return the settings to try sets with, one for each conversion of constants beyond the range.
+        """Return the rounding models that sets are tried with.
 
-        Each combines all settings that make an applicable way exceed the bound.
+        There is one for each treatment of constants beyond the range (clamped or infinite).  Each combines
+        the settings of all rounding models with a too large error.
         """
         bad = [way for way, each in rehearsal.applying() if not within(each, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -140,7 +141,7 @@ class KeepSearch:
         return error is not None and error <= self.bound
 
     def _search(self, singles: Sequence[frozenset[str]]) -> frozenset[str]:
-        """Return the smallest set of units that passes with the settings of :meth:`_drivers`."""
+        """Return the smallest set of units that passes with the rounding models of :meth:`_drivers`."""
         folding = self.trial.skeleton.folding
         after = sum(way not in self.drivers for way in self.ways)
         self.budget.reserve(after)
@@ -164,7 +165,7 @@ class KeepSearch:
         return self._closed(chosen)
 
     def _least(self, units: Sequence[frozenset[str]], fixed: frozenset[str]) -> frozenset[str]:
-        """Return the fixed nodes with the least part of some units that passes."""
+        """Return the fixed nodes, and the smallest number of these units that is enough in addition."""
         costs = [sum(self.costs[path] for path in unit if path in self.costs) for unit in units]
 
         def enough(paths: frozenset[str]) -> bool:
@@ -173,7 +174,10 @@ class KeepSearch:
         return fixed.union(*least(units, enough, self.budget, costs, needed=not fixed))
 
     def _margin(self, chosen: frozenset[str], singles: Sequence[frozenset[str]]) -> frozenset[str]:
-        """Return the nodes for margin: without any one of them, the error stays under the bound."""
+        """Return the nodes that are only a safety margin.
+
+        If a single one of them is not kept, the error is still within the limit.
+        """
         found = self._spare(chosen, [unit for unit in singles if unit <= chosen], self._closed)
         heads: list[frozenset[str]] = []
         same: dict[str, str] = {}
@@ -208,7 +212,10 @@ class KeepSearch:
         units: Sequence[frozenset[str]],
         complete: Callable[[frozenset[str]], frozenset[str]],
     ) -> frozenset[str]:
-        """Return the units that can be left out one at a time.  The last run tries two or three together."""
+        """Return the units of which each can be left out alone.
+
+        If only one run is left, it tries two or three units together.
+        """
         found: frozenset[str] = frozenset()
         if self.cut or len(units) > _MOST_UNITS * self.budget.left:
             self.cut = self.cut or bool(units)
@@ -227,11 +234,11 @@ class KeepSearch:
         return found
 
     def _may_go(self, rest: frozenset[str]) -> bool:
-        """Check whether a set has nodes, and no run has shown that it exceeds the bound."""
+        """Return whether a set is worth a run: it has nodes, and no earlier run shows that it fails."""
         return bool(rest - self.carriers) and not self._is_known_to_fail(rest, self.bound)
 
     def _is_spare(self, rest: frozenset[str]) -> bool:
-        """Check whether a set is under the bound; false if no run is left."""
+        """Return whether the error of a set is within the limit; False if no run is left."""
         if self._is_known_to_fail(rest, self.bound):
             return False
         if self.budget.left < self._missing(rest):
@@ -244,17 +251,18 @@ class KeepSearch:
         return True
 
     def _is_known_to_fail(self, paths: frozenset[str], limit: float) -> bool:
-        """Check whether a run with more nodes in FP32 exceeded an error."""
+        """Return whether an earlier run, with more nodes in FP32, had an error above a limit."""
         return any(
             paths <= tried and way in self.drivers and (error is None or error > limit)
             for (way, tried), error in self.errors.items()
         )
 
     def _closed(self, chosen: frozenset[str]) -> frozenset[str]:
-        """Add constants beyond the range that a set reads, and number-moving operators between its nodes.
+        """Add operators between the nodes of a set that only move numbers, and constants beyond the range.
 
-        An operator that only moves numbers rounds nothing if its input is rounded, or if its readers round.
-        So it belongs to a set if both its ends do.
+        An operator that only moves numbers, such as Reshape, causes no further rounding if its input is
+        already rounded, or if the operators after it round.  So it belongs to the set if the operators before
+        and after it do.
         """
         chosen -= self.carriers
         exact: set[str] = set()
@@ -279,7 +287,10 @@ class KeepSearch:
         return chosen | {node.path for node in read if node is not None}
 
     def _rounds(self, node: Node) -> bool:
-        """Check whether a node rounds its results; those of stored tensors are rounded by their readers."""
+        """Return whether a node rounds its results.
+
+        Stored tensors are not rounded here, but by the operators that read them.
+        """
         stored = node.op == "Constant" and not node.domain
         return not stored and node.path not in self.trial.skeleton.folding.constants
 
@@ -291,12 +302,15 @@ class KeepSearch:
         return self._rounds(node) and any(value.dtype in narrow for value in values)
 
     def _cost(self, node: Node) -> float:
-        """Estimate the time of a node: its number of elements, and more for a product."""
+        """Estimate the run time of a node: the number of elements, multiplied by a factor for products."""
         sizes = [_size(value.shape) for value in node.outputs]
         return max(sizes, default=_UNKNOWN) * (_PRODUCT_COST if node.op in PRODUCTS else 1.0)
 
     def _can_do(self, everything: frozenset[str]) -> bool:
-        """Check whether all nodes together pass.  If they pass only without a margin, drop the margin."""
+        """Return whether the set of all nodes passes.
+
+        If it passes only without a safety margin of the error, the margin is dropped.
+        """
         if self._enough(everything):
             return True
         if self._is_spare(self._closed(everything)):
@@ -315,7 +329,7 @@ class KeepSearch:
         return all(error is not None and error <= self.target for error in errors)
 
     def _error(self, paths: frozenset[str], way: Narrowing) -> float | None:
-        """Return the error with some nodes in FP32, in one way."""
+        """Return the error with some nodes in FP32, for one rounding model."""
         key, run = (way, paths), self._run(way, paths)
         if run not in self.errors:
             self.budget.charge()
@@ -325,12 +339,16 @@ class KeepSearch:
         return self.errors[key]
 
     def _run(self, way: Narrowing, paths: frozenset[str]) -> tuple[Narrowing, frozenset[str]]:
-        """Return the run of a set in one way; it does not depend on constants that only kept nodes read."""
+        """Return the key of the run of a set with one rounding model.
+
+        If only kept nodes read the constants beyond the range, their treatment does not matter, and the key
+        ignores it.
+        """
         same = self.constant_readers <= paths
         return (replace(way, clamped=self.ranges.constants) if same else way), paths
 
     def _missing(self, paths: frozenset[str]) -> int:
-        """Return the number of runs that the errors of a set need."""
+        """Return the number of new runs that the errors of a set need."""
         return len({self._run(driver, paths) for driver in self.drivers} - self.errors.keys())
 
 

@@ -1,4 +1,4 @@
-"""Compute the shares of a tensor beyond the range of a narrow type and rounded to zero."""
+"""Compute which share of a tensor exceeds a narrow type, and which share rounds to zero."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _WHERE = 9
 def look(
     name: str, format_: Format, opset: int, add: Callable[..., str], constant: Callable[[float], str]
 ) -> list[str]:
-    """Write the operators for :data:`~trtlint.measurement.narrowing.CLOSER` of a tensor.
+    """Add operators that compute :data:`~trtlint.measurement.narrowing.CLOSER` for a tensor.
 
     Args:
         name: the tensor.
         format_: the narrow type.
         opset: version of the default operator set.
-        add: adds an operator with its inputs; returns the name of its result.
-        constant: adds a number; returns its name.
+        add: function that adds an operator and returns the name of the result.
+        constant: function that adds a number and returns its name.
 
     Returns:
-        The names of the figures, each a number.
+        The names of the figures.
     """
     size = add("Abs", [name])
     some = add("Greater", [size, constant(0.0)])

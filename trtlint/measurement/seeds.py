@@ -1,4 +1,4 @@
-"""Seeds for operators that draw random numbers, so that all runs of a model draw the same ones."""
+"""Set seeds of random operators, so that all runs of a model draw the same numbers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from trtlint.model.operators import RANDOM
 
 _SEED = 1
 _TRAINING = 2
-"""The input of Dropout that turns it on; the seed, an integer, came with it in opset 12:
-https://onnx.ai/onnx/operators/onnx__Dropout.html"""
+"""The input of Dropout that turns it on.
+
+The seed, an integer, came with it in opset 12: https://onnx.ai/onnx/operators/onnx__Dropout.html
+"""
 
 
 def fix_seed(proto: NodeProto) -> None:
-    """Give an operator a seed if it draws random numbers and has none."""
+    """Set the seed of an operator that draws random numbers and has no seed."""
     if proto.domain or any(attribute.name == "seed" for attribute in proto.attribute):
         return
     if proto.op_type in RANDOM:

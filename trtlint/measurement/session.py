@@ -1,4 +1,4 @@
-"""Run a rewritten model in ONNX Runtime's CPU provider, with the memory of a plain run.
+"""Run a rewritten model in ONNX Runtime on the CPU.
 
 https://onnxruntime.ai/docs/api/python/api_summary.html
 """
@@ -61,16 +61,16 @@ class RehearsalSession:
                 rewritten.data, options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # ONNX Runtime exports no common exception class
-            raise ModelNotLoadedError(f"ONNX Runtime refuses it: {_reason(error)}") from error
+            raise ModelNotLoadedError(f"ONNX Runtime cannot load the model: {_reason(error)}") from error
 
     def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
         """Run the model on one batch.
 
         Returns:
-            The float outputs by name, and the figures: one row for each column of the probes.
+            The float outputs by name, and the figures, one row for each measured tensor.
 
         Raises:
-            TrialError: ONNX Runtime cannot run it on these inputs.
+            TrialError: ONNX Runtime cannot run the model on these inputs.
         """
         # Asked for no output, ONNX Runtime returns all of them.
         if not self._outputs:
@@ -78,7 +78,9 @@ class RehearsalSession:
         try:
             found = self._session.run(self._outputs, dict(feeds))
         except Exception as error:
-            raise TrialError(f"ONNX Runtime cannot run it on these inputs: {_reason(error)}") from error
+            raise TrialError(
+                f"ONNX Runtime cannot run the model on these inputs: {_reason(error)}"
+            ) from error
         figures = found.pop() if self._rewritten.probes else np.zeros(0, np.float32)
         named = dict(zip(self._rewritten.outputs, found, strict=True))
         return named, figures.reshape(-1, self._rewritten.figures)

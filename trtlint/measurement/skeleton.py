@@ -1,7 +1,7 @@
-"""Prepare a model for rewriting: functions inlined, types inferred, weights left in their files.
+"""Prepare a model for rewriting: inline functions and infer types.  Weights stay in their files.
 
-ONNX Runtime gets a rewritten model as bytes.  A large tensor in it is a reference to its place in the file.
-So weights are not copied, and the limit of 2 GB of a protobuf message does not apply.
+The rewritten model is passed to ONNX Runtime as bytes.  Large tensors in it refer to their location in the
+file.  So weights are not copied, and protobuf's limit of 2 GB does not apply.
 """
 
 from __future__ import annotations
@@ -29,29 +29,30 @@ _MOST_INLINE = 1 << 30
 
 _OLDEST_OPSET = 7
 """The oldest opset that ONNX Runtime supports, and in which arithmetic broadcasts without an attribute:
-https://onnxruntime.ai/docs/reference/compatibility.html"""
+https://onnxruntime.ai/docs/reference/compatibility.html
+"""
 _DEFAULT_OPSET = 17
 """The opset of added operators, for a model that uses other domains only."""
 
 
 class TrialError(ExperimentError):
-    """A model that cannot be run; the text gives the reason."""
+    """Error: a model cannot be run.  The message is the reason."""
 
 
 class ModelNotLoadedError(TrialError):
-    """A model that ONNX Runtime does not load, with any inputs."""
+    """Error: ONNX Runtime cannot load a model, whatever the inputs are."""
 
 
 class Skeleton(Struct, frozen=True):
     """A model without its weights.
 
     Attributes:
-        proto: functions inlined, types inferred.
-        graph: the view of the model.
+        proto: the model with inlined functions and inferred types.
+        graph: the graph of the model.
         scopes: the nodes of the main graph (``""``) and of each body, each in topological order.
         tensors: the weights.
         opset: version of the default operator set.
-        typed: whether the file has 16-bit types; then only tensors of these types are narrow.
+        typed: whether the file has 16-bit types.  Then only tensors of these types are simulated.
         folding: the operators that TensorRT folds into stored weights.
     """
 
@@ -65,18 +66,20 @@ class Skeleton(Struct, frozen=True):
 
     @property
     def narrow(self) -> frozenset[str]:
-        """The element types of the tensors that are narrow on the target."""
+        """The element types in the file of the tensors that have the narrow type in the build."""
         return NARROW if self.typed else frozenset({"f32"})
 
     def stored(self, tensor: onnx.TensorProto, *, inline: bool = False) -> onnx.TensorProto:
-        """Return a tensor for a rewritten model: a small one with its values, a large one by reference.
+        """Return a tensor for a rewritten model.
+
+        A small tensor has its values, a large tensor is a reference.
 
         Args:
             tensor: the tensor of the skeleton.
             inline: whether its values must be in the model.
 
         Raises:
-            TrialError: its values cannot be read.
+            TrialError: the values cannot be read.
         """
         if tensor.data_location != TensorProto.EXTERNAL:
             return tensor
@@ -99,7 +102,7 @@ def skeleton(path: Path) -> Skeleton:
     """Read a model.
 
     Raises:
-        ModelError: the file is not a model that trtlint can lint.
+        ModelError: trtlint cannot lint the model.
         TrialError: the model cannot be run.
     """
     proto, tensors = structure(path)
@@ -115,10 +118,10 @@ def skeleton(path: Path) -> Skeleton:
         )
     if not opset:
         if any(not node.domain for node in graph.nodes):
-            raise TrialError("the model states no opset of the default domain: export it again")
+            raise TrialError("the opset_import of the model lacks the default domain; export the model again")
         opset = _DEFAULT_OPSET
     if any(_left_out(sparse.values) for sparse in proto.graph.sparse_initializer):
-        raise TrialError("the model has large sparse weights: store them densely")
+        raise TrialError("the model has large sparse weights; store them as dense tensors")
     values = (value for same in graph.values.values() for value in same)
     typed = any(value.dtype in NARROW for value in values)
     folding = Folding() if typed else find_folding(graph, tensors, opset)

@@ -24,7 +24,8 @@ class Ranged(Struct, frozen=True):
 
     Attributes:
         probes: the measured tensors and internal numbers.
-        figures: greatest, least and sum of magnitudes over all batches, a row for each column of the probes.
+        figures: the largest number, the smallest number and the sum of magnitudes over all batches, a row for
+            each probe.
         outputs: the float outputs of each batch.
     """
 
@@ -33,16 +34,16 @@ class Ranged(Struct, frozen=True):
     outputs: tuple[Mapping[str, Array], ...]
 
     def finite(self, probe: Probe) -> bool:
-        """Check whether all numbers of a tensor are finite in FP32."""
+        """Return whether all numbers of a tensor are finite in FP32."""
         row = self.figures[probe.column]
         return bool(np.isfinite(row[:_SUM]).all() and not np.isnan(row[_SUM]))
 
     def greatest(self, probe: Probe) -> float | None:
-        """Return the greatest magnitude of a tensor; None if it is infinite or NaN."""
+        """Return the largest magnitude of a tensor; None if infinite or NaN."""
         return float(np.abs(self.figures[probe.column, :_SUM]).max()) if self.finite(probe) else None
 
     def extremes(self, probe: Probe) -> tuple[float, float] | None:
-        """Return the least and the greatest number of a tensor; None if one is not finite."""
+        """Return the smallest and the largest number of a tensor; None if a number is not finite."""
         row = self.figures[probe.column]
         return (float(row[_LOW]), float(row[_HIGH])) if self.finite(probe) else None
 
@@ -51,8 +52,8 @@ class Rehearsed(Struct, frozen=True):
     """Result of a run in a narrow type.
 
     Attributes:
-        errors: by output, the greatest difference to FP32 over the greatest magnitude in FP32; None if the
-            output is not finite, or has another shape.
+        errors: for each output, the largest difference from FP32 divided by the largest magnitude in FP32;
+            None if the output is not finite, or has another shape.
         unsound: names of the measured tensors that are not finite.
     """
 
@@ -61,7 +62,7 @@ class Rehearsed(Struct, frozen=True):
 
     @property
     def worst(self) -> float | None:
-        """The greatest error; None if one is not finite."""
+        """The largest error of the outputs; None if an output is not finite."""
         found = list(self.errors.values())
         return None if None in found else max((error or 0.0 for error in found), default=0.0)
 
@@ -72,7 +73,7 @@ class Trial:
     Args:
         skeleton: the model.
         feeds: the batches.
-        by_reference: whether ONNX's reference evaluator runs it instead of ONNX Runtime.
+        by_reference: whether ONNX's reference evaluator runs the model instead of ONNX Runtime.
     """
 
     def __init__(self, skeleton: Skeleton, feeds: Sequence[Feeds], *, by_reference: bool = False) -> None:
@@ -112,7 +113,7 @@ class Trial:
         return Ranged(rewritten.probes, total, tuple(outputs))
 
     def closer(self, second: SecondLook) -> dict[str, Closer]:
-        """Return closer statistics of some tensors.
+        """Return the shares of these tensors that are beyond the range or round to zero.
 
         Raises:
             TrialError: the model cannot be run.
@@ -132,11 +133,11 @@ class Trial:
         }
 
     def accumulates(self, narrowing: Narrowing) -> bool:
-        """Check whether FP16 accumulators round the sum of a product of the model."""
+        """Return whether FP16 accumulators change the result of any product of the model."""
         return rewrite(self.skeleton, narrowing, probed=False).sums > 0
 
     def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> Rehearsed:
-        """Run the model in a narrow type.
+        """Simulate the model in a narrow type.
 
         Args:
             narrowing: the settings.
@@ -174,7 +175,10 @@ class Trial:
 
 
 def ratio(difference: float, magnitude: float) -> float:
-    """Return the error of an output.  For an output of zeros, return 0 or the largest number."""
+    """Return the error of an output.
+
+    If the output is 0 in FP32, the error is 0 for an equal output, else the largest number.
+    """
     if magnitude:
         return difference / magnitude
     return float(np.finfo(np.float32).max) if difference else 0.0

@@ -1,4 +1,7 @@
-"""Find outputs that do not depend on the inputs.  Equal results of two models prove nothing for them."""
+"""Find outputs that do not depend on the inputs.
+
+For such outputs, equal results of two models do not show that the models are equal.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def zeros(outputs: Batches) -> list[str]:
 
 
 def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
-    """Return the float outputs that are 0 or constant although they read inputs, with the reason in words.
+    """Return the float outputs that are 0 or constant, although they depend on inputs, with the reason.
 
     Args:
         graph: the model.
@@ -46,19 +49,19 @@ def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
         if value.name in zero:
             found[value.name] = ZERO
         elif _is_constant(value.name, outputs[:_MOST_BATCHES], feeds[:_MOST_BATCHES], read):
-            found[value.name] = "the same for all of these inputs"
+            found[value.name] = "equal for all of these inputs"
     return found
 
 
 def sentence(found: Mapping[str, str]) -> str:
-    """Return one clause about the first of these outputs, with the number of the others."""
+    """Return words about the first of these outputs, and the number of the other outputs."""
     name, reason = next(iter(found.items()))
-    more = f", and {len(found) - 1} more outputs like it" if len(found) > 1 else ""
+    more = f", as are {len(found) - 1} more outputs" if len(found) > 1 else ""
     return f"output {name} is {reason}{more}"
 
 
 def _inputs(graph: Graph, producer: Node | None) -> frozenset[str]:
-    """Return the inputs of the model whose elements an operator depends on."""
+    """Return the inputs of the model whose elements affect an operator."""
     names = {value.name for value in graph.inputs}
     found: set[str] = set()
     seen, left = set[Node](), [] if producer is None else [producer]
@@ -75,7 +78,7 @@ def _inputs(graph: Graph, producer: Node | None) -> frozenset[str]:
 
 
 def _is_constant(name: str, outputs: Batches, feeds: Batches, read: frozenset[str]) -> bool:
-    """Return whether an output is equal in all batches, although the inputs that it reads differ."""
+    """Return whether an output is equal in all batches, although the inputs that affect it differ."""
     first, *others = (tuple(batch[each] for each in sorted(read) if each in batch) for batch in feeds)
     differ = any(
         not np.array_equal(one, another)

@@ -1,8 +1,8 @@
-"""List the ways that a build can compute in a narrow type, and the operands of products.
+"""Names of the rounding models of builds in a narrow type, and the operands of products.
 
-A kernel that fuses several operators rounds only the tensors that it stores, so an engine rounds less often
-than a model has operators.  Products run on tensor cores: their operands always have the narrow type.  Their
-sums are FP32, or FP16 if a kernel accumulates in FP16.
+A kernel that fuses several operators rounds only the tensors that it stores.  So an engine rounds fewer
+numbers than the model has operators.  Products run on tensor cores, so their operands always have the narrow
+type.  The sums are FP32, or FP16 if a kernel accumulates in FP16.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Literal
 Way = Literal["rounded", "fused", "accumulated"]
 WAYS: tuple[Way, ...] = ("rounded", "fused", "accumulated")
 """``rounded``: every operator rounds its result.  ``fused``: only products and model outputs are rounded.
-``accumulated``: every operator rounds its result, and products accumulate in FP16."""
+
+``accumulated``: every operator rounds its result, and products accumulate in FP16.
+"""
 
 _FIRST_TWO = frozenset({0, 1})
 _FIRST_THREE = frozenset({0, 1, 2})
@@ -26,7 +28,7 @@ _NONE: frozenset[int] = frozenset()
 
 
 def operands(op: str, domain: str) -> frozenset[int]:
-    """Return the inputs of an operator that are operands of a product; none for other operators.
+    """Return the inputs of an operator that are operands of a product; empty for other operators.
 
     >>> sorted(operands("Gemm", ""))
     [0, 1]

@@ -1,4 +1,4 @@
-"""Write parts of a rewritten model: graphs, names of values, the inside of one operator."""
+"""Interfaces for writing a rewritten model: graphs, names of values, and parts of operators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WrittenGraph(Struct):
 
 
 class Versions(Struct):
-    """Names of the exact and the rounded version of a value."""
+    """Names of a value in the rewritten model, before and after rounding."""
 
     scope: WrittenGraph
     exact: str = ""
@@ -47,7 +47,7 @@ class Rewriting(Protocol):
         """Add a constant and return its name."""
 
     def inside(self, node: Node, name: str, what: str) -> str:
-        """Measure and round an internal number of an operator; return the name of the result."""
+        """Measure and round an internal number of an operator.  Return the name of the result."""
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
         """Return the name of the exact or the rounded version of a value."""
@@ -56,10 +56,10 @@ class Rewriting(Protocol):
         """Round stored numbers to the narrow type."""
 
     def product(self, proto: NodeProto, node: Node | None) -> bool:
-        """Write a product with an FP16 accumulator; return whether such a form exists."""
+        """Add a product with an FP16 accumulator.  Return whether this is possible."""
 
     def operand(self, name: str) -> str:
-        """Round an operand of a product inside of an operator."""
+        """Round an operand of a product inside an operator."""
 
     @property
     def fused(self) -> bool:
@@ -67,7 +67,7 @@ class Rewriting(Protocol):
 
 
 class NodeWriter:
-    """Writes the inside of one operator.
+    """Writes the operators that replace one operator.
 
     Args:
         rewriting: the model that is being written.
@@ -88,13 +88,14 @@ class NodeWriter:
     ) -> list[str]:
         """Add a copy of an operator that reads other inputs.
 
-        A matrix product or convolution accumulates in FP16 if the rehearsal does.
+        A matrix product or convolution accumulates in FP16 if the settings of the simulation require it.
 
         Args:
             proto: the operator.
-            inputs: names of its new inputs.
-            node: the operator of the model, for the shapes of its inputs; None without one.
-            inner: whether the operator is inside of the definition of another one.
+            inputs: names of the new inputs.
+            node: the operator of the model, which gives the shapes of the inputs; None without such an
+                operator.
+            inner: whether the operator is part of the definition of another operator.
         """
         copy = NodeProto()
         copy.CopyFrom(proto)
@@ -113,7 +114,7 @@ class NodeWriter:
         return self._to.constant(values, dtype)
 
     def step(self, name: str, what: str = "") -> str:
-        """Round a result as the operator would store it."""
+        """Round an internal number as the operator would store it."""
         return self._to.inside(self._node, name, what)
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
@@ -125,5 +126,8 @@ class NodeWriter:
         return self._to.stored(name)
 
     def added(self, name: str) -> str:
-        """Round stored numbers that no product multiplies, unless the build fuses their reader."""
+        """Round stored numbers that are not an operand of a product.
+
+        They are not rounded if the build fuses the operator that reads them.
+        """
         return name if self._to.fused else self._to.stored(name)

@@ -1,1 +1,1 @@
-"""ONNX models without their weights: the reader, the graph, values, and the origin of nodes."""
+"""ONNX models, read without their weights: the reader, the graph, values, and the origin of nodes."""

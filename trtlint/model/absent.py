@@ -1,4 +1,4 @@
-"""An empty model, for builds whose model is not available."""
+"""An empty model, for a build log or engine without its model."""
 
 from __future__ import annotations
 

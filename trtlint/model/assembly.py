@@ -1,8 +1,8 @@
-"""The pieces of a changed model file: bytes of its structure, and byte ranges of the source file.
+"""The pieces of a rewritten model file: changed bytes, and byte ranges to copy from the source file.
 
-In the changed file, the stored tensors of a graph precede its other fields. A protobuf message may have its
-fields in any order (https://protobuf.dev/programming-guides/encoding/#order). Most rewrites do not change the
-tensors, so adjacent tensors of the source form one byte range.
+In the new file, the stored tensors of a graph come before its other fields.  Protobuf allows this: the fields
+of a message can have any order (https://protobuf.dev/programming-guides/encoding/#order).  So unchanged
+tensors that are adjacent in the source file can be copied as one byte range.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def pieces_of(structure: bytes, source: TensorStore, make: Make | None = None) -
     Args:
         structure: the model as serialized protobuf, without large tensors.
         source: the tensors of the source file.
-        make: returns the pieces of a tensor that is not copied from the source.
+        make: function that returns the pieces of a changed tensor, or None to copy the tensor from the
+            source.
 
     Raises:
         ModelError: the source changed, or it does not contain a tensor that the structure omits.
@@ -67,7 +68,7 @@ def pieces_of(structure: bytes, source: TensorStore, make: Make | None = None) -
 
 
 def _message(kind: int, data: bytes, start: int, end: int, source: View, make: Make | None) -> list[Piece]:
-    """Return the pieces of a message, with its omitted tensors."""
+    """Return the pieces of a protobuf message.  Tensors that the structure omits come from the source."""
     stored: list[Piece] = []
     rest: list[Piece] = []
     copied = start
@@ -112,11 +113,13 @@ def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
 
 
 def _found(tensor: onnx.TensorProto, source: View) -> list[Piece]:
-    """Return the pieces of a tensor in the source, with its current name."""
+    """Return the pieces of a tensor in the source file.  A renamed tensor gets its new name."""
     place = place_of(tensor)
     if place is None or place[2] is None or place[1] + place[2] > len(source):
         # The reader never writes such a location: it comes from the file itself.
-        raise ModelError(f"tensor {text(tensor.name)!r} names no file for its external data")
+        raise ModelError(
+            f"tensor {text(tensor.name)!r} has external data, but the model does not name the file"
+        )
     start, end = place[1], place[1] + place[2]
     names = [field for field in fields(source, start, end) if field[0] == _NAME]
     if [bytes(source[begin:stop]) for _, _, _, begin, stop in names] == [_bytes(tensor.name)]:

@@ -22,7 +22,7 @@ def checker_error(proto: onnx.ModelProto) -> str:
     The values of tensors are not checked.
 
     Args:
-        proto: the structure; tensors that were left out are marked as external.
+        proto: the model without large tensors, which are marked as external data.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
         folder = Path(name)
@@ -45,9 +45,9 @@ def checker_error(proto: onnx.ModelProto) -> str:
 
 
 def _name_domain(proto: onnx.ModelProto) -> None:
-    """Move ONNX Runtime's operators from ONNX's domain to ONNX Runtime's domain.
+    """Move operators of ONNX Runtime that are in ONNX's domain to the domain of ONNX Runtime.
 
-    The checker does not know ``SimplifiedLayerNormalization``, which TensorRT-RTX imports.
+    An example is ``SimplifiedLayerNormalization``: TensorRT-RTX imports it, but the ONNX checker rejects it.
     """
     found = [node for node in proto.graph.node if node.op_type in _FOREIGN and not node.domain]
     for node in found:

@@ -1,4 +1,4 @@
-"""Iterate over all parts of a model: in its graph, in bodies of operators and in functions."""
+"""Iterate over the content of a model: in the main graph, in bodies of operators and in functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import onnx
 
 
 def graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
-    """Yield the main graph, and all bodies in it and in the functions."""
+    """Yield the main graph, and all bodies of operators in the graph and in the functions."""
     waiting = [model.graph]
     waiting += (body for function in model.functions for body in _bodies(function.node))
     while waiting:
@@ -34,7 +34,7 @@ def attributes(model: onnx.ModelProto) -> Iterator[onnx.AttributeProto]:
 
 
 def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Yield the stored tensors, without sparse ones."""
+    """Yield the stored tensors, except sparse tensors."""
     for graph in graphs(model):
         yield from graph.initializer
     for attribute in attributes(model):
@@ -54,7 +54,7 @@ def sparse_tensors(model: onnx.ModelProto) -> Iterator[onnx.SparseTensorProto]:
 
 
 def all_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Yield the stored tensors, including both tensors of each sparse one."""
+    """Yield the stored tensors, and the values and indices of each sparse tensor."""
     yield from tensors(model)
     for sparse in sparse_tensors(model):
         yield sparse.values

@@ -14,7 +14,7 @@ _CHUNK = 1 << 20
 def copy_stretch(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
     """Append the bytes from ``start`` to ``stop`` of a model file to another file.
 
-    The file system copies large ranges if it can.
+    If the file system supports it, large ranges are copied without reading them.
 
     Raises:
         ModelError: the file was truncated.

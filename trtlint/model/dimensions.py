@@ -1,9 +1,9 @@
 """Stored dimensions below 1: their meaning, and notes for the user.
 
-TensorRT's parser reads the shapes of the network's inputs and no other declared shape.  There a negative
-number is a dimension of unknown size, and 0 is an empty tensor (``convertOnnxDims`` in
-https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.hpp).  ONNX's shape inference would compute
-with both numbers.  Old releases of Paddle2ONNX write -1 for a dynamic size
+TensorRT's parser reads the declared shapes of the network inputs only.  In these shapes, a negative number is
+a dimension of unknown size, and 0 is an empty tensor (``convertOnnxDims`` in
+https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.hpp).  But ONNX's shape inference would take
+both numbers for sizes.  Old releases of Paddle2ONNX write -1 for a dynamic size
 (https://github.com/PaddlePaddle/Paddle2ONNX), other exporters write 0.
 """
 
@@ -16,23 +16,26 @@ from trtlint.model.protos import bodies, text
 
 _MOST_NAMED = 4
 """Largest number of dimensions that one note names; the note counts the remaining ones."""
-_NEGATIVE = "input dimensions stored as negative numbers have an unknown size, as for TensorRT: {}"
-_ZERO = "input dimensions of 0 mean an empty tensor, as for TensorRT; name a dimension whose size varies: {}"
-_NO_NAME = "input dimensions with an empty name are 0 for TensorRT, unknown for trtlint: {}"
+_NEGATIVE = "trtlint and TensorRT treat negative input dimensions as dynamic: {}"
+_ZERO = (
+    "trtlint and TensorRT read input dimensions of 0 as empty tensors; give a name to a "
+    "dimension that should be dynamic: {}"
+)
+_NO_NAME = "TensorRT reads input dimensions with an empty name as 0, trtlint as unknown: {}"
 
 
 def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
-    """Clear the stored dimensions that are not sizes, in place.
+    """Clear the declared dimensions that are not sizes, in place.
 
-    Negative numbers are cleared everywhere.  Zeros are cleared except in the inputs of the main graph:
-    these are the only declared shapes that TensorRT reads.  Elsewhere, shape inference computes every
-    size again, including a size that is really zero.
+    Negative numbers are cleared everywhere.  Zeros are cleared everywhere except in the inputs of the main
+    graph, because TensorRT reads only these declared shapes.  Shape inference then computes the sizes again,
+    also sizes that are really zero.
 
     Args:
-        graph: the main graph as stored in the file; its bodies are cleaned too.
+        graph: the main graph as stored in the file.  The bodies of its operators are not cleaned.
 
     Returns:
-        Whether anything was cleared, and notes for the user about inputs.
+        Whether a dimension was cleared, and notes for the user about inputs.
     """
     notes = _notes(graph)
     changed = False
@@ -44,7 +47,7 @@ def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
 
 
 def clean_bodies(graph: onnx.GraphProto) -> bool:
-    """Clear the stored dimensions of bodies that are not sizes; return whether any was cleared."""
+    """Clear the dimensions below 1 in the bodies of operators.  Return whether there were any."""
     changed = False
     for body in (body for node in graph.node for attribute in node.attribute for body in bodies(attribute)):
         for info in (*body.input, *body.output, *body.value_info):
@@ -65,7 +68,7 @@ def _notes(graph: onnx.GraphProto) -> list[str]:
 
 
 def _kind(dim: onnx.TensorShapeProto.Dimension) -> str:
-    """Return the note for a stored dimension; an empty string if it needs no note."""
+    """Return the note about a declared dimension; empty for a usual dimension."""
     if dim.HasField("dim_param"):
         return "" if dim.dim_param else _NO_NAME
     if not dim.HasField("dim_value") or dim.dim_value > 0:
@@ -74,7 +77,7 @@ def _kind(dim: onnx.TensorShapeProto.Dimension) -> str:
 
 
 def _clean(info: onnx.ValueInfoProto, least: int) -> bool:
-    """Clear the sizes of a declared shape below ``least``; return whether any was cleared."""
+    """Clear the dimensions below ``least`` in a declared shape.  Return whether there were any."""
     changed = False
     for dim in info.type.tensor_type.shape.dim:
         if dim.HasField("dim_value") and dim.dim_value < least:

@@ -1,9 +1,9 @@
-"""Additions that PyTorch's exporter removed, found by the metadata of nearby operators.
+"""Find additions that PyTorch's exporter removed, from the metadata of nearby operators.
 
-``torch.onnx.export(dynamo=True)`` creates operators from FX nodes. It writes the text of the FX node, with
-the names of its operands, into the metadata of the operator. ONNX values keep these names
+``torch.onnx.export(dynamo=True)`` creates operators from FX nodes. The exporter writes the text of the FX
+node, with the names of its operands, into the metadata of the operator.  The ONNX values have the same names
 (https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py). If an FX node reads
-``%add_3`` and the file has no value of that name, the exporter removed an addition.
+``%add_3`` and the file has no value with this name, the exporter removed an addition.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def dropped_before(node: Node, value: Value, graph: Graph) -> bool | None:
 
     Args:
         node: the reader.
-        value: one of its inputs.
+        value: an input of the reader.
         graph: the graph.
 
     Returns:
-        None if the metadata do not decide it.
+        True or False; None if the metadata do not show it.
     """
     written = _fx_node(node)
     if not written:

@@ -25,14 +25,14 @@ class Value:
 
     Attributes:
         name: ONNX name of the value, unique only within its scope.
-        producer: the node that computes it, None for graph inputs and initializers.
+        producer: the node that computes the value; None for graph inputs and initializers.
         port: index of the output of ``producer``.
-        uses: the nodes that read it, each with the input port.
-        initializer: the stored tensor; its payload may be left in the file.
-        is_input: whether it is an input of the main graph that the caller must feed.
-        is_output: whether it is an output of the main graph.
-        is_sparse: whether the file stores it as a sparse tensor.
-        leaves_body: whether it is an output of a body (of an ``If``, ``Loop`` or ``Scan``).
+        uses: the nodes that read the value, each with the index of the input.
+        initializer: the stored tensor; large tensors have no elements here, only their location in the file.
+        is_input: whether the value is an input of the main graph that the caller must feed.
+        is_output: whether the value is an output of the main graph.
+        is_sparse: whether the file stores the value as a sparse tensor.
+        leaves_body: whether the value is an output of the body of an ``If``, ``Loop`` or ``Scan``.
     """
 
     __slots__ = (
@@ -119,7 +119,7 @@ class Value:
 
     @property
     def is_needed(self) -> bool:
-        """True if an operator, the model or a body uses it."""
+        """True if an operator reads the value, or if it is an output of the model or of a body."""
         return bool(self.uses) or self.is_output or self.leaves_body
 
     @property
@@ -128,11 +128,11 @@ class Value:
         return (self.dtype or "") if self.shape is None else format_type(self.dtype, self.shape)
 
     def set_type(self, type_: onnx.TypeProto | None, declared: onnx.TypeProto | None = None) -> None:
-        """Set the inferred type, and a declared type that completes it."""
+        """Set the inferred type, and a declared type for the parts that are unknown."""
         self._type, self._declared, self._dtype, self._shape = type_, declared, None, None
 
     def set_dtype(self, dtype: ElementType) -> None:
-        """Set the element type that the operators imply, whatever the file declares."""
+        """Set the element type that follows from the operators.  The declared type is ignored."""
         if self.dtype != dtype:  # also reads the shape before the element type is set
             self._dtype = dtype
 
@@ -146,8 +146,8 @@ class Node:
         domain: operator domain, empty for ``ai.onnx``.
         inputs: the input values, None for an omitted optional input.
         outputs: the output values; an omitted optional output has an empty name.
-        scope: path of the body that contains the node (the owner's path and the attribute's name joined with
-            ``/``), empty in the main graph.
+        scope: path of the body that contains the node: path of the ``If``, ``Loop`` or ``Scan`` and name of
+            the attribute, joined with ``/``.  Empty in the main graph.
         index: position in a topological order of the whole graph.
         proto: the ONNX node.
     """
@@ -178,8 +178,8 @@ class Node:
     def attribute(self, name: str, default: Any = None) -> Any:
         """Return the value of an attribute as Python data, ``default`` if it is absent.
 
-        Strings are decoded, repeated fields become tuples, tensors and graphs stay ONNX protos.  An
-        attribute whose type differs from ONNX's definition counts as absent.
+        Strings are decoded, repeated fields become tuples, tensors and graphs stay ONNX protos.  An attribute
+        with another type than in ONNX's definition is treated as absent.
         """
         proto = self.attributes.get(name)
         if proto is None or proto.ref_attr_name or proto.type == onnx.AttributeProto.UNDEFINED:
@@ -206,7 +206,7 @@ class Node:
 
     @property
     def output(self) -> Value:
-        """The first output; nameless and unused if the node has none."""
+        """The first output.  A node without outputs gets an unused value without a name."""
         return self.outputs[0]
 
 
@@ -214,8 +214,8 @@ class Body(Struct, frozen=True):
     """A graph inside an ``If``, ``Loop`` or ``Scan``.
 
     Attributes:
-        inputs: the values that the operator passes in.
-        outputs: the values that it returns; they may belong to outer graphs.
+        inputs: the values that the operator passes to the body.
+        outputs: the values that the body returns; they may belong to outer graphs.
     """
 
     inputs: tuple[Value, ...]

@@ -1,9 +1,9 @@
-"""Operators at which a sort by tensor names fails because several names are empty.
+"""Operators that old TensorRT parsers cannot sort, because several tensors have an empty name.
 
-Parsers before TensorRT 10.6 sort the operators of a graph by the names of their tensors.  They read the
-empty name of an omitted tensor as the name of one tensor
-(https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/toposort.hpp).  They import the operators of a
-model-local function in the order of the file.
+Parsers before TensorRT 10.6 sort the operators of a graph topologically, by the names of their tensors.  An
+omitted input or output has an empty name.  These parsers take all empty names for the same tensor
+(https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/toposort.hpp), so the sort can fail.  They do not
+sort the operators of model-local functions.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ omitted input.
 
 
 def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node, Clash]:
-    """Return the operators at which the sort fails.
+    """Return the operators at which the sort of the parser fails, with the cause.
 
     Args:
-        graph: the graph, functions inlined.
-        calls: the paths of the calls whose functions were inlined.
+        graph: the graph, with inlined functions.
+        calls: the paths of the function calls that were inlined.
     """
     found: dict[Node, Clash] = {}
     inlined = tuple(f"{path}/" for path in calls)
@@ -48,7 +48,7 @@ def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node,
 
 
 def _depends_on_empty(node: Node, inlined: tuple[str, ...]) -> bool:
-    """Return whether an operator omits an input, or depends on an operator of its graph that omits one."""
+    """Return whether an operator, or an operator upstream of it in the same graph, omits an input."""
 
     def before(other: Node) -> Sequence[Value | None]:
         return other.inputs if other.scope == node.scope else ()

@@ -8,15 +8,16 @@ ELLIPSIS = "..."
 
 
 def terms_of(equation: str) -> tuple[list[str], str | None]:
-    """Return the subscripts of each operand and of the result; None for an implicit result."""
+    """Return the subscripts of each operand, and of the result (None if the equation has no ``->``)."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     return left.split(","), right if arrow else None
 
 
 def ellipsis_ranks(equation: str, ranks: Sequence[int | None]) -> list[int] | None:
-    """Return the number of dimensions of the ellipsis in each operand, 0 if it has none.
+    """Return the number of dimensions that the ellipsis ``...`` stands for in each operand.
 
-    The result is None if a rank is unknown or does not fit the equation.
+    The number is 0 for an operand without an ellipsis.  The result is None if a rank is unknown or does not
+    match the equation.
     """
     terms, _ = terms_of(equation)
     if len(terms) != len(ranks):

@@ -6,4 +6,4 @@ from trtlint.files.problem import UnreadableError
 
 
 class ModelError(UnreadableError):
-    """A model that trtlint cannot lint."""
+    """Error: trtlint cannot lint the model."""

@@ -13,7 +13,10 @@ from trtlint.model.protos import text
 
 
 def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
-    """Return location, offset and length (None: to the end) of external data; None if malformed."""
+    """Return location, offset and length of external data; None if the entry is malformed.
+
+    The length is None if the data extend to the end of the file.
+    """
     entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
     location = entries.get("location")
     try:
@@ -27,9 +30,10 @@ def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
 
 
 def misplaced(tensor: onnx.TensorProto) -> str:
-    """Return why the parser cannot find external data; empty if it can.
+    """Return why TensorRT's parser cannot find external data; empty if it finds the data.
 
-    The parser joins the folder and the location, and rejects a location that leads to the parent.
+    The parser joins the folder of the model and the location.  So an absolute path is not found, and a
+    location outside the folder is rejected.
     """
     entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
     location = entries.get("location", "")

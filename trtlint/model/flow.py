@@ -1,7 +1,7 @@
-"""Control flow of a graph: operators after loops and branches, and values that bodies read.
+"""Control flow of a graph: operators after loops and branches, and outer values that loops read.
 
-A recurrent operator counts as a loop, as in TensorRT's parser
-(https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/RNNHelpers.cpp).
+A control-flow construct is an ``If``, ``Loop``, ``Scan`` or recurrent operator.  TensorRT's parser imports a
+recurrent operator as a loop (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/RNNHelpers.cpp).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Flow(Struct, frozen=True):
     """The control flow of one graph.
 
     Attributes:
-        repeated: operators that use the result of a construct or values of a body, and meet one more
-            condition. They follow an operator of the same type in the same graph, or precede another
-            construct.
-        past_loops: constructs in a loop in a branch that read values computed outside that loop.
+        repeated: operators that depend on a construct, or on an input of its body.  In addition, they follow
+            such an operator of the same type in the same graph, or another construct depends on them.
+        past_loops: constructs inside a loop that is inside a branch, if they read values from outside the
+            loop.
     """
 
     repeated: frozenset[Node]
@@ -42,10 +42,10 @@ class Flow(Struct, frozen=True):
 
 
 class _Constructs:
-    """Finds the control flow of one graph.
+    """Finds the control-flow constructs of one graph.
 
-    An ``If`` is not a construct if the builder knows its condition, or may know it. The builder then replaces
-    the ``If`` by one branch.
+    An ``If`` whose condition the builder knows, or may know, is not a construct.  The builder replaces it by
+    one of its branches.
 
     Args:
         constants: the graph and its constants.
@@ -58,7 +58,7 @@ class _Constructs:
         self._levels: dict[str, str] = {"": ""}
 
     def _is_construct(self, node: Node) -> bool:
-        """Return whether an operator is control flow when the engine is built."""
+        """Return whether an operator is still a control-flow construct when the engine is built."""
         if node.op not in WITH_BODIES | RECURRENT or node.domain:
             return False
         if node not in self._kept:
@@ -69,7 +69,10 @@ class _Constructs:
         return self._kept[node]
 
     def _level(self, node: Node) -> str:
-        """Return the scope of a node without the branches of decided ``If``s."""
+        """Return the scope of a node.
+
+        Branches of an ``If`` with a known condition do not count as a scope.
+        """
         scope, found = node.scope, self._levels.get(node.scope)
         if found is None:
             found, owner = scope, self._graph.owner(node)
@@ -80,10 +83,10 @@ class _Constructs:
 
     @cached_property
     def _late(self) -> frozenset[Node]:
-        """The operators that use the result of a construct, or values of a body.
+        """The operators that depend on a construct, or on an input of its body.
 
-        Operators with the same result in each iteration are excluded, because the builder moves them out of
-        the loop.
+        Operators in a loop with the same result in each iteration are not included, because the builder moves
+        them out of the loop.
         """
         late: set[Node] = set()
         bound = {value for node in self._graph.by_op(*_LOOPS) for value in self._bound(node)}
@@ -106,7 +109,7 @@ class _Constructs:
 
     @cached_property
     def _leading(self) -> frozenset[Node]:
-        """The operators whose result a construct reads, directly or through operators of their level."""
+        """The operators that a construct depends on, directly or through operators of the same graph."""
         leading: set[Node] = set()
         for node in reversed(self._graph.nodes):
             level = self._level(node)
@@ -122,7 +125,7 @@ class _Constructs:
         return frozenset(leading)
 
     def repeated(self) -> frozenset[Node]:
-        """Return late operators that follow an operator of their type and level, or lead to a construct."""
+        """Return the operators for :attr:`Flow.repeated`."""
         found: set[Node] = set()
         met: set[tuple[str, str]] = set()
         for node in self._graph.nodes:
@@ -135,14 +138,15 @@ class _Constructs:
         return frozenset(found)
 
     def past_loops(self) -> frozenset[Node]:
-        """Return constructs that read values from outside the loop around them, if it is in a branch."""
+        """Return the operators for :attr:`Flow.past_loops`."""
         nested = (node for node in self._graph.nodes if node.scope and self._is_construct(node))
         return frozenset(node for node in islice(nested, _MOST_NESTED) if self._reads_past_loop(node))
 
     def _reads_past_loop(self, node: Node) -> bool:
-        """Return whether an operator in a loop reads a value from outside, if the loop is in a branch.
+        """Return whether an operator, in a loop inside a branch, reads a value from outside this loop.
 
-        Nested loops count as one.  Values that the bodies of the operator read count as well.
+        Of nested loops, only the outermost loop counts.  The values that the bodies of the operator read
+        count, too.
         """
         loop = self._loop_in_branch(node)
         if loop is None:
@@ -163,7 +167,7 @@ class _Constructs:
         )
 
     def _loop_in_branch(self, node: Node) -> Node | None:
-        """Return the outermost loop around a node if it is in a branch, else None."""
+        """Return the outermost loop around a node, if this loop is inside a branch; else None."""
         loop, owner = None, self._graph.owner(node)
         while owner is not None:
             if owner.op == "Loop":
@@ -182,7 +186,7 @@ class _Constructs:
 
     @cached_property
     def _formal(self) -> dict[Value, str]:
-        """The scope of each input of a body."""
+        """The inputs of all loop bodies, each with the scope of its body."""
         return {
             value: f"{node.path}/{name}"
             for node in self._graph.by_op(*_LOOPS)
@@ -198,7 +202,7 @@ _FLOWS: WeakKeyDictionary[Constants, Flow] = WeakKeyDictionary()
 
 
 def flow_of(constants: Constants) -> Flow:
-    """Return the control flow of a graph; it is computed once."""
+    """Return the control flow of a graph.  The result is cached."""
     flow = _FLOWS.get(constants)
     if flow is None:
         constructs = _Constructs(constants)

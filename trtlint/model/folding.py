@@ -1,9 +1,8 @@
-"""Fold constants before any input is fed, with one small function per operator.
+"""Fold constants, with one small function per operator.
 
-Arrays are :class:`numpy.ma.MaskedArray`; a masked element is unknown.  So the head size survives an export
-with a dynamic batch: ``Shape`` of ``[N,8,197,64]`` is ``[--, 8, 197, 64]``, and its last element is a known
-64.  numpy.ma also masks undefined results (a division by zero, the root of a negative number), which are
-unknown too.
+Arrays are :class:`numpy.ma.MaskedArray`, in which a masked element is unknown.  So some elements can be known
+although others are not: ``Shape`` of ``[N,8,197,64]`` is ``[--, 8, 197, 64]``, and its last element is 64.
+numpy.ma also masks undefined results, such as a division by zero.  These are unknown, too.
 
 Only operators that exporters use for shapes, scales and masks are supported, with the semantics of
 https://onnx.ai/onnx/operators/.
@@ -32,18 +31,18 @@ allocate memory.
 
 
 class UnfoldableError(TrtlintError):
-    """A result that is not computed: it is too large, or a required operand is unknown."""
+    """Error: a result is not computed, because it is too large or a required operand is unknown."""
 
 
 Folder: TypeAlias = Callable[[Node, Sequence["Array | None"]], Array]
 
 
 def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
-    """Return the node's only output, None if it is not computed.
+    """Return the only output of a node; None if it cannot be computed.
 
     Args:
         node: an operator of the default domain.
-        inputs: its inputs; None for one that is omitted or unknown.
+        inputs: the values of the inputs; None for an omitted or unknown input.
     """
     folder = _FOLDERS.get(node.op)
     if folder is None or node.domain:
@@ -84,7 +83,7 @@ def _ints(array: Array | None) -> list[int]:
 
 
 def _axes(node: Node, inputs: Sequence[Array | None], port: int) -> list[int] | None:
-    """Return axes from an attribute (older opsets) or an input, else None."""
+    """Return the axes from an attribute (older opsets) or from an input; None without axes."""
     axes = node.attribute("axes")
     if axes is not None:
         return [int(axis) for axis in axes]

@@ -1,9 +1,9 @@
-"""The ONNX graph: a small typed view, and a networkx multigraph for algorithms.
+"""The ONNX graph with typed nodes and values, and as a networkx multigraph for algorithms.
 
 Nodes of the :class:`networkx.MultiDiGraph` are :class:`Node` objects (operators).  Edges are the values
 between them, keyed by output port and input port.  Bodies of ``If``, ``Loop`` and ``Scan`` are part of the
-same graph: their nodes have a scope, and edges lead from the producers of a body's outputs to the operator
-that owns the body.
+same graph.  The nodes of a body have a scope.  Edges lead from the producers of the outputs of a body to the
+operator that owns the body.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _BODY_PORT = -1
 
 
 class Graph:
-    """The typed view of a model's graph.
+    """The graph of a model, with typed nodes and values.
 
     Attributes:
         name: name of the main graph in the file; empty for an unnamed graph.
         nodes: all nodes, including those in bodies, in topological order.
         inputs: the inputs of the main graph that the caller must feed.
         outputs: the outputs of the main graph.
-        values: the values by name, in file order; names are unique per scope only.
+        values: the values by name, in file order.  A name is unique only within its scope.
         sparse: the stored tensor of each sparse value.
 
     Args:
         proto: the graph, with inferred types.
-        declared: declared types of values in the main graph; they complete the inferred types.
+        declared: declared types of values in the main graph, used where inferred types are unknown.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Graph:
             self._by_op[node.op].append(node)
 
     def _sort(self, order: list[Node]) -> tuple[Node, ...]:
-        """Sort topologically; keep the file's order if it is valid."""
+        """Sort the nodes topologically.  The order in the file is used if it is valid."""
         position = {node: index for index, node in enumerate(order)}
         if all(position[a] < position[b] for a, b, _, _ in self._edges):
             return tuple(order)
@@ -98,7 +98,7 @@ class Graph:
 
     @cached_property
     def nx(self) -> networkx.MultiDiGraph[Node]:
-        """The multigraph; built on demand, because the import of networkx is slow.
+        """The graph as a multigraph.  It is built on first use, because the import of networkx is slow.
 
         Its nodes are :class:`Node`.  Its edges have ``value``, ``source_port`` and ``target_port`` (-1 if a
         body's output reaches the operator that owns the body).
@@ -129,7 +129,10 @@ class Graph:
         self._predecessors[target][value.producer] = None
 
     def successors(self, node: Node) -> Iterable[Node]:
-        """Return the readers of a node's outputs; an owner reads its bodies' outputs."""
+        """Return the operators that read the outputs of a node.
+
+        The owner of a body, such as a ``Loop``, reads the outputs of the body.
+        """
         return self._successors.get(node, {})
 
     def predecessors(self, node: Node) -> Iterable[Node]:
@@ -137,7 +140,7 @@ class Graph:
         return self._predecessors.get(node, {})
 
     def unique_path(self, scope: str, proto: onnx.NodeProto, index: int) -> str:
-        """Return a path that no other node has; a repeated name gets ``#2``, ``#3``, ..."""
+        """Return a unique path for a node.  A duplicate name gets ``#2``, ``#3``, ..."""
         base = (f"{scope[-_LONGEST_SCOPE:]}/" if scope else "") + (
             text(proto.name) or f"{text(proto.op_type)}_{index}"
         )
@@ -166,7 +169,7 @@ class Graph:
         self._names[scope] = names
 
     def resolve(self, name: str, scope: str = "") -> Value | None:
-        """Return the value of a name in a scope or an outer scope, else None."""
+        """Return the value with a name in a scope or in an outer scope; None if there is no such value."""
         scopes = (scope, *(owner.scope for owner in self.owners(scope)))
         return next((found for each in scopes if (found := self._names[each].get(name)) is not None), None)
 
@@ -180,7 +183,7 @@ class Graph:
             scope = owner.scope
 
     def bodies(self, node: Node) -> Mapping[str, Body]:
-        """Return the bodies of an operator, by attribute."""
+        """Return the bodies of an operator, by name of the attribute."""
         if node.op not in WITH_BODIES:
             return _NO_BODIES
         scopes = {name: f"{node.path}/{name}" for name in node.attributes}
@@ -192,7 +195,7 @@ class Graph:
         return frozenset(text(node.proto.name) for node in self.nodes)
 
     def by_op(self, *ops: str) -> Iterator[Node]:
-        """Yield the nodes of these types, any domain, in order for each type."""
+        """Yield the nodes of these operator types, of any domain: all nodes of the first type, and so on."""
         for op in ops:
             yield from self._by_op.get(op, ())
 
@@ -201,7 +204,7 @@ class Graph:
         return sorted((node for node in self.by_op(*ops) if not node.domain), key=lambda node: node.index)
 
     def owner(self, node: Node) -> Node | None:
-        """Return the operator that owns the body of a node, None in the main graph."""
+        """Return the operator whose body contains a node; None in the main graph."""
         return self._owners.get(node.scope)
 
     def count(self, op: str) -> int:
@@ -210,7 +213,7 @@ class Graph:
 
 
 class _GraphBuilder:
-    """Builds the part of the graph in one GraphProto; looks up names in outer graphs."""
+    """Builds the nodes and values of one GraphProto.  Names of outer graphs are looked up there."""
 
     def __init__(
         self, graph: Graph, proto: onnx.GraphProto, path: str, parent: _GraphBuilder | None, order: list[Node]
@@ -300,11 +303,12 @@ class _GraphBuilder:
 
 
 def _check_dimensions(tensor: onnx.TensorProto, node: Node | None) -> None:
-    """Reject a tensor with so many dimensions that multiplying them would take long."""
+    """Raise an error for a tensor with too many dimensions: computing its size would take too long."""
     count = len(tensor.dims)
     if count > MOST_DIMENSIONS:
         where = None if node is None else node.path
         message = (
-            f"the tensor {text(tensor.name)!r} has {count:,} dimensions; at most {MOST_DIMENSIONS} are read"
+            f"the tensor {text(tensor.name)!r} has {count:,} dimensions; trtlint supports at most "
+            f"{MOST_DIMENSIONS}"
         )
         raise ModelError(message, node=where)

@@ -40,13 +40,13 @@ _QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 def imported_nodes(graph: Graph, constants: Constants) -> tuple[Node, ...]:
     """Return the operators that the parser imports, in graph order.
 
-    If the condition of an ``If`` is stored in the file, the parser imports only the branch that is taken.
+    If the condition of an ``If`` is a constant in the file, the parser imports only the selected branch.
     """
     return _alive(graph.nodes, _untaken(graph, constants, is_stored))
 
 
 def _untaken(graph: Graph, constants: Constants, decided: Callable[[Value], bool | None]) -> tuple[str, ...]:
-    """Return the scopes of branches that are not taken, for decided conditions."""
+    """Return the scopes of branches that never run, because the condition of the ``If`` is known."""
     dead: list[str] = []
     for node in graph.by_op("If"):
         condition = node.input(0)
@@ -62,10 +62,9 @@ def _alive(nodes: tuple[Node, ...], dead: tuple[str, ...]) -> tuple[Node, ...]:
 
 
 def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[Node, bool] | None:
-    """Return the innermost ``If`` with a fixed branch, and whether it is the first branch.
+    """Return the innermost ``If`` with a known condition around an operator, and this condition.
 
-    The search begins with the operator itself and continues with the operators that contain it. The result is
-    None if none of them is such an ``If``.
+    The operator itself can be this ``If``.  The result is None without such an ``If``.
     """
     for _ in range(_DEEPEST):
         if node is None:
@@ -81,7 +80,8 @@ def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[N
 def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:
     """Return the imported operators that an output of the model depends on.
 
-    Branches that are not taken are excluded. Operators are also excluded if only their static shape is used.
+    Operators in branches that never run are excluded.  If only the static shape of a result is used, the
+    operators that compute it are excluded, too.
     """
     left = [value.producer for value in graph.outputs if value.producer is not None]
     allowed = frozenset(_alive(imported, _untaken(graph, constants, known_at_build)))
@@ -103,9 +103,9 @@ def is_static(value: Value) -> bool:
 
 
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
-    """Return the operator types around a node at build time, innermost first.
+    """Return the types of the operators whose bodies contain a node, innermost first.
 
-    An ``If`` does not count if the builder knows its condition, because its branch replaces it.
+    An ``If`` whose condition the builder knows is left out, because one of its branches replaces it.
     """
     found: list[str] = []
     owner = graph.owner(node) if node.scope else None
@@ -118,9 +118,10 @@ def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
 
 
 def known_at_build(value: Value) -> bool | None:
-    """Return whether the builder knows an integer or boolean value.
+    """Return whether the builder knows the elements of an integer or boolean value.
 
-    The result is None if the answer depends on shapes that are not in the file, or the search is too long.
+    The result is None if the answer depends on shapes that are not in the file, or if the search takes too
+    long.
     """
     open_ = False
     for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
@@ -139,15 +140,15 @@ def known_at_build(value: Value) -> bool | None:
 
 
 def beyond_shapes(node: Node) -> Sequence[Value | None]:
-    """Return the inputs whose elements affect the result. Shape and Size have no such inputs."""
+    """Return the inputs whose elements affect the result.  Shape and Size use only the shape of the input."""
     return () if node.op in _OF_SHAPES else node.inputs
 
 
 def sized_by(value: Value) -> frozenset[str | None]:
-    """Return the element types of the model inputs whose numbers determine a size.
+    """Return the element types of the model inputs that a size is computed from.
 
-    Some operators, such as a convolution, cannot compute sizes. If one of them takes part, the result is
-    empty: the builder then treats the value as data, and shapes may depend on its numbers.
+    The builder can compute sizes only with some operators, and not with a convolution, for example.  If
+    another operator takes part, the result is empty: the builder then treats the value as data.
     """
     sources = _of_size(value)
     handed = any(not source.is_input for source in sources)
@@ -160,7 +161,7 @@ def is_handed(value: Value) -> bool:
 
 
 def _of_size(value: Value) -> list[Value]:
-    """Return the sources of a size; empty if an operator cannot compute sizes."""
+    """Return the inputs that a size is computed from; empty if the builder cannot compute the size."""
     found: list[Value] = []
     for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
         node = made.producer
@@ -178,7 +179,7 @@ def is_stored(value: Value) -> bool:
 
 
 def imported_rank(scalar: Value) -> int:
-    """Return the parser's rank of a scalar: 1 if computed from a quantized one."""
+    """Return the rank that the parser gives a scalar: 1 if it is computed from a quantized scalar, else 0."""
     made = (value.producer for value, _ in search(scalar, _scalars, _MOST_VISITED))
     return int(any(node is not None and node.op in _QUANTIZERS and not node.domain for node in made))
 
@@ -190,8 +191,8 @@ def _scalars(node: Node) -> Sequence[Value | None]:
 def imported_type(value: Value) -> str | None:
     """Return the element type that the parser gives a value, as a short name.
 
-    ``double`` becomes FP32.  A stored uint8 tensor becomes INT32, and a value quantized to uint8 becomes
-    INT8.  Operators that keep the type keep these types too.
+    ``double`` becomes FP32, a stored uint8 tensor becomes INT32, and a value quantized to uint8 becomes INT8.
+    Operators whose result has the type of their input pass these types on.
     """
     dtype = value.dtype
     if dtype == "f64":

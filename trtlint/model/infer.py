@@ -1,8 +1,8 @@
 """Infer types and shapes with ``onnx.shape_inference``, in a separate process.
 
-The C++ library crashes on some malformed models, and on others runs or allocates without end
-(https://github.com/onnx/onnx/issues/6185, https://github.com/onnx/onnx/issues/7298).  A forked child with
-limits protects the linter.  Without ``os.fork``, inference runs in this process.
+The C++ library crashes on some malformed models.  On others, it runs or allocates memory without end
+(https://github.com/onnx/onnx/issues/6185, https://github.com/onnx/onnx/issues/7298).  So inference runs in a
+forked child process with limits.  Without ``os.fork``, it runs in this process.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _GIVEN, _FAILED, _REFUSED = range(3)
 
 
 class InferenceError(ExperimentError):
-    """Inference returned nothing; the text is the reason.
+    """Error: shape inference failed.  The message is the reason.
 
     Attributes:
-        refused: whether the library rejected the model, such as a declared type that contradicts the
-            operators; False if it crashed or exceeded a limit.
+        refused: True if the library rejected the model, for example because a declared type contradicts the
+            operators.  False if the library crashed or exceeded a limit.
     """
 
     def __init__(self, reason: str, *, refused: bool = False) -> None:
@@ -62,16 +62,16 @@ def isolated(
     processor: int = round(SECONDS),
     memory: int = _MOST_MEMORY,
 ) -> bytes:
-    """Run a call into the ONNX library in a forked child, where ``os.fork`` exists.
+    """Call the ONNX library in a forked child process.  Without ``os.fork``, call it in this process.
 
     Args:
-        work: the call; an InferenceError in it is raised here.
-        data: argument of the call.
+        work: the function to call.  Its InferenceError is raised in this process.
+        data: argument of the function.
         processor: seconds of processor time.
-        memory: bytes that the child may map in addition to the parent's.
+        memory: bytes that the child may map in addition to the memory of the parent.
 
     Raises:
-        InferenceError: the call failed, crashed, or took too long.
+        InferenceError: the function failed, crashed, or took too long.
     """
     return _isolated(work, data, (processor, memory)) if hasattr(os, "fork") else work(data)
 
@@ -80,7 +80,7 @@ def _infer(data: bytes) -> bytes:
     try:
         inferred: bytes = library.infer_shapes(data, False, False, True)
     except MemoryError:
-        raise InferenceError("it exceeded the memory limit") from None
+        raise InferenceError("the ONNX library exceeded the memory limit") from None
     except Exception as error:  # the bindings raise RuntimeError, ValueError and their own
         lines = str(error).strip().splitlines()
         raise InferenceError(lines[0] if lines else type(error).__name__, refused=True) from error
@@ -95,13 +95,13 @@ def _isolated(work: Callable[[bytes], bytes], data: bytes, limits: tuple[int, in
         try:
             answer = child.read(most + 1, time.monotonic() + SECONDS)
         except TimeoutError:
-            raise InferenceError(f"it exceeded the limit of {SECONDS:.0f} s") from None
+            raise InferenceError(f"the ONNX library exceeded the limit of {SECONDS:.0f} s") from None
         if len(answer) > most:
-            raise InferenceError(f"its result exceeded the limit of {most >> 20} MiB")
+            raise InferenceError(f"the result of shape inference exceeded the limit of {most >> 20} MiB")
         child.wait()
     if child.signal:
         if child.signal == "SIGXCPU":
-            raise InferenceError(f"it exceeded the limit of {processor} s of processor time")
+            raise InferenceError(f"the ONNX library exceeded the limit of {processor} s of processor time")
         raise InferenceError(f"the ONNX library crashed ({child.signal})")
     if child.code != 0 or not answer:
         raise InferenceError("the ONNX library crashed")

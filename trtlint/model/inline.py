@@ -1,9 +1,12 @@
 """Replace calls of model-local functions by the bodies of the functions.
 
-``onnx.inliner`` has four gaps. It forgets the call of a node, ignores default attributes of functions, skips
-a function whose opset differs from the model's, and has no size limit. This module adds the path of the call
-to the node's name. A node without metadata inherits the metadata of the call. The size is checked before
-anything is copied.
+This module replaces ``onnx.inliner``, which has four gaps:
+
+* It does not record which call a node comes from.  Here, the name of the node begins with the path of the
+  call, and a node without metadata gets the metadata of the call.
+* It ignores default attributes of functions.
+* It skips functions whose opset differs from the opset of the model.
+* It has no size limit.  Here, the size is checked before anything is copied.
 """
 
 from __future__ import annotations
@@ -35,12 +38,12 @@ _Nodes = Iterable[onnx.NodeProto]
 
 
 class FunctionCall(Struct, frozen=True):
-    """The first call of a model-local function from the graph or one of its bodies.
+    """The first call of a model-local function in the graph or in a body of an operator.
 
     Attributes:
         name: name of the function, which is the operator type of the call.
-        domain: domain of the function, empty for ONNX's own.
-        path: name of the call; the names of the function's nodes begin with it and a slash.
+        domain: domain of the function, empty for ONNX's domain.
+        path: name of the call.  The inlined nodes of the function have names such as ``path/name``.
     """
 
     name: str
@@ -52,10 +55,10 @@ class Inlined(Struct, frozen=True):
     """Result of inlining.
 
     Attributes:
-        notes: notes for the user on uncertain results.
+        notes: notes for the user about uncertain results.
         calls: the functions that the graph calls directly.
-        paths: the names of all calls in the graph; the names of the functions' nodes begin with them.
-        misread: the calls that TensorRT's parser may read differently.
+        paths: the names of all calls in the graph.  The names of the inlined nodes begin with them.
+        misread: the calls that TensorRT's parser may interpret in another way than ONNX.
     """
 
     notes: tuple[str, ...]
@@ -108,8 +111,9 @@ class _Inliner:
                 own = versions.setdefault(domain, version)
                 if own != version:
                     note = (
-                        f"function {text(function.name)!r} uses opset {version} of"
-                        f" {domain or 'ai.onnx'!r}, but the model uses {own}: read as {own}"
+                        f"function {text(function.name)!r} uses opset {version} of "
+                        f"{domain or 'ai.onnx'!r}, but the model uses opset {own}; trtlint "
+                        f"reads the function with opset {own}"
                     )
                     self.notes.append(note)
         known = opsets(proto)
@@ -127,9 +131,9 @@ class _Inliner:
     def _size(
         self, nodes: _Nodes, calls: tuple[_Key, ...], sizes: dict[_Key, tuple[int, int]]
     ) -> tuple[int, int]:
-        """Return the number of nodes after inlining, and the depth of their bodies.
+        """Return the number of nodes after inlining, and the nesting depth of bodies.
 
-        ``calls`` are the functions around these nodes.
+        ``calls`` are the functions that are being inlined around these nodes.
         """
         total = height = 0
         for node, level in _walk(nodes):
@@ -139,9 +143,11 @@ class _Inliner:
             if key not in self.functions:
                 continue
             if key in calls:
-                raise ModelError(f"the function {key[1]!r} calls itself", node=text(node.name) or None)
+                raise ModelError(
+                    f"the model-local function {key[1]!r} calls itself", node=text(node.name) or None
+                )
             if len(calls) >= _DEEPEST:
-                raise ModelError(f"function calls are nested more than {_DEEPEST} deep")
+                raise ModelError(f"calls of model-local functions are nested more than {_DEEPEST} deep")
             if key not in sizes:
                 sizes[key] = self._size(self.functions[key].node, (*calls, key), sizes)
             total += sizes[key][0]
@@ -149,7 +155,7 @@ class _Inliner:
         return total, height
 
     def _spend(self, size: int) -> None:
-        """Charge bytes that are about to be written against the limit.
+        """Subtract a number of bytes from the size limit, before these bytes are written.
 
         Raises:
             ModelError: the limit is exceeded.
@@ -218,7 +224,7 @@ class _Inliner:
         attributes: Mapping[str, onnx.AttributeProto],
         path: str,
     ) -> None:
-        """Replace the function's parameters by the values and attributes of the call."""
+        """Replace the parameters of a function by the values and attributes of the call."""
         node.input[:] = [names.get(text(name), text(name)) for name in node.input]
         node.output[:] = [names.get(text(name), text(name)) for name in node.output]
         self._spend(sum(map(len, node.input)) + sum(map(len, node.output)))
@@ -279,7 +285,7 @@ def _callee(node: onnx.NodeProto) -> _Key:
 
 
 def _zip(formals: Iterable[str], actuals: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield each parameter with its argument; the argument is empty if the call omits it."""
+    """Yield each parameter of a function with its argument.  An omitted argument is empty."""
     given = iter(actuals)
     for formal in formals:
         yield text(formal), text(next(given, ""))

@@ -28,23 +28,24 @@ from trtlint.model.values import Constants
 
 
 class Model(Struct, frozen=True):
-    """An ONNX model; its weights stay in the file.
+    """An ONNX model.  Its weights are not in memory.
 
     Attributes:
-        path: the file, as named by the user.
+        path: the file, as the user named it.
         graph: the graph with inlined functions and inferred types.
-        constants: values that are known before any input is fed.
+        constants: values that do not depend on the inputs of the model.
         opsets: opset version by domain; the default domain is ``""``.
         ir_version: IR version of the file.
         producer: producer name and version, joined with a space.
         metadata: ``metadata_props`` of the model.
         tensors: reads the values of stored tensors from the file.
-        declared: element types (``f32``) that the file declares for outputs of the graph, by name.  If they
-            contradict the operators, the graph has the types of the operators.
+        declared: element types that the file declares for outputs of the graph, by name, such as ``f32``.
+            The graph can have other types, if the operators contradict the declared types.
         calls: the model-local functions that the file calls; the graph contains their bodies.
-        call_paths: the names of all these calls; the names of the nodes of a function begin with one.
-        untyped: the limit that ended the inference of types and shapes; empty if none did.
-        misread: the calls that TensorRT's parser may read differently.
+        call_paths: the names of all calls of these functions.  The names of the inlined nodes begin with
+            them.
+        untyped: the limit that stopped the inference of types and shapes; empty if inference finished.
+        misread: the calls that TensorRT's parser may interpret in another way than ONNX.
     """
 
     path: Path
@@ -63,12 +64,12 @@ class Model(Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes on the reading so far, such as missing external data."""
+        """The notes about reading the file so far, such as missing external data."""
         return tuple(self.tensors.notes)
 
     @property
     def opset(self) -> int | None:
-        """Opset of the default domain, None if the model imports none."""
+        """Opset of the default domain; None if the model does not import this domain."""
         return self.opsets.get("")
 
 
@@ -91,7 +92,7 @@ def load(path: Path, source: ModelSource | None = None) -> Model:
         source: reads a model in memory or a remote model; None for a local file.
 
     Raises:
-        ModelError: it is not a model that trtlint can lint, or reading it exceeded the limits.
+        ModelError: trtlint cannot lint the model, or reading it exceeded the limits.
     """
     try:
         with limit_work(path):
@@ -123,17 +124,17 @@ def interpret(
     declared: Mapping[str, onnx.TypeProto] = MappingProxyType({}),
     inlined: Inlined = NOTHING_INLINED,
 ) -> Model:
-    """Build the model of a structure without functions.
+    """Build a model from its structure.  Functions must be inlined.
 
     Args:
-        path: the file, as named by the user.
+        path: the file, as the user named it.
         data: the structure as serialized protobuf.
-        tensors: reads the tensors that were left in the file.
-        declared: declared types of intermediate values, which the structure omits.
+        tensors: reads the tensors that are not in the structure.
+        declared: declared types of intermediate values, which are not in the structure.
         inlined: the functions that the file calls.
 
     Raises:
-        ModelError: it is not a model that trtlint can lint.
+        ModelError: trtlint cannot lint the model.
     """
     inferred = _infer(data, tensors)
     proto = inferred.proto
@@ -167,7 +168,10 @@ def interpret(
 
 
 def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], Inlined]:
-    """Return a structure without functions, its declared intermediate types, and the inlined functions."""
+    """Inline the functions of a structure.
+
+    Return the new structure, the declared types of intermediate values, and the inlined functions.
+    """
     data = raw.data
     inlined = NOTHING_INLINED
     declared = {text(info.name): info.type for info in decode_graph(raw.declared).value_info}
@@ -183,7 +187,10 @@ def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], Inline
 
 
 def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypeProto]]:
-    """Return a structure in the form that :func:`interpret` reads, and its declared intermediate types."""
+    """Separate a model into the two arguments of :func:`interpret`.
+
+    Return the structure without declared types of intermediate values, and these types.
+    """
     declared = {text(info.name): info.type for info in proto.graph.value_info}
     if not declared:
         return proto.SerializeToString(), declared
@@ -201,8 +208,8 @@ class _Inferred(Struct, frozen=True):
         proto: the model; its value names are unique.
         has_bodies: whether an operator contains a graph.
         names: the original names of renamed values, by their unique names.
-        declared: declared types of the outputs if they contradict the operators; else empty.
-        untyped: the limit that ended the inference; empty if none did.
+        declared: declared types of the outputs, if they contradict the operators; else empty.
+        untyped: the limit that stopped the inference; empty if inference finished.
     """
 
     proto: onnx.ModelProto
@@ -213,7 +220,7 @@ class _Inferred(Struct, frozen=True):
 
 
 def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
-    """Infer types; ignore the declared types if they contradict the operators."""
+    """Infer types and shapes.  Declared types that contradict the operators are ignored."""
     proto = decode(data)
     settings = (attribute for node in proto.graph.node for attribute in node.attribute)
     has_bodies = any(setting.HasField("g") or setting.graphs for setting in settings)

@@ -1,4 +1,4 @@
-"""Models in memory, such as the result of an export; their weights are not copied.
+"""Models in memory, such as the result of an export.  Their weights are not copied.
 
 Only the structure is copied.  A tensor above one kilobyte is replaced by its index, and its values are read
 from the original model if a rule needs them.
@@ -51,8 +51,8 @@ class MemoryModel:
 
     Args:
         model: an ``onnx.ModelProto``, the ``ONNXProgram`` that ``torch.onnx.export(..., dynamo=True)``
-            returns, or its ``Model`` of ONNX IR.  It is not changed.
-        name: name of the argument, for the error.
+            returns, or its ``Model`` of ONNX IR.  The model is not changed.
+        name: name of the argument, for the error message.
 
     Raises:
         ArgumentError: the model has another type.
@@ -75,7 +75,7 @@ class MemoryModel:
         """Return the structure of the model.
 
         Raises:
-            ModelError: it is not a model that trtlint can lint.
+            ModelError: trtlint cannot lint the model.
         """
         held: list[_Values] = []
         large: dict[str, Any] = {}
@@ -92,25 +92,28 @@ class MemoryModel:
 
 
 class _MemoryTensors(TensorStore):
-    """Reads tensors of a model in memory; the stored offset is the index of the tensor."""
+    """Reads tensors of a model in memory.
+
+    The external offset in the structure is the index of the tensor.
+    """
 
     def __init__(self, held: list[_Values], notes: list[str]) -> None:
         super().__init__(Path(NAME), None, notes)
         self._held = held
 
     def place(self, tensor: onnx.TensorProto) -> None:
-        """Return None, because no tensor is in a known file."""
+        """Return None, because the tensors are in memory and not in a file."""
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:  # noqa: ARG002
         return np.asarray(self._held[offset]())
 
     def file_of(self, location: str) -> None:
-        """Return None and note it: the folder of external data is unknown."""
+        """Return None and add a note, because the folder of external data is unknown."""
         self.note(f"external data {location!r} are not in memory: values in them are unknown")
 
 
 def _package(model: Any) -> str:
-    """Return the ONNX IR package of a model, empty for none."""
+    """Return the package of an ONNX IR model; empty for other objects."""
     module = type(model).__module__
     if type(model).__name__ != "Model":
         return ""
@@ -118,7 +121,7 @@ def _package(model: Any) -> str:
 
 
 def _copy(source: Any, target: Any, kind: int, held: list[_Values]) -> None:
-    """Copy a message without the elements of large tensors."""
+    """Copy a protobuf message without the elements of large tensors."""
     parts = reader.PARTS[kind]
     for field, value in source.ListFields():
         part = parts.get(field.number)
@@ -153,7 +156,7 @@ def _copy_field(field: Any, value: Any, target: Any) -> None:
 
 
 def _copy_part(message: Any, target: Any, kind: int, held: list[_Values]) -> None:
-    """Copy a submessage. If it cannot contain a large tensor, copy it in one step."""
+    """Copy a submessage.  A node without large tensors is copied in one step."""
     if kind == reader.NODE and not any(attribute.type in _HOLDING for attribute in message.attribute):
         target.CopyFrom(message)
     else:
@@ -177,7 +180,7 @@ def _array(tensor: onnx.TensorProto) -> Array:
 
 
 def _leave(target: onnx.TensorProto, values: _Values, held: list[_Values]) -> None:
-    """Mark a tensor as left in the original model."""
+    """Mark a tensor as external: its elements stay in the original model."""
     target.data_location = onnx.TensorProto.EXTERNAL
     for key, value in (("location", LEFT), ("offset", str(len(held)))):
         target.external_data.add(key=key, value=value)
@@ -185,7 +188,7 @@ def _leave(target: onnx.TensorProto, values: _Values, held: list[_Values]) -> No
 
 
 def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]:
-    """Convert a model of ONNX IR to a message and its large initializers."""
+    """Convert an ONNX IR model to a protobuf message.  Large initializers are returned separately."""
     serde = import_module(f"{package}.serde")
     initializers = model.graph.initializers
     large = {
@@ -203,7 +206,7 @@ def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]
 
 
 class _Override:
-    """An object with some of its attributes replaced."""
+    """A proxy for an object, with other values for some attributes."""
 
     def __init__(self, whole: Any, **instead: Any) -> None:
         self._whole = whole

@@ -1,7 +1,7 @@
 """Copy a model and change one entry of its metadata.
 
-The copy is made from byte ranges of the file, not from a decoded model.  So it needs no memory for weights,
-works beyond protobuf's limit of 2 GB, and keeps every other byte.
+The copy is made from byte ranges of the file, not from a decoded model.  So the copy needs no memory for
+weights, works beyond protobuf's limit of 2 GB, and changes no other byte.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def copy_with(path: Path, out: Path, key: str, change: Callable[[str], str]) -> 
         path: the model.
         out: the copy; an existing file is replaced.
         key: the key.
-        change: maps the old value, empty if there is none, to the new value.
+        change: function from the old value (empty without an entry) to the new value.
 
     Raises:
-        ModelError: ``path`` is not a model, or the changed copy would not be one.
+        ModelError: ``path`` is not a model, or the changed copy would not be a model.
         OSError: the copy cannot be written.
     """
     read(path)
@@ -66,7 +66,7 @@ def _entries(data: Buffer) -> Iterator[tuple[int, int, str, str]]:
 
 
 def _verify(copy: Path, key: str, value: str) -> None:
-    """Check that the copy has the new value. A copy of a truncated model does not have it."""
+    """Check that the copy has the new value.  The check fails for a truncated model."""
     entries = decode(read(copy).data).metadata_props
     if [text(entry.value) for entry in entries if text(entry.key) == key] != [value]:
         raise ModelError("the copy does not contain the new metadata value")

@@ -1,9 +1,9 @@
-"""Calls of model-local functions that TensorRT's parser reads differently from ONNX.
+"""Calls of model-local functions that TensorRT's parser interprets in another way than ONNX.
 
-The parser keeps all tensors in one table by name and knows functions by name alone.  It looks up an
-attribute reference in the innermost call:
+The parser has one table of tensors by name for all scopes.  It finds a function by its name, and ignores the
+domain. It looks up an attribute reference in the innermost call only:
 https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/onnxOpImporters.cpp (``LocalFunctionImporter``),
-https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/OnnxAttrs.cpp.  ONNX's own rules:
+https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/OnnxAttrs.cpp.  The rules of ONNX:
 https://github.com/onnx/onnx/blob/main/docs/IR.md#functions.
 """
 
@@ -28,18 +28,18 @@ _Key = tuple[str, str, str]
 
 
 class Misreading(Struct, frozen=True):
-    """A call that the parser may read differently.
+    """A call that the parser may interpret in another way than ONNX.
 
     Attributes:
-        reason: the cause.  ``operator``: the parser imports an operator of that name instead, if it has one.
-            ``domain``: it takes another function of that name.  ``crossed``: an argument has the name of an
-            earlier formal input.  ``shadowed``: a formal input has the name of another tensor.
-            ``attribute``: an attribute of an operator in the function is lost.
+        reason: the cause.  ``operator``: the parser imports an operator with the same name instead, if it
+            knows one.  ``domain``: the parser calls another function with the same name.  ``crossed``: an
+            argument has the name of an earlier parameter.  ``shadowed``: a parameter has the name of another
+            tensor.  ``attribute``: the parser loses an attribute of an operator in the function.
         name: function name.
         domain: function domain.
-        path: name of the call; the names of the function's nodes begin with it and a slash.
-        detail: the formal input, the other domain, or the operator and its attribute.
-        value: ONNX's value of the attribute, empty for other reasons.
+        path: name of the call.  The inlined nodes of the function have names such as ``path/name``.
+        detail: the parameter, the other domain, or the operator and its attribute.
+        value: value of the attribute according to ONNX; empty for other reasons.
     """
 
     reason: Reason
@@ -51,9 +51,9 @@ class Misreading(Struct, frozen=True):
 
 
 def misreadings(proto: onnx.ModelProto) -> tuple[Misreading, ...]:
-    """Return the calls that the parser may read differently, in the order of import.
+    """Return the calls that the parser may interpret in another way, in the order of import.
 
-    ``proto`` still has its functions, and none of them calls itself.
+    The functions of ``proto`` must not be inlined yet, and must not be recursive.
     """
     walk = _CallWalk(proto)
     found: list[Misreading] = []
@@ -90,7 +90,7 @@ class _CallWalk:
         self._seen: set[_Key] = set()
 
     def graph(self, graph: onnx.GraphProto) -> Iterator[Misreading]:
-        """Yield the misread calls of the main graph or of a body."""
+        """Yield the misinterpreted calls in the main graph or in a body."""
         names = (*(i.name for i in graph.input), *(i.name for i in graph.initializer))
         added = self._add(map(text, names))
         yield from self._nodes(graph.node, "", {}, 0, added)
@@ -163,7 +163,7 @@ class _CallWalk:
                 yield Misreading("attribute", called.rpartition("/")[2], "", called, detail, shown)
 
     def _default(self, node: onnx.NodeProto, name: str) -> onnx.AttributeProto | None:
-        """Return ONNX's default of a number or string attribute, else None."""
+        """Return ONNX's default value of a number or string attribute; None without a default."""
         domain = domain_of(node.domain)
         version = min(self.versions.get(domain, 1), onnx.defs.onnx_opset_version())
         try:
@@ -175,7 +175,7 @@ class _CallWalk:
         return value if value is not None and value.type in _SCALARS else None
 
     def _add(self, names: Iterable[str]) -> set[str]:
-        """Add names to the table of tensors; return the new ones."""
+        """Add names to the table of tensors.  Return the names that were not in the table."""
         given = {name for name in names if name}
         self.left -= len(given)
         added = given - self.tensors
@@ -187,7 +187,7 @@ _SCALARS = (onnx.AttributeProto.FLOAT, onnx.AttributeProto.INT, onnx.AttributePr
 
 
 def _environment(call: onnx.NodeProto, function: onnx.FunctionProto, given: _Environment) -> _Environment:
-    """Return the attributes of a function in a call.
+    """Return the attributes that a call passes to a function.
 
     The parser loses an attribute that refers to an attribute of the outer call.
     """

@@ -1,8 +1,8 @@
-"""The origin of a node: module path and source line, as the exporter recorded them.
+"""The origin of a node: module path and source line that the exporter recorded.
 
-PyTorch's exporter writes both into ``metadata_props`` of every node, stack frames outermost first.  Its
-TorchScript predecessor writes the module path into the node's name.  With ``verbose=True`` it also writes
-the stack into ``doc_string``, innermost frame first
+PyTorch's exporter writes module path and stack trace into ``metadata_props`` of every node, with the
+outermost stack frame first.  The older TorchScript exporter writes the module path into the name of the node.
+With ``verbose=True``, it also writes the stack trace into ``doc_string``, with the innermost frame first
 (https://github.com/pytorch/pytorch/tree/main/torch/onnx).
 """
 
@@ -51,9 +51,9 @@ class Origin(Struct, frozen=True):
     """The place of a node in the Python code, as the exporter recorded it.
 
     Attributes:
-        module: path of the module such as ``blocks.0.attn``, from any source; None if unknown or for the
-            outermost module.
-        stable_module: the module path from metadata only, which does not change when nodes are renamed.
+        module: path of the module such as ``blocks.0.attn``, from metadata or from the name of the node.
+            None if unknown, and for the outermost module.
+        stable_module: the module path from metadata only.  It does not change when nodes are renamed.
         source: the line of code, None if unknown.
     """
 
@@ -63,7 +63,7 @@ class Origin(Struct, frozen=True):
 
 
 def origin(model: Model, node: Node) -> Origin:
-    """Return the module path and source line of a node or its owner."""
+    """Return the module path and source line of a node, or of the operator whose body contains the node."""
     current: Node | None = node
     module: str | None = None
     while current is not None:
@@ -92,7 +92,7 @@ def origin_of_trace(trace: str, module: str = "") -> Origin:
 
 @lru_cache(maxsize=4096)
 def _module_of_metadata(scopes: str, namespace: str) -> str | None:
-    """Return the module from ``['', 'blocks', 'blocks.0', 'mul']`` or ``: M/blocks: C/mul: aten.mul``."""
+    """Parse the module from ``['', 'blocks', 'blocks.0', 'mul']`` or ``: M/blocks: C/mul: aten.mul``."""
     path: list[str] = []
     if scopes and len(scopes) < _LONGEST:
         try:
@@ -123,7 +123,7 @@ def _module_of_name(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _source(trace: str, doc: str) -> Source | None:
-    """Return the innermost frame outside installed libraries, with a path that reveals no user name."""
+    """Return the innermost stack frame outside installed libraries.  Its path reveals no user name."""
     listed = _FRAME.findall(trace[:_LONGEST])
     listed = listed or [(*frame, "") for frame in _VERBOSE_FRAME.findall(doc[:_LONGEST])[::-1]]
     stack = [
@@ -141,7 +141,10 @@ def _source(trace: str, doc: str) -> Source | None:
 
 
 def _library(stack: Sequence[Frame]) -> Source | None:
-    """The line of an installed package that is nearer to the node than the user's own code; not PyTorch's."""
+    """Return the frame of an installed package, if it is inside the frames of the user's code.
+
+    PyTorch and exporters are ignored.
+    """
     for frame in stack:
         if not _LIBRARY.search(frame.path):
             return None

@@ -1,8 +1,8 @@
 """A model without its weights, and optionally without its names, to share with others.
 
-The graph, types, shapes and small integer tensors stay.  So trtlint reports the same for the copy as for the
-model, except for findings that depend on values of weights.  A removed tensor is written as external data at
-a special location: https://github.com/onnx/onnx/blob/main/docs/ExternalData.md.
+The copy has the graph, types, shapes and small integer tensors.  So trtlint reports the same findings as for
+the model, except findings that depend on values of weights.  A removed tensor is marked as external data at a
+special location: https://github.com/onnx/onnx/blob/main/docs/ExternalData.md.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
 
     Args:
         path: the model; its weights are not read.
-        hide_names: whether to replace the words in names consistently, and remove texts and metadata.
-            Operator names stay, including those outside ONNX.
+        hide_names: whether to replace each word in names by a made-up word, and remove texts and metadata.
+            Names of operator types are not changed, also for operators outside ONNX.
 
     Raises:
         ModelError: the file is not a model, or is damaged.
@@ -84,14 +84,14 @@ def _empty(tensor: onnx.TensorProto) -> None:
 
 
 def _with_elements(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Yield the tensors whose elements may be weights; the indices of sparse tensors stay."""
+    """Yield the tensors whose elements may be weights: all tensors except indices of sparse tensors."""
     yield from tensors(model)
     for sparse in sparse_tensors(model):
         yield sparse.values
 
 
 class _NameHider:
-    """Replaces words in names consistently; digits and separators stay."""
+    """Replaces words in names, the same word always by the same replacement.  Digits and separators stay."""
 
     def __init__(self) -> None:
         self._words: dict[str, str] = {name: name for name in _operators()}

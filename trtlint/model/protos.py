@@ -54,12 +54,12 @@ _MAY_HOLD_GRAPHS = frozenset(
 
 
 def text(name: str | bytes) -> str:
-    """Return a name as text; protobuf returns bytes if the name is not UTF-8."""
+    """Return a name as text.  For a name that is not UTF-8, protobuf returns bytes."""
     return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")
 
 
 def domain_of(name: str | bytes) -> str:
-    """Return the name of an operator domain; both names of ONNX's own domain become an empty string."""
+    """Return the name of an operator domain.  ONNX's domain, ``""`` or ``"ai.onnx"``, gives ``""``."""
     return "" if name == "ai.onnx" else text(name)
 
 
@@ -69,7 +69,10 @@ def opsets(proto: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
 
 
 def bodies(attribute: onnx.AttributeProto) -> Iterable[onnx.GraphProto]:
-    """Return the graphs in an attribute; files older than IR 2 do not declare its type."""
+    """Return the graphs in an attribute.
+
+    The type of the attribute is not used, because files before IR version 2 do not declare it.
+    """
     if attribute.type not in _MAY_HOLD_GRAPHS:
         return ()
     return [attribute.g] if attribute.HasField("g") else attribute.graphs
@@ -89,7 +92,7 @@ def defined(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
-    """Convert a dimension; a negative number is an unknown size (:mod:`trtlint.model.dimensions`)."""
+    """Convert a dimension.  A negative number is an unknown size, see :mod:`trtlint.model.dimensions`."""
     which = dim.WhichOneof("value")
     if which == "dim_value":
         return int(dim.dim_value) if dim.dim_value >= 0 else None

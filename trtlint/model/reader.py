@@ -1,10 +1,10 @@
 """Read ONNX files without their weights.
 
-The reader walks the protobuf wire format and replaces the elements of every tensor above one kilobyte by
-their location in the file.  The rest is decoded as usual.  So the cost depends on the number of nodes and
-not on the size of the weights, and files beyond protobuf's limit of 2 GB can be read.
+The reader parses the protobuf wire format.  It replaces the elements of every tensor above one kilobyte by
+their location in the file.  Everything else is decoded as usual.  So the time depends on the number of nodes,
+not on the size of the weights, and the reader supports files beyond protobuf's limit of 2 GB.
 
-Field numbers are those of https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
+The field numbers are defined in https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ class RawModel(Struct, frozen=True):
         data: the model as serialized protobuf; a removed tensor is marked as external, at the location
             :data:`~trtlint.model.tensors.LEFT`.
         tensors: reads the values of any tensor of the model.
-        notes: limits of the reading; ``tensors`` adds to them.
+        notes: notes for the user about data that cannot be read.  ``tensors`` adds further notes.
         has_functions: whether the model defines functions.
         declared: declared types of intermediate values in the main graph (``value_info``), as fields of a
             serialized GraphProto.  ``data`` does not contain them, so that inference does not rely on them.
-        domains: the operator domains that the model imports, without ONNX's own.
+        domains: the operator domains that the model imports, except ONNX's domain.
     """
 
     data: bytes
@@ -102,8 +102,8 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
 
     Args:
         path: the file.
-        whole: whether to remove only large tensors, so that the file can be written again.  Otherwise long
-            texts, blobs and training data are removed too.
+        whole: whether to remove only the elements of large tensors, so that the file can be written again.
+            Otherwise long texts, blobs and training data are removed, too.
 
     Raises:
         ModelError: the file cannot be read or is not an ONNX model.
@@ -125,7 +125,7 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
 
 
 def _require_unchanged(before: os.stat_result, after: os.stat_result) -> None:
-    """Reject a file that changed while it was read, because its parts may not match."""
+    """Raise an error if the file changed while it was read: old and new parts may be mixed."""
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise ModelError("the file changed while it was read")
 
@@ -137,7 +137,7 @@ def read_structure(
 
     Args:
         data: the model.
-        store: makes the reader of tensors from the list of notes.
+        store: function that makes the reader of tensors; its argument is the list of notes.
         whole: as in :func:`read`.
 
     Raises:
@@ -193,7 +193,7 @@ def decode_graph(data: bytes) -> onnx.GraphProto:
 
 
 class _Compactor:
-    """Copies the structure of a model without the payload of large tensors."""
+    """Copies the structure of a model without the elements of large tensors."""
 
     def __init__(self, data: Buffer, *, whole: bool = False) -> None:
         self.data = data
@@ -215,7 +215,7 @@ class _Compactor:
             raise ModelError("not an ONNX model, or cut off: it has no opset_import")
 
     def message(self, kind: int, start: int, end: int, depth: int) -> bytes:
-        """Return the message in ``data[start:end]`` without large payloads."""
+        """Return the protobuf message in ``data[start:end]`` without the elements of large tensors."""
         if depth > _DEEPEST:
             raise ModelError(f"graphs nested too deep, {depth} nested messages", offset=start)
         parts, bulky = PARTS[kind], _BULKY[kind]
@@ -263,7 +263,7 @@ class _Compactor:
                 pieces.append(record(number, new))
         self._left -= count
         if sum(map(len, pieces)) + end - copied > _MOST_BYTES:
-            raise ModelError(f"the {_NAMES[kind]} has more than a gigabyte without its tensors", offset=start)
+            raise ModelError(f"the {_NAMES[kind]} exceeds 1 GB, not counting its tensors", offset=start)
         pieces.append(bytes(self.data[copied:end]))
         return b"".join(pieces)
 
@@ -278,7 +278,7 @@ class _Compactor:
                     self.domains.add(onnx.OperatorSetIdProto.FromString(bytes(self.data[begin:stop])).domain)
 
     def _tensor(self, start: int, end: int) -> bytes | None:
-        """Return the tensor in ``data[start:end]`` without its payload; None if it is small."""
+        """Return the tensor in ``data[start:end]`` without its elements; None if the tensor is small."""
         pieces: list[bytes] = []
         copied, payload, external, count = start, 0, False, 0
         for number, wire, at, begin, stop in fields(self.data, start, end):

@@ -1,7 +1,7 @@
-"""Derive element types from the operators, whatever the file declares.
+"""Derive element types from the operators instead of the declared types.
 
-Converters rewrite a model and leave wrong declarations: after a conversion to FP16, a ``Cast(to=FLOAT)`` may
-be declared as FLOAT16.  TensorRT does not read those declarations.
+Some converters leave wrong declared types.  For example, after a conversion to FP16, the output of a
+``Cast(to=FLOAT)`` may be declared as FLOAT16.  TensorRT does not read these declared types.
 
 https://github.com/microsoft/onnxconverter-common/blob/master/onnxconverter_common/float16.py
 """
@@ -28,7 +28,7 @@ _NAMES: Mapping[str, ElementType] = {
 
 
 class _TypeSource(NamedTuple):
-    """The source of an output's type: a fixed type, an input, or an attribute."""
+    """Where the type of an output comes from: a fixed type, an input, or an attribute."""
 
     dtype: ElementType | None = None
     ports: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ _EARLY = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
 
 
 def retype(graph: Graph, opset: int) -> None:
-    """Set the types of values to the types that their operators imply."""
+    """Set the types of values to the types that follow from their operators."""
     for node in graph.nodes:
         if node.domain or node.op in _EARLY:
             _retype_fused(node)
@@ -96,7 +96,7 @@ def retype(graph: Graph, opset: int) -> None:
 
 
 def _retype_fused(node: Node) -> None:
-    """Set the type of an operator fused by ONNX Runtime from an input."""
+    """Set the output type of a fused operator of ONNX Runtime to the type of an input."""
     port = 0 if node.op in _EARLY else _FUSED.get(node.op) if node.domain == ONNX_RUNTIME else None
     if port is not None and node.outputs and node.output.dtype is None:
         first = node.input(port)
@@ -105,10 +105,7 @@ def _retype_fused(node: Node) -> None:
 
 
 def contradictions(graph: Graph) -> list[tuple[Value, str]]:
-    """Return the values whose declared type differs from the type that the operators imply.
-
-    Each value comes with its declared type.
-    """
+    """Return the values whose declared type contradicts their operators, each with the declared type."""
     found: list[tuple[Value, str]] = []
     for name, type_ in graph.declared.items():
         declared = DTYPES.get(type_.tensor_type.elem_type)
@@ -144,7 +141,7 @@ def _dtype(node: Node, source: _TypeSource) -> ElementType | None:
 
 @cache
 def _type_sources(op: str, opset: int) -> tuple[_TypeSource, ...]:
-    """Return the sources of the types of an operator's outputs, by ONNX's definition."""
+    """Return where the type of each output comes from, according to ONNX's definition of the operator."""
     if op in _BY_ATTRIBUTE:
         return (_BY_ATTRIBUTE[op],)
     if op in ("Loop", "Scan", "LayerNormalization"):

@@ -15,7 +15,7 @@ _LARGEST_OPSET = 2**31 - 1
 
 
 def schema_at(op: str, opset: int, domain: str = "") -> defs.OpSchema:
-    """Return the definition of an operator in an opset; any opset number is accepted.
+    """Return the definition of an operator in an opset.  An unknown, newer opset gives the newest definition.
 
     Raises:
         onnx.defs.SchemaError: the opset has no such operator.
@@ -30,7 +30,7 @@ def is_defined(op: str, domain: str) -> bool:
 
 @cache
 def has_function(op: str, domain: str) -> bool:
-    """Return whether ONNX's newest version of an operator has a function body."""
+    """Return whether ONNX defines the newest version of an operator as a function of other operators."""
     newest = next(_versions(op, domain), None)
     # The type stubs of onnx lack these properties.
     return newest is not None and any(
@@ -40,7 +40,7 @@ def has_function(op: str, domain: str) -> bool:
 
 @cache
 def required_inputs(op: str, domain: str) -> int:
-    """Return the least number of inputs in all versions; 0 if undefined."""
+    """Return the smallest number of inputs that any version of an operator allows; 0 if undefined."""
     return min((schema.min_input for schema in _versions(op, domain)), default=0)
 
 
@@ -55,7 +55,7 @@ def attribute_type(op: str, domain: str, name: str) -> int | None:
 
 
 def _versions(op: str, domain: str) -> Iterator[defs.OpSchema]:
-    """Yield the definitions of an operator, the newest first."""
+    """Yield all versions of the definition of an operator, the newest first."""
     if not defs.has(op, domain):
         return
     schema = defs.get_schema(op, domain)

@@ -1,8 +1,8 @@
 """Copy outer values into the bodies of ``If``, ``Loop`` and ``Scan`` for shape inference.
 
-ONNX's inference does not look up stored tensors of outer graphs, such as the axes of a reduction.  It also
-infers no shape for the values that a ``Loop`` carries, because ONNX allows the shape to change between
-iterations.  An iteration that starts with the shape of the initial value shows whether it changes.
+ONNX's inference does not look up stored tensors of outer graphs, such as the axes of a reduction.  Also, it
+infers no shape for the values that a ``Loop`` passes from one iteration to the next, because ONNX allows the
+shape to change. Here, such a value gets the shape of its initial value for the inference of the body.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _MOST_COPIES = 10_000
 
 
 class _Outer(Struct):
-    """Known values around a body, by name."""
+    """Types and stored tensors of the graphs around a body, by name."""
 
     types: Mapping[str, onnx.TypeProto] = field(default_factory=dict)
     stored: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
 
 
 def add_outer_values(model: onnx.ModelProto) -> bool:
-    """Copy outer values into the bodies of a model; return whether anything was added.
+    """Copy outer values into the bodies of a model.  Return whether anything was copied.
 
-    Names of values must be unique in the whole model (:mod:`trtlint.model.unique_names`).  Use the model for
-    inference only; :func:`remove_outer_values` removes the copies.
+    Names of values must be unique in the whole model (:mod:`trtlint.model.unique_names`).  The changed model
+    is only for inference.  :func:`remove_outer_values` removes the copies.
     """
     return _OuterValues().graph(model.graph, _Outer())
 
@@ -88,7 +88,7 @@ def _drop(tensors: MutableSequence[onnx.TensorProto]) -> None:
 
 
 def _carry(node: onnx.NodeProto, body: onnx.GraphProto, types: Mapping[str, onnx.TypeProto]) -> bool:
-    """Set unknown types of carried values from their initial values."""
+    """Set unknown types of loop-carried values to the types of their initial values."""
     carried = False
     starts = map(text, node.input[_CARRIED:])
     for start, inner in zip(starts, body.input[_CARRIED:], strict=False):
@@ -110,7 +110,7 @@ def _types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
 
 
 def _stored(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]:
-    """Yield the small tensors that a graph stores, as initializers and in Constant operators."""
+    """Yield the small tensors that a graph stores, as initializers or in Constant operators."""
     for tensor in graph.initializer:
         if tensor.ByteSize() <= _MOST_BYTES:
             yield text(tensor.name), tensor

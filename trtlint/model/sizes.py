@@ -25,7 +25,7 @@ def merge_shapes(known: Dimensions | None, inferred: Dimensions | None) -> Dimen
 
 
 def broadcast_shape(shapes: Sequence[Dimensions]) -> Dimensions | None:
-    """Return the broadcast shape of operands, None if they do not fit."""
+    """Return the broadcast shape of operands; None if they cannot be broadcast."""
     rank = max(map(len, shapes))
     together: list[Dimension] = []
     for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
@@ -102,14 +102,14 @@ def _slice_axis(size: Dimension, start: Dimension, end: Dimension, step: Dimensi
 
 
 def unsqueeze_shape(data: Dimensions, axes: Sequence[int]) -> Dimensions:
-    """Return the shape with axes of size 1 inserted."""
+    """Return a shape with inserted axes of size 1, as ``Unsqueeze``."""
     rank = len(data) + len(axes)
     rest, new = iter(data), {axis % rank for axis in axes}
     return tuple(1 if axis in new else next(rest, None) for axis in range(rank))
 
 
 def concat_shape(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
-    """Return the shape of concatenated parts, None if their ranks differ."""
+    """Return the shape of a concatenation; None if the ranks of its inputs differ."""
     if len({len(part) for part in parts}) != 1 or not parts[0]:
         return None
     sizes = [part[axis % len(part)] for part in parts]
@@ -121,7 +121,7 @@ def concat_shape(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
 
 
 def quotient(dividend: Dimensions, divisor: Sequence[Dimension]) -> Dimension:
-    """Divide the product of some dimensions by the product of others; None if unknown.
+    """Divide the product of dimensions by the product of other dimensions; None if unknown.
 
     >>> quotient(("batch", 4, 17, 8), [17, 8])
     '4*batch'
@@ -141,7 +141,7 @@ def quotient(dividend: Dimensions, divisor: Sequence[Dimension]) -> Dimension:
 
 
 def _factors(dims: Iterable[Dimension]) -> tuple[int, Counter[str]]:
-    """Return the product of known sizes, and the count of each name as a factor."""
+    """Return the product of the sizes that are numbers, and how often each name is a factor."""
     numbers, names = [1], Counter[str]()
     for dim in dims:
         if isinstance(dim, int):

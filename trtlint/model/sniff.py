@@ -42,7 +42,7 @@ _CONTROL = frozenset(range(32)) - frozenset(b"\t\n\r\f") | {127}
 
 
 def foreign(head: bytes) -> str | None:
-    """Return the description of another format with this signature; None if there is none."""
+    """Return the name of the format whose files begin with these bytes; None if unknown."""
     for offset, signature, meaning in _SIGNATURES:
         if head.startswith(signature, offset):
             return meaning
@@ -50,9 +50,9 @@ def foreign(head: bytes) -> str | None:
 
 
 def text(head: bytes) -> str | None:
-    """Return the kind of text in a file, None if its first bytes are not text.
+    """Return the kind of text in a file; None if its first bytes are not text.
 
-    Use it only for files that did not parse: a model can also begin with printable bytes.
+    Call this only for files that are not valid models, because a model can also begin with printable bytes.
     """
     sample = head[:256]
     if not sample or not _CONTROL.isdisjoint(sample):

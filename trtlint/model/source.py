@@ -20,10 +20,10 @@ _HOMES = {"home": 2, "users": 2, "root": 1}
 
 
 class Frame(Struct, frozen=True):
-    """A line of code that was running when the exporter created a node.
+    """A stack frame of the exporter when it created a node: a line of Python code.
 
     Attributes:
-        path: path on the exporting machine; it may contain a user name and is never printed.
+        path: path on the exporting machine.  It may contain a user name, so it is never printed.
         line: line number from 1.
         function: name of the function, empty if unknown.
         code: text of the line, empty if the exporter did not record it.
@@ -42,7 +42,7 @@ class Frame(Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """The last two components of the path, without those of a home directory."""
+        """The last two components of the path, without components of a home directory."""
         parts = self.parts
         if parts and self._pure().anchor:
             parts = parts[_HOMES.get(parts[0].lower(), 0) :]
@@ -50,10 +50,12 @@ class Frame(Struct, frozen=True):
 
     @property
     def installed(self) -> str:
-        """The path within the folder of installed packages, such as ``timm/layers/norm.py``; empty elsewhere.
+        """The path in the folder of installed packages, such as ``timm/layers/norm.py``.
 
-        PyTorch records its own files relative to its package. It records files of other packages with the
-        path of the exporting machine.
+        Empty for other files.
+
+        PyTorch records paths of its own files relative to the package ``torch``.  For other packages, it
+        records full paths of the exporting machine.
         """
         parts = self.parts
         folders = [index for index, part in enumerate(parts) if part in _PACKAGES]
@@ -68,14 +70,14 @@ class Source(PartlyCompared, frozen=True):
     """A line of Python code that a node came from, according to the exporter.
 
     Attributes:
-        path: path relative to the repository, if the file was found there. Otherwise, the last two components
-            of the exporting machine's path.
+        path: path relative to the repository, if the file was found there.  Otherwise, the last two
+            components of the path on the exporting machine.
         line: line number from 1.
         function: name of the function, empty if unknown.
         found: whether ``path`` is a file of the repository that contains the line.
-        frames: frames to search for, innermost first, without frames of installed libraries.
-        package: the installed package of the line; empty for the user's own code.
-        via: the line of an installed package that the user's line calls, as text; empty if there is none.
+        frames: stack frames to search for in the repository, innermost first, without installed libraries.
+        package: the installed package that contains the line; empty for code of the user.
+        via: the line in an installed package that the line of the user calls, as text; may be empty.
     """
 
     _ignored: ClassVar = frozenset({"frames"})

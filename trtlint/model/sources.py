@@ -1,7 +1,7 @@
-"""Find the lines of the user's Python code that an exporter recorded in this repository.
+"""Find, in this repository, the lines of Python code that an exporter recorded.
 
-The exporter records paths of its own machine, and the code may have moved since.  A line counts as found
-only if the file is in the repository and still contains that line of code.
+The recorded paths are paths of the exporting machine, and the code may have moved since the export.  So a
+line is found only if a file in the repository still contains the recorded text of the line.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ class Sources:
     """Finds lines of code below a folder.
 
     Args:
-        folder: start folder, by default the current folder.  The search covers its repository, or the folder
-            itself if there is none.
-        source_root: folder with the exported code, if the layout differs from the exporting machine's.
+        folder: start folder, by default the current folder.  The repository that contains this folder is
+            searched, or the folder itself if it is not in a repository.
+        source_root: folder with the exported code, if the layout differs from the layout on the exporting
+            machine.
 
     Raises:
         ValueError: ``source_root`` is not a folder of the repository.
@@ -54,12 +55,12 @@ class Sources:
         self._known: dict[tuple[Frame, ...], Source | None] = {}
 
     def finder(self) -> Callable[[Source], Source]:
-        """Return :meth:`find` with a new limit of lookups, for the sources of one model."""
+        """Return :meth:`find` for the sources of one model, with a new limit of file lookups."""
         self._looks = _MOST_LOOKS
         return self.find
 
     def find(self, source: Source) -> Source:
-        """Return the innermost line in the repository, else the unchanged source."""
+        """Return the innermost recorded line that the repository contains; else the unchanged source."""
         if not source.frames:
             return source
         if source.frames not in self._known:
@@ -69,7 +70,7 @@ class Sources:
         return replace(source, frames=()) if own is None else replace(own, via=source.via)
 
     def _frame(self, frame: Frame) -> Source | None:
-        """Return the line of a frame, from the file with the longest matching path."""
+        """Return the line of a stack frame, from the file with the longest matching path."""
         parts = frame.parts[-_MOST_PARTS:]
         for base in self._bases:
             for start in range(len(parts)):
@@ -83,7 +84,10 @@ class Sources:
         return None
 
     def _line(self, file: Path, frame: Frame) -> int | None:
-        """Return the nearest line of a file with the code of a frame, None if there is none."""
+        """Return the number of the line with the code of a stack frame; None if no line has this code.
+
+        Of several such lines, the line nearest to the recorded number is returned.
+        """
         if file not in self._files:
             self._files[file] = _lines(file, min(self._room, _LARGEST))
             self._room -= sum(map(len, self._files[file]))
@@ -106,9 +110,9 @@ def _lines(file: Path, most: int) -> tuple[str, ...]:
 
 
 def repository(folder: Path | None = None) -> Path | None:
-    """Return the repository that contains a folder, else the folder.
+    """Return the repository that contains a folder; else the folder.
 
-    The result is None for a folder of home directories: paths below it would reveal user names.
+    The result is None for a folder that contains home directories, because paths in it reveal user names.
     """
     try:
         start = (folder or Path.cwd()).resolve()

@@ -1,7 +1,7 @@
-"""Stream the elements of stored tensors in parts, so that no tensor is in memory whole.
+"""Read the elements of stored tensors in parts, so that no whole large tensor is in memory.
 
-Only types whose file format equals their memory format are streamed.  A small tensor inside the structure,
-or one stored in another form, is one part.
+Only tensors whose bytes in the file are the elements in memory are read in parts.  A small tensor in the
+structure, or a tensor in another encoding, is returned as one part.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Bits = np.ndarray[Any, np.dtype[Any]]
 
 
 class Streamer:
-    """Streams the tensors of one model.
+    """Reads the tensors of one model in parts.
 
     Args:
         tensors: store of the tensors.
@@ -41,10 +41,10 @@ class Streamer:
         self._buffer = bytearray(PART)
 
     def parts(self, tensor: onnx.TensorProto) -> Iterator[Bits] | None:
-        """Return the bits of a float tensor as unsigned numbers, part by part.
+        """Return an iterator over the parts of a float tensor: the bits of its elements as unsigned numbers.
 
-        Each part overwrites the one before.  The result is None for other types, or if the elements are not
-        available.
+        The buffer is reused, so each part overwrites the previous part.  The result is None for other types,
+        or if the elements are not available.
         """
         bits = _BITS.get(tensor.data_type)
         if bits is None:

@@ -1,8 +1,8 @@
-"""Infer dimensions that ONNX leaves open, from the arithmetic on shapes in the file.
+"""Infer dimensions that ONNX's shape inference does not find, from operators that compute shapes.
 
-Exporters lose a size in ``Reshape`` to ``[b, 2, n, -1]``, built from ``Shape``, ``Slice`` and ``Concat``:
-ONNX's inference fails on a shape with symbolic parts.  This module propagates the names of dynamic
-dimensions and cancels them.
+An example is a ``Reshape`` to ``[b, 2, n, -1]``, with a shape that ``Shape``, ``Slice`` and ``Concat``
+compute.  ONNX's inference does not find the last size if ``b`` and ``n`` are names.  This module propagates
+the names of dynamic dimensions, and cancels them to compute the size.
 """
 
 from __future__ import annotations
@@ -46,28 +46,29 @@ _SAME_SHAPE = frozenset(
 
 
 class SymbolicShapes:
-    """The shapes of a graph's values, computed as far as they were requested.
+    """The shapes of the values of a graph, computed on request.
 
-    The results do not depend on the order of requests. Each request passes in a function that returns
-    elements. The object does not store this function, so the owner can pass its own method without creating a
-    reference cycle. Only the garbage collector frees a cycle, and it is off during a lint.
+    The results do not depend on the order of requests.  Each request passes a function that returns the
+    elements of values.  The object does not store this function, because it is a method of the object that
+    owns this one.  That would be a reference cycle.  Only the garbage collector frees cycles, and it is
+    disabled during a lint.
     """
 
     _array: Callable[[Value], Array | None]
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        """Take the nodes of a graph in topological order; none is visited yet."""
+        """Store the nodes of a graph, in topological order."""
         self._nodes = nodes
         self._at = 0
         self._shapes: dict[Value, Dimensions | None] = {}
         self._known: dict[Value, Dimensions | None] = {}
 
     def dimensions(self, value: Value, array: Callable[[Value], Array | None]) -> Dimensions | None:
-        """Return the shape of a value as far as known; None without a rank.
+        """Return the shape of a value, with None for unknown dimensions; None if the rank is unknown.
 
         Args:
             value: a value of the graph.
-            array: returns the elements of a value, masked where unknown; None if nothing is known.
+            array: function that returns the elements of a value, masked where unknown.
         """
         shape, node = value.shape, value.producer
         if node is None or (shape is not None and None not in shape):
@@ -112,11 +113,11 @@ class SymbolicShapes:
         return [(*data[:axis], size, *data[axis + 1 :]) for size in sizes]
 
     def _shape(self, value: Value) -> Dimensions | None:
-        """Return the shape of a value, if the shape was inferred by ONNX or computed here."""
+        """Return the shape of a value from ONNX's inference or from this class; None if unknown."""
         return self._shapes.get(value, value.shape)
 
     def _elements(self, value: Value | None, depth: int = 0) -> Dimensions | None:
-        """Return the elements of a tensor of sizes: numbers, names of dimensions, None if unknown."""
+        """Return the elements of a tensor that holds sizes: numbers, names of dimensions, or None."""
         if value is None:
             return None
         if value not in self._known:
@@ -156,7 +157,7 @@ class SymbolicShapes:
         return self._rearranged(node, data)
 
     def _rearranged(self, node: Node, data: Dimensions) -> Dimensions | None:
-        """Return the output shape of an operator whose second input defines the operation."""
+        """Return the output shape of an operator whose second input defines it, such as ``Reshape``."""
         if node.op == "Gather":
             indices, axis = node.input(1), node.attribute("axis", 0)
             picked = None if indices is None else self._shape(indices)
@@ -182,14 +183,14 @@ class SymbolicShapes:
         return tile_shape(data, known) if node.op == "Tile" else None
 
     def _counted(self, node: Node) -> Dimensions | None:
-        """Return the shape of ``Range`` from 0 in steps of 1: its length is its end."""
+        """Return the output shape of a ``Range`` from 0 with step 1: the length is the ``limit`` input."""
         first, end, step = (self._elements(node.input(i)) for i in range(3))
         if first != (0,) or step != (1,) or end is None or len(end) != 1:
             return None
         return None if isinstance(end[0], int) and end[0] < 0 else end
 
     def _sizes(self, shape: Value | None, *, known: bool = True) -> Dimensions | None:
-        """Return the dimensions in a tensor of sizes, or only their number."""
+        """Return the dimensions in a tensor of sizes.  They are None if only their number is known."""
         sizes = self._elements(shape) if known else None
         if sizes is not None:
             return sizes
@@ -244,7 +245,7 @@ def _gather(data: Dimensions, indices: Dimensions | None) -> Dimensions | None:
 
 
 def _slice(data: Dimensions, bounds: list[Dimensions | None]) -> Dimensions | None:
-    """Slice a vector; its only axis is 0."""
+    """Slice a vector, which has only axis 0."""
     numbers = [bound[0] if bound and isinstance(bound[0], int) else None for bound in bounds]
     if len(numbers) < 2 or numbers[0] is None or numbers[1] is None:
         return None

@@ -53,20 +53,20 @@ _Stamp = tuple[int, int]
 
 
 class TensorStore:
-    """Reads the tensors of one model file: inline, left in the file, or external data.
+    """Reads the tensors of one model: inline, in the model file, or in external data.
 
     Nothing is cached between calls.
 
     Args:
         path: model file.
-        status: status of the file when it was read, None for a model that is not in a file.
-        notes: notes on the reading so far.
+        status: status of the file when it was read; None for a model in memory.
+        notes: notes about reading the model so far.
 
     Attributes:
-        notes: problems found while reading, each once, in the order found.
-        missing: missing files of external data, each with its first tensor.
-        misplaced: tensors whose external data the parser does not read even if the file exists, each with
-            the reason: ``is at an absolute path``.
+        notes: problems while reading the model, without duplicates.
+        missing: missing files of external data, each with the first tensor that needs the file.
+        misplaced: tensors whose external data TensorRT's parser does not read even if the file exists.  Each
+            has the reason, such as ``is at an absolute path``.
     """
 
     def __init__(self, path: Path, status: os.stat_result | None, notes: list[str]) -> None:
@@ -90,7 +90,7 @@ class TensorStore:
         return 0 if self._stamp is None else self._stamp[0]
 
     def is_of(self, status: os.stat_result) -> bool:
-        """Return whether the model file still has the status that it had when it was read."""
+        """Return whether the model file is unchanged since it was read."""
         return _stamp(status) == self._stamp
 
     @contextmanager
@@ -98,7 +98,7 @@ class TensorStore:
         """Open the model file for reading.
 
         Raises:
-            ModelError: the file changed since it was read, or during the block, so its tensors moved.
+            ModelError: the file changed after it was read, or during the ``with`` block.
             OSError: the file cannot be opened.
         """
         with open_regular(self.path) as file:
@@ -111,17 +111,17 @@ class TensorStore:
             raise ModelError("the file changed after it was read")
 
     def note(self, text: str) -> None:
-        """Add a note, unless it exists already."""
+        """Add a note, unless there is the same note already."""
         if len(self.notes) < _MOST_NOTES and text not in self.notes:
             self.notes.append(text)
             if len(self.notes) == _MOST_NOTES:
-                self.notes.append("more notes of this kind were left out")
+                self.notes.append("trtlint omitted further notes about tensors")
 
     def array(self, tensor: onnx.TensorProto) -> Array | None:
         """Return all values of a tensor, with its shape and element type.
 
-        Types that numpy lacks (bfloat16, float8, int4, ...) come as ``ml_dtypes``.  The result is None if
-        the data are missing, are outside the model's folder, or do not fit the tensor's shape.
+        Types that numpy lacks (bfloat16, float8, int4, ...) are types of ``ml_dtypes``.  The result is None
+        if the data are missing, are outside the folder of the model, or have the wrong size for the shape.
         """
         shape = tuple(tensor.dims)
         try:
@@ -133,7 +133,8 @@ class TensorStore:
         if not self._changed and (tensor.data_location != onnx.TensorProto.EXTERNAL or _is_left(tensor)):
             kind = f"shape {list(shape)} and element type {tensor.data_type}"
             self.note(
-                f"the values of tensor {text(tensor.name)!r} are unknown: its data do not fit its {kind}"
+                f"the values of tensor {text(tensor.name)!r} are unknown: the stored data do not "
+                f"match the {kind} of the tensor"
             )
         return None
 
@@ -146,13 +147,13 @@ class TensorStore:
         return self._left(tensor, *place[1:]) if place[0] == LEFT else self._external(tensor, *place)
 
     def is_left(self, tensor: onnx.TensorProto) -> bool:
-        """Return whether the elements of a tensor were left in the model file."""
+        """Return whether the elements of a tensor are only in the model file, not in memory."""
         return _is_left(tensor)
 
     def place(self, tensor: onnx.TensorProto) -> tuple[Path, int, int] | None:
         """Return the real path, offset and length of a tensor stored as raw little-endian bytes.
 
-        The result is None if the tensor is inline, stored in another form, or not available.
+        The result is None if the tensor is inline, in another encoding, or not available.
         """
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             return None
@@ -181,7 +182,7 @@ class TensorStore:
         return (Path(os.path.realpath(self.path)), begin, end - begin) if whole else None
 
     def check(self, tensor: onnx.TensorProto) -> None:
-        """Add a note if :meth:`array` will not be able to read a tensor's external data."""
+        """Add a note if the external data of a tensor cannot be read."""
         if tensor.data_location == onnx.TensorProto.EXTERNAL and not _is_left(tensor):
             place = place_of(tensor)
             if fault := misplaced(tensor):
@@ -194,7 +195,7 @@ class TensorStore:
                     self.missing.setdefault(place[0], text(tensor.name))
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
-        """Return the values of a TensorProto message that the reader left in the model file."""
+        """Return the values of a tensor whose elements are only in the model file."""
         data, stamp = _part(self.path, offset, length or 0)
         if stamp != self._stamp:
             self._changed = True
@@ -221,7 +222,7 @@ class TensorStore:
     def _resolve(
         self, tensor: onnx.TensorProto, location: str, offset: int, length: int | None
     ) -> Path | None:
-        """Return the external data file of a tensor, if it is in the folder and long enough."""
+        """Return the external data file of a tensor, if it is in the model's folder and long enough."""
         if location == LEFT_OUT:
             self.note("the model is a skeleton: values in its weights are unknown")
             return None
@@ -236,7 +237,7 @@ class TensorStore:
             stored = available - offset if length is None else length
             if size >= 0:
                 self.misplaced.setdefault(
-                    text(tensor.name), f"does not fit: {location} has {available} bytes"
+                    text(tensor.name), f"exceeds the external data file: {location} has {available} bytes"
                 )
             self.note(
                 f"external data {location!r} do not fit: tensor {text(tensor.name)!r} {list(tensor.dims)} is"
@@ -270,8 +271,8 @@ def read_message(tensor: onnx.TensorProto, data: Buffer) -> Array:
     """Return the values of a tensor.
 
     Args:
-        tensor: tensor with the element type and shape.
-        data: the whole TensorProto, serialized.
+        tensor: tensor message with element type and shape, perhaps without elements.
+        data: the whole serialized TensorProto.
     """
     payload = _payload(data, 0, len(data))
     if len(payload) == 1:
@@ -286,7 +287,7 @@ def read_message(tensor: onnx.TensorProto, data: Buffer) -> Array:
 
 
 def _payload(data: Buffer, start: int, stop: int) -> list[tuple[int, int, int]]:
-    """Return the payload fields of a TensorProto in ``data[start:stop]``: number, begin and end."""
+    """Return the fields with elements of a TensorProto in ``data[start:stop]``: number, begin and end."""
     return [
         (number, begin, end)
         for number, kind, _, begin, end in fields(data, start, stop)
@@ -310,9 +311,9 @@ def stored_size(tensor: onnx.TensorProto) -> int:
 
 
 def _plausible(tensor: onnx.TensorProto) -> bool:
-    """Return whether inline data can fill the shape, to bound allocation.
+    """Return whether inline data have enough bytes for the shape.
 
-    A tensor without a payload fills only an empty shape.
+    The check prevents that a wrong shape allocates much memory.
     """
     count = int(math.prod(tensor.dims))
     if tensor.HasField("raw_data"):
@@ -337,7 +338,7 @@ def _dtype(data_type: int) -> np.dtype[Any] | None:
 
 
 def _direct(tensor: onnx.TensorProto, number: int) -> np.dtype[Any] | None:
-    """Return the dtype if the bytes of a payload field are the elements themselves, else None."""
+    """Return the dtype if the bytes of a field are the elements in memory; None for another encoding."""
     if tensor.data_type in _BITS:
         return None
     stored = {
@@ -370,7 +371,7 @@ def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 
 def _part(path: Path, offset: int, length: int) -> tuple[memoryview, _Stamp]:
-    """Read a part of a file, empty if it is shorter, and the file's stamp.
+    """Read a part of a file (empty if the file is too short), and the status of the file.
 
     The part is read, not mapped; see :mod:`trtlint.files.view`.
 

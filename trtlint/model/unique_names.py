@@ -1,10 +1,10 @@
-"""Make value names unique in the whole model during shape inference.
+"""Make names of values unique in the whole model, for shape inference.
 
 ONNX lets two bodies of one ``If`` use the same value names
-(https://github.com/onnx/onnx/blob/main/docs/IR.md#names-within-a-graph).  The inference library stores the
-elements of shape tensors by name alone, for all graphs together
-(https://github.com/onnx/onnx/blob/main/onnx/shape_inference/implementation.cc).  So it would use a shape
-computed in one body for the other body.
+(https://github.com/onnx/onnx/blob/main/docs/IR.md#names-within-a-graph).  ONNX's inference stores the
+elements of shape tensors by name, in one table for all graphs
+(https://github.com/onnx/onnx/blob/main/onnx/shape_inference/implementation.cc).  So a shape from one body
+would be used for the other body.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _Renames = list[Mapping[str, str]]
 
 
 def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
-    """Rename the values of bodies whose names exist in another graph.
+    """Rename values in bodies if another graph has a value with the same name.
 
-    Names of the main graph do not change. Every reader still reads the same value, which is the value of the
-    innermost graph that defines the name.
+    Names in the main graph do not change.  The inputs of operators are renamed, too, so every operator reads
+    the same value as before.
 
     Args:
-        graph: the main graph; its bodies are changed in place.
+        graph: the main graph; the bodies of its operators are changed in place.
 
     Returns:
-        The original names by the new names; empty if no name is repeated.
+        The original name of each new name; empty if all names are unique.
     """
     originals: dict[str, str] = {}
     taken = set(defined(graph))
@@ -48,7 +48,7 @@ def restore_names(graph: onnx.GraphProto, originals: Mapping[str, str]) -> None:
 
 
 def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.GraphProto]:
-    """Return the bodies of operators, without nested ones."""
+    """Return the bodies of operators, without nested bodies."""
     return (body for node in nodes for attribute in node.attribute for body in bodies(attribute))
 
 

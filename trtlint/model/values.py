@@ -1,8 +1,8 @@
-"""Values that are known before any input is fed.
+"""Values of a graph that do not depend on the inputs of the model.
 
-Exporters write a constant as an initializer or as a ``Constant`` node. An ``Identity`` may follow, because
-TorchScript merges equal initializers in this way. Exporters also write arithmetic on constants and shapes:
-``Shape -> Slice -> Cast -> Sqrt -> Div`` for an attention scale
+Exporters write a constant as an initializer or as a ``Constant`` node.  An ``Identity`` may follow, because
+the TorchScript exporter merges equal initializers in this way.  Exporters also write operators on constants
+and shapes, such as ``Shape -> Slice -> Cast -> Sqrt -> Div`` for an attention scale
 (https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/torchscript_exporter/symbolic_opset14.py).
 """
 
@@ -26,8 +26,8 @@ from trtlint.model.symbolic import SymbolicShapes
 class Constants:
     """The values of a graph that do not depend on its inputs.
 
-    All small values are folded in one pass over the nodes, at the first query.  Payloads left in the file
-    are read on demand and never kept.
+    All small values are folded in one pass over the nodes, at the first query.  Elements of large tensors are
+    read from the file on request, and not cached.
 
     Attributes:
         graph: the graph.
@@ -43,9 +43,10 @@ class Constants:
         self._shapes = SymbolicShapes(graph.nodes)
 
     def array(self, value: Value | None) -> Array | None:
-        """Return the elements of a value, masked where unknown; None if nothing is known.
+        """Return the elements of a value, masked where unknown; None if all are unknown.
 
-        The result is also None for values of more than 4,096 elements; use :meth:`payload` for them.
+        The result is also None for a value with more than 4,096 elements.  :meth:`payload` returns its
+        elements.
         """
         if value is None:
             return None
@@ -60,7 +61,7 @@ class Constants:
         return None if payload is None else ma.asarray(payload)
 
     def scalar(self, value: Value | None) -> float | None:
-        """Return the number that all elements share, None if there is none."""
+        """Return the number that all elements are equal to; None without such a number."""
         array = self.array(value)
         if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind not in "fiub":
             return None
@@ -71,7 +72,7 @@ class Constants:
         return float(first)
 
     def integers(self, value: Value | None) -> tuple[int, ...] | None:
-        """Return all elements of an integer tensor in row order; None if one is unknown."""
+        """Return all elements of an integer tensor in row order; None if an element is unknown."""
         array = self.array(value)
         if array is None or array.dtype.kind not in "iu" or ma.is_masked(array):
             return None
@@ -81,7 +82,7 @@ class Constants:
         """Return the axes of an operator, from its second input or, in older opsets, an attribute.
 
         Returns:
-            The axes as written; empty if there are none, None if they are unknown.
+            The axes as in the file, perhaps negative.  Empty without axes; None if they are unknown.
         """
         given = node.input(1)
         if given is not None:
@@ -90,25 +91,25 @@ class Constants:
         return written if isinstance(written, tuple) else None
 
     def foldable(self, value: Value | None) -> bool:
-        """Return whether a value depends on constants and static shapes only, whatever its size."""
+        """Return whether a value of any size depends only on constants and static shapes."""
         if value is None:
             return False
         self._fold()
         return value in self._foldable
 
     def data_free(self, value: Value | None) -> bool:
-        """Return whether a value depends on constants and shapes only, static or dynamic."""
+        """Return whether a value depends only on constants and on static or dynamic shapes."""
         if value is None:
             return False
         self._fold()
         return value in self._data_free
 
     def dimensions(self, value: Value) -> Dimensions | None:
-        """Return the shape of a value as far as known; None without a rank."""
+        """Return the shape of a value, with None for unknown dimensions; None if the rank is unknown."""
         return self._shapes.dimensions(value, self.array)
 
     def type_text(self, value: Value) -> str:
-        """Format the type for reports, with dimension names that inference did not find.
+        """Format the type for reports, with names of dimensions that ONNX's inference did not find.
 
         >>> constants.type_text(scores)  # inference says f16[?,4,17,17]
         'f16[batch,4,17,17]'
@@ -117,7 +118,7 @@ class Constants:
         return value.type_text if dims is None else format_type(value.dtype, dims)
 
     def stored(self, value: Value | None) -> onnx.TensorProto | None:
-        """Return the stored tensor of a value, directly or through ``Identity``; None if there is none."""
+        """Return the stored tensor of a value, also through ``Identity``; None if the value is not stored."""
         while value is not None:
             if value.initializer is not None:
                 return value.initializer
@@ -133,14 +134,15 @@ class Constants:
         return None
 
     def payload(self, value: Value | None) -> np.ndarray[Any, Any] | None:
-        """Read all elements of a stored tensor from the file; None if there are none."""
+        """Read all elements of a stored tensor from the file; None if the value is not stored."""
         tensor = self.stored(value)
         return None if tensor is None else self._tensors.array(tensor)
 
     def in_int32_data(self, value: Value | None) -> bool:
-        """Return whether a value is a stored UINT8 tensor of several elements outside ``raw_data``.
+        """Return whether a value is a stored UINT8 tensor with its elements in ``int32_data``.
 
-        The elements are then in ``int32_data``: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
+        Tensors with a single element do not count.  Source:
+        https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
         """
         tensor = self.stored(value)
         if tensor is None or tensor.data_type != onnx.TensorProto.UINT8 or math.prod(tensor.dims) < 2:
@@ -192,7 +194,7 @@ class Constants:
             self._arrays[output] = folded
 
     def _operand(self, value: Value) -> Array | None:
-        """Return an operand for folding: already folded, or stored inside the structure."""
+        """Return the elements of an operand, if it is already folded or stored in the structure."""
         known = self._arrays.get(value)
         if known is not None:
             return known
@@ -207,7 +209,7 @@ class Constants:
 
 
 def _constant_attribute(node: Node) -> Array | None:
-    """Return the value of a ``Constant`` node that holds a number or a list of numbers."""
+    """Return the value of a ``Constant`` node with a number or a list of numbers as attribute."""
     for name, dtype in (("value_float", np.float32), ("value_int", np.int64)):
         for attribute in (name, f"{name}s"):
             value = node.attribute(attribute)

@@ -1,7 +1,6 @@
-"""Bounded walks from value to value, towards producers and towards readers.
+"""Walks through the graph from value to value, upstream or downstream, with a limit of steps.
 
-A walk that ends at its bound with work left calls :func:`cut_short`; :func:`watching` reports it to the
-caller.
+A walk that reaches its limit calls :func:`cut_short`.  A caller learns this from :func:`watching`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ MAX_STEPS = 64
 
 
 class Watch(Struct, eq=False):
-    """Record of a watched block: whether a walk was cut short."""
+    """Result of :func:`watching`: whether a walk in the ``with`` block reached its limit."""
 
     cut: bool = False
 
@@ -30,7 +29,10 @@ _WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def watching() -> Iterator[Watch]:
-    """Watch the walks of this thread; an inner block also counts for the outer blocks."""
+    """Record whether a walk of this thread reaches its limit in this ``with`` block.
+
+    Walks in nested blocks count for the outer blocks, too.
+    """
     outer, own = _WATCH.get(), Watch()
     token = _WATCH.set(own)
     try:
@@ -42,18 +44,19 @@ def watching() -> Iterator[Watch]:
 
 
 def cut_short() -> None:
-    """Record that a walk ended at its bound with something left to visit."""
+    """Record that a walk reached its limit before it visited everything."""
     watch = _WATCH.get()
     if watch is not None:
         watch.cut = True
 
 
 def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
-    """Yield a value and its sources through first inputs, nearest first.
+    """Yield a value, then the first input of its operator, then the first input of that operator, and so on.
 
     Args:
         value: start value, yielded first.
-        operators: operators of the default domain to pass, such as :data:`~trtlint.model.operators.MOVING`.
+        operators: types of ONNX operators that the walk passes, such as
+            :data:`~trtlint.model.operators.MOVING`.  At other operators, the walk ends.
     """
     yield value
     for _ in range(MAX_STEPS):
@@ -71,7 +74,7 @@ def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
 
 
 def behind(value: Value, operators: Set[str]) -> Value:
-    """Return the last value of :func:`upstream`, which none of the operators computes."""
+    """Return the last value of :func:`upstream`: the first value that another operator computes."""
     *_, last = upstream(value, operators)
     return last
 
@@ -79,15 +82,15 @@ def behind(value: Value, operators: Set[str]) -> Value:
 def search(
     value: Value, before: Callable[[Node], Iterable[Value | None]], most: int = MAX_STEPS
 ) -> Iterator[tuple[Value, Node | None]]:
-    """Yield the values that a value is computed from, breadth first, each once.
+    """Yield the values that a value depends on, breadth first, without duplicates.
 
     Args:
         value: start value, yielded first.
-        before: returns the inputs of a node at which the search continues.
+        before: function that returns the inputs of a node at which the walk continues.
         most: limit of visited values.
 
     Yields:
-        A value and the node that reads it, None for the first.
+        A value and the node that reads this value.  The node is None for the first value.
     """
     waiting: deque[tuple[Value, Node | None]] = deque([(value, None)])
     seen = {value}
@@ -110,16 +113,16 @@ def search(
 def downstream(
     value: Value, through: Callable[[Node, int], bool], depth: int = MAX_STEPS
 ) -> Iterator[tuple[Node, int, Value]]:
-    """Yield the operators of the default domain that depend on a value, breadth first.
+    """Yield the ONNX operators that depend on a value, breadth first.
 
     Args:
         value: start value.
-        through: returns whether the search continues after a node entered at a port.
-        depth: limit of nodes passed through; reaching it does not count as cut short.  At most
+        through: function of a node and an input index that returns whether the walk continues after the node.
+        depth: number of nodes after which the walk ends; this end does not call :func:`cut_short`.  At most
             :data:`MAX_STEPS` values are visited.
 
     Yields:
-        A node, the port where it was entered, and the value at that port.
+        A node, the index of the input where the walk entered it, and the value of this input.
     """
     waiting, seen = deque([(value, 0)]), {value}
     while waiting:

@@ -1,4 +1,4 @@
-"""Replace narrow float types by wider ones, to compute a model in FP32 or FP64."""
+"""Replace float types of a model by wider types, to compute the model in FP32 or FP64."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def widen_type(target: onnx.ValueInfoProto, source: onnx.ValueInfoProto, types: 
 
 
 def widen_tensor(tensor: onnx.TensorProto, types: Types = FP32) -> None:
-    """Store a tensor in a wider element type; external tensors do not change."""
+    """Convert a stored tensor to a wider element type.  Tensors with external data do not change."""
     if tensor.data_type in types and tensor.data_location != TensorProto.EXTERNAL:
         wide = helper.tensor_dtype_to_np_dtype(types[tensor.data_type])
         tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(wide), tensor.name))

@@ -22,10 +22,10 @@ _FIXED = {FIXED32: 4, FIXED64: 8}
 
 
 def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
-    """Return the variable-length integer at ``pos`` and the offset after it.
+    """Return the variable-length integer at ``pos`` and the offset after this integer.
 
     Raises:
-        ModelError: it is longer than ten bytes, or extends past ``end``.
+        ModelError: the integer is longer than ten bytes, or extends past ``end``.
     """
     value, start = 0, pos
     while pos < end and pos - start < LONGEST_VARINT:
@@ -39,7 +39,7 @@ def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
 
 
 def fields(data: Buffer, start: int, end: int) -> Iterator[Field]:
-    """Yield the fields of the message in ``data[start:end]``, one level deep.
+    """Yield the fields of the message in ``data[start:end]``, without fields of nested messages.
 
     The value range of a LENGTH field excludes its length prefix.
 
@@ -84,7 +84,8 @@ def _overrun(data: Buffer, at: int, wanted: int, end: int) -> ModelError:
     if end < len(data):
         return ModelError(f"corrupt: a field needs {wanted - end} more bytes than its message has", offset=at)
     return ModelError(
-        f"truncated: the field that begins at byte {at} needs {wanted - end} more; the file ends",
+        f"truncated: the file ends inside the field that begins at byte {at}; {wanted - end} bytes "
+        "are missing",
         offset=end,
     )
 

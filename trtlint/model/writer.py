@@ -1,8 +1,8 @@
-"""Write a changed model; copy its large tensors from the source file.
+"""Write a changed model, and copy its large tensors from the source file.
 
-The change applies to the structure that :func:`trtlint.model.reader.read` returns. Each tensor that the
-structure omits is copied from the source file byte for byte. So writing costs as much as copying the file,
-and files beyond protobuf's limit of 2 GB can be written.
+The caller changes the structure from :func:`trtlint.model.reader.read`.  Each tensor that is not in the
+structure is copied from the source file byte for byte.  So writing takes as long as copying the file, and
+files beyond protobuf's limit of 2 GB are supported.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from trtlint.model.tensors import TensorStore
 
 
 def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
-    """Write a changed model, read with ``whole=True``, atomically.
+    """Write a changed model atomically.
 
     Args:
-        proto: the structure; its missing tensors are copied from the source file.
+        proto: the changed structure, read with ``whole=True``.  Missing tensors are copied from the source
+            file.
         source: the tensors of the source file.
         out: the file to write; an existing file is replaced.
 
@@ -35,13 +36,13 @@ def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
 
 
 def write_to(file: BinaryIO, proto: onnx.ModelProto, source: TensorStore, make: Make | None = None) -> None:
-    """Write such a model to an open file.
+    """Write a changed model to an open file.
 
     Args:
         file: the file, open for writing in binary.
         proto: the structure.
         source: the tensors of the source file.
-        make: returns the pieces of a tensor that is not copied from the source file.
+        make: function that returns the pieces of a changed tensor, or None to copy the tensor.
 
     Raises:
         ModelError: the source file changed since it was read.

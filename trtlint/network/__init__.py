@@ -1,1 +1,4 @@
-"""Compute the network that NVIDIA's parser makes, and compare it with the ONNX model, tensor by tensor."""
+"""Compare the network that NVIDIA's parser makes with the ONNX model, tensor by tensor.
+
+Both are computed on the CPU, on the same inputs.
+"""

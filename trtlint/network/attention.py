@@ -13,16 +13,16 @@ from trtlint.network.types import narrowed, saturated, wide
 
 
 def _attention(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute ``softmax(Q K^T + mask) V``; several query heads may share one key head.
+    """Compute ``softmax(Q K^T + mask) V``.  Several query heads may share one key head.
 
-    :mod:`trtlint.network.run` appends two inputs after query, key and value: the mask and the scale of the
-    quantized softmax. Each is None if the layer does not have it.
+    The inputs are query, key, value, the mask, and the scale of the quantized softmax.
+    :mod:`trtlint.network.run` adds the last two inputs; they may be None.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_attention.html
     """
     query, key, value = (wide(array) for array in inputs[:3])
     mask, scale = inputs[-2], inputs[-1]
     if layer.get("query_lengths") is not None or layer.get("key_value_lengths") is not None:
-        raise NotComputedError("an attention with sequence lengths")
+        raise NotComputedError("trtlint does not compute an attention with sequence lengths")
     shared = query.shape[1] // max(1, key.shape[1])
     if shared > 1:
         key, value = np.repeat(key, shared, axis=1), np.repeat(value, shared, axis=1)
@@ -57,7 +57,7 @@ def _causal(layer: Layer, scores: Array) -> Array:
 
 
 def _rotary(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Rotate pairs of elements by angles; the inputs hold the cosines and sines of the angles.
+    """Rotate pairs of elements by angles.  Two inputs hold the cosines and sines of the angles.
 
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/RotaryEmbedding.html
     """

@@ -14,7 +14,7 @@ _MOST_SCORES = 20_000_000
 
 
 def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Select boxes by their scores; rows are sorted by score over all classes of a batch.
+    """Compute non-maximum suppression.  The boxes of all classes in a batch are sorted by score.
 
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/NMS.html
     """
@@ -51,7 +51,7 @@ def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
 def _selected(
     boxes: Array, scores: Array, most: int, bounds: tuple[float, float], limit: int, *, centred: bool
 ) -> list[int]:
-    """Return the boxes of one class that are kept, best first."""
+    """Return the boxes of one class after non-maximum suppression, highest score first."""
     overlap, least = bounds
     order = [int(at) for at in np.argsort(-scores, kind="stable") if scores[at] > least]
     order = order[:limit] if limit > 0 else order

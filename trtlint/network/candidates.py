@@ -1,4 +1,4 @@
-"""The comparable tensors of a network, which have the name of an ONNX tensor."""
+"""Tensors of a network that can be compared: tensors with the name of an ONNX tensor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trtlint.network.layers import Network
 def candidates(proto: ModelProto, network: Network) -> dict[int, str]:
     """Return the tensors of the network that share a name with a tensor of the main graph.
 
-    A name is excluded if subgraphs or functions also use it, unless it is a model output.
+    A name that subgraphs or functions also use is excluded, except for outputs of the model.
     """
     given = {name for node in proto.graph.node for name in node.output if name}
     inner: set[str] = set()

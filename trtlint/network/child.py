@@ -23,14 +23,14 @@ _LONGEST = 500
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Compare the network of one model with ONNX, and send the answers.
+    """Compare the network of one model with ONNX, and send messages about progress and results.
 
     Args:
-        request: ``model``, a path; ``files``, ``lists`` and ``script`` with inputs; ``probe``, whether to
-            generate edge cases; ``shapes``, shapes of inputs by name.
-        say: receives the answers: ``{"done": share}`` as progress, ``{"inputs": ...}`` for inputs that cannot
-            be used, ``{"reason": ...}`` if nothing can be compared, ``{"memory": True}`` if memory is short,
-            and finally ``{"agreement": ...}``.
+        request: the keys ``model`` (a path), ``files``, ``lists`` and ``script`` (inputs), ``probe`` (whether
+            to generate edge cases) and ``shapes`` (shapes of inputs by name).
+        say: function that receives the messages: ``{"done": share}`` for progress, ``{"inputs": ...}`` for
+            inputs that cannot be used, ``{"reason": ...}`` if nothing can be compared, ``{"memory": True}``
+            for too little memory, and ``{"agreement": ...}`` for the result.
     """
     began = time.monotonic()
     path = Path(request["model"])
@@ -40,7 +40,7 @@ def work(request: dict[str, Any], say: Say) -> None:
         say({"reason": str(error)[:_LONGEST]})
         return
     if location := _unreadable(model):
-        say({"reason": f"its external data {location[:_LONGEST]} cannot be read"})
+        say({"reason": f"the external data {location[:_LONGEST]} of the model cannot be read"})
         return
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
     try:
@@ -66,7 +66,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 def _unreadable(model: Model) -> str:
-    """Return the first external data file that is not a readable regular file; empty if there is none."""
+    """Return the first external data file that cannot be read; empty if all files can be read."""
     for location in model.tensors.locations:
         found = model.tensors.file_of(location)
         try:

@@ -30,7 +30,7 @@ class CompareRequest(Struct, frozen=True):
     """The inputs of a comparison.
 
     Attributes:
-        inputs: ``.npz`` files and folders of them; empty if trtlint generates the inputs.
+        inputs: ``.npz`` files, and folders with such files; empty if trtlint generates the inputs.
         probe: whether to generate edge cases as well.
         shapes: shapes of generated inputs, by input name.
     """
@@ -46,7 +46,7 @@ class CompareRequest(Struct, frozen=True):
 
 
 def request_of(values: tuple[str, ...], shapes: _SHAPES = ()) -> CompareRequest:
-    """Return the request that values of ``--compare`` make.
+    """Parse the values of the option ``--compare``.
 
     Raises:
         InputsError: a file or a folder cannot be used.
@@ -85,10 +85,10 @@ def compare_network(
         request: the inputs of the comparison.
         wheels: the wheels that contain the parser.
         limits: time and memory of the process.
-        listen: receives the finished share of the work, 0 to 1.
+        listen: function that receives the finished share of the work, 0 to 1.
 
     Raises:
-        InputsError: the user's inputs do not fit the model.
+        InputsError: the inputs of the user do not match the model.
     """
     if find_spec("onnxruntime") is None:
         return Agreement(

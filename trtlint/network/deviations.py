@@ -1,4 +1,4 @@
-"""Deviations of TensorRT from ONNX that TensorRT documents; they do not count as differences."""
+"""Deviations of TensorRT from ONNX that TensorRT documents.  They are not reported as differences."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ _UNCLEAR = frozenset({"Resize", "Upsample", "LpPool", "Scan"})
 """Operators whose definition leaves cases open in which implementations differ."""
 _RESIZE_10 = 10
 """Opset 10, whose Resize does not define how positions between two elements are rounded.
-https://onnx.ai/onnx/operators/text_diff_Resize_10_11.html"""
+https://onnx.ai/onnx/operators/text_diff_Resize_10_11.html
+"""
 
 
 def _rows_in_another_order(_: NodeProto, inputs: Inputs, got: Array, expected: Array, __: int) -> bool:
-    """NMS sorts by score over all classes of a batch, ONNX within each.
+    """TensorRT's NMS sorts the boxes of all classes of a batch by score.  ONNX sorts within each class.
 
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/NMS.html
     """
@@ -36,7 +37,7 @@ def _rows_in_another_order(_: NodeProto, inputs: Inputs, got: Array, expected: A
 
 
 def _crossed_bounds(node: NodeProto, inputs: Inputs, _: Array, __: Array, ___: int) -> bool:
-    """CLIP with its lower bound above its upper bound returns the lower bound.
+    """If the lower bound of a CLIP is above the upper bound, TensorRT returns the lower bound.
 
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Activation.html
     """
@@ -47,7 +48,7 @@ def _crossed_bounds(node: NodeProto, inputs: Inputs, _: Array, __: Array, ___: i
 
 
 def _ties(node: NodeProto, inputs: Inputs, got: Array, expected: Array, _: int) -> bool:
-    """TOPK may choose any of several equal elements, and may return unsorted results in any order."""
+    """A TOPK may choose any of several equal elements.  Unsorted results may have any order."""
     source = inputs[0] if inputs else None
     if source is None:
         return False
@@ -76,7 +77,7 @@ def _rounding_unsaid(_: NodeProto, __: Inputs, got: Array, expected: Array, opse
 
 
 def _masked_rows(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int) -> bool:
-    """A softmax row in which all keys are masked is NaN or zero."""
+    """In an attention, a softmax row whose keys are all masked may be NaN or zero."""
     if got.shape != expected.shape or not is_float(got.dtype):
         return False
     one, other = wide(got).astype(np.float64), wide(expected).astype(np.float64)
@@ -86,7 +87,7 @@ def _masked_rows(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int
 
 
 def _out_of_range(_: NodeProto, inputs: Inputs, got: Array, expected: Array, __: int) -> bool:
-    """A cast may return anything for a number that the new type cannot hold.
+    """A cast of a number outside the range of the new type may return any value.
 
     https://onnx.ai/onnx/operators/onnx__Cast.html
     """
@@ -121,7 +122,7 @@ _KNOWN: Mapping[str, tuple[str, Callable[[NodeProto, Inputs, Array, Array, int],
 
 
 def is_unclear(node: NodeProto) -> bool:
-    """Return whether the definition of an operator leaves open what a node computes.
+    """Return whether ONNX's definition of an operator does not define what a node computes.
 
     For example, ONNX Runtime and ONNX's reference disagree on a Loop without an initial condition.
     https://onnx.ai/onnx/operators/onnx__Loop.html
@@ -132,8 +133,8 @@ def is_unclear(node: NodeProto) -> bool:
 def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
     """Return whether a tensor differs only by extra rows at its end, and only Slice operators read it.
 
-    A stacked output of a Loop that ends early has such rows after ONNX's rows. The results of the slices are
-    compared, too.
+    TensorRT adds such rows to the stacked outputs of a Loop that ends early.  The results of the Slice
+    operators are compared separately.
     """
     if got.shape[1:] != expected.shape[1:] or len(got) < len(expected):
         return False
@@ -147,13 +148,13 @@ def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
 def deviation(
     node: NodeProto, inputs: Inputs, values: tuple[Array, Array], found: Difference, opset: int
 ) -> str:
-    """Return the documented deviation that explains a difference; an empty string if there is none.
+    """Return the documented deviation that explains a difference; empty without such a deviation.
 
     Args:
         node: the node that computes the tensor.
-        inputs: its inputs.
-        values: the network's tensor and ONNX's.
-        found: how they differ.
+        inputs: the values of the inputs of the node.
+        values: the value in the network, and ONNX's value.
+        found: the difference of the two values.
         opset: the operator set of the model.
     """
     name, explains = _KNOWN.get(node.op_type, ("", None))

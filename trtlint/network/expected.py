@@ -1,4 +1,4 @@
-"""ONNX's value of every tensor, from ONNX Runtime, with as many tensors at once as memory allows."""
+"""Compute ONNX's value of every tensor with ONNX Runtime, part by part if memory is limited."""
 
 from __future__ import annotations
 
@@ -37,17 +37,18 @@ Feeds = Mapping[str, Array]
 
 
 class WeightsMissingError(ExperimentError, ValueError):
-    """Weights of the model cannot be read."""
+    """Error: the weights of the model cannot be read."""
 
 
 def linked(model: Path, types: Types | None = None) -> ModelProto:
     """Return a model whose large tensors refer to the existing files as external data.
 
-    ONNX Runtime maps such tensors into memory, so that no copy of the weights is made.  Loops get a bound.
+    ONNX Runtime maps these files into memory, so it does not copy the weights.  Loops get a limit of
+    iterations.
 
     Args:
         model: the file.
-        types: wider types to compute in; None to keep the model's types.
+        types: wider types to compute in; None for the types of the model.
 
     Raises:
         WeightsMissingError: weights cannot be read.
@@ -81,20 +82,20 @@ def _relink(tensor: TensorProto, store: TensorStore, *, copied: bool) -> None:
 
 
 def draws(proto: ModelProto) -> bool:
-    """Return whether a model draws random numbers."""
+    """Return whether a model contains operators for random numbers."""
     return any(node.op_type in RANDOM for node in nodes(proto))
 
 
 def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
-    """Return an unoptimized session that also returns the named inner tensors.
+    """Return a session of ONNX Runtime, without optimizations, that also returns intermediate tensors.
 
     Args:
         proto: the model.
-        names: inner tensors to return besides the outputs.
-        weights: bytes of its weights.
+        names: intermediate tensors to return in addition to the outputs.
+        weights: size of the weights in bytes.
 
     Raises:
-        Exception: any error of ONNX Runtime; it rejects the model.
+        Exception: any error of ONNX Runtime, which means that it rejects the model.
     """
     has = {output.name for output in proto.graph.output}
     extra = [onnx.ValueInfoProto(name=name) for name in names if name not in has]
@@ -117,19 +118,19 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
 
 
 def by_reference(model: Path, names: Sequence[str]) -> TensorSource:
-    """Return a source that computes a model in ONNX's reference.
+    """Return a source that computes a model with ONNX's reference evaluator.
 
     Raises:
-        ValueError: the reference is too slow for the model, or computes it incorrectly.
-        Exception: any error of the reference; it does not support the model.
+        ValueError: the evaluator is too slow for the model, or known to compute it incorrectly.
+        Exception: any error of the evaluator, which means that it does not support the model.
     """
     from onnx.reference import ReferenceEvaluator
 
     if model.stat().st_size > _MOST_FOR_REFERENCE:
-        raise ValueError("the model is too large for ONNX's reference")
+        raise ValueError("the model is too large for ONNX's reference evaluator")
     proto = onnx.load(model)
     if has_scan_outputs(proto):
-        raise ValueError("ONNX's reference stacks the scan outputs of a Loop incorrectly")
+        raise ValueError("ONNX's reference evaluator stacks the scan outputs of a Loop incorrectly")
     bound_loops(proto)
     has = {output.name for output in proto.graph.output}
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in has)
@@ -140,22 +141,22 @@ class TensorSource(Protocol):
     """Computes tensors of a model."""
 
     def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
-        """Compute the model for a set of inputs; yield all wanted tensors, a few at a time."""
+        """Compute the model for a set of inputs.  Yield the requested tensors in groups."""
 
     def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
-        """Compute some tensors again, for inputs of an earlier run."""
+        """Compute tensors again, for the inputs of an earlier run."""
 
 
 def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorSource:
-    """Return a source that computes a model in ONNX Runtime.
+    """Return a source that computes a model with ONNX Runtime.
 
     Args:
         proto: the model.
-        names: the tensors that are wanted.
-        weights: bytes of the model's weights.
+        names: the tensors to return.
+        weights: size of the weights in bytes.
 
     Raises:
-        Exception: any error of ONNX Runtime; it rejects the model.
+        Exception: any error of ONNX Runtime, which means that it rejects the model.
     """
     whole = session(proto, names, weights)
     budget = None if draws(proto) else max(_LEAST, weights // 4)
@@ -170,7 +171,10 @@ def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorS
 
 
 class _Reference:
-    """Computes a model in ONNX's reference, which is slow: all tensors of a run are kept."""
+    """Computes a model with ONNX's reference evaluator.
+
+    All tensors of a run stay in memory, because the evaluator is slow.
+    """
 
     def __init__(self, evaluator: Any, names: Sequence[str]) -> None:
         self._evaluator = evaluator
@@ -188,10 +192,10 @@ class _Reference:
 
 
 class Expected:
-    """ONNX's tensors for one set of inputs after the other.
+    """ONNX's values of tensors, for one set of inputs after another.
 
     Args:
-        source: computes the tensors.
+        source: object that computes the tensors.
         names: the tensors that callers will request.
     """
 
@@ -229,7 +233,7 @@ class Expected:
         return self._held.pop(name, None)
 
     def of(self, names: Sequence[str]) -> dict[str, Array]:
-        """Compute tensors by name in a separate run; sequences and optionals are left out."""
+        """Compute tensors by name in a separate run.  Sequences and optional values are left out."""
         wanted = [name for name in dict.fromkeys(names) if name in self._names]
         return self._source.of(self._feeds, wanted) if wanted else {}
 

@@ -1,4 +1,4 @@
-"""Inputs for a comparison: the user's, or generated inputs that the model accepts."""
+"""Inputs for a comparison: inputs of the user, or generated inputs that the model accepts."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def compare_all(
     """Compare on the sets of inputs that ONNX Runtime accepts.
 
     Args:
-        inputs: the model's inputs.
-        given: the user's inputs.
+        inputs: names, types and shapes of the inputs of the model.
+        given: the inputs of the user.
         comparing: runs the model and its network.
         shapes: shapes of inputs by name.
         probe: whether to add edge cases after the first set.
 
     Raises:
-        InputsError: the user's inputs cannot be used.
+        InputsError: the inputs of the user cannot be used.
         NotComparableError: the model rejects all inputs.
-        MemoryError: memory is short.
+        MemoryError: there is too little memory.
     """
     if given.names:
         for number, (file, feeds) in enumerate(given_feeds(inputs, given), 1):

@@ -1,4 +1,4 @@
-"""Bounds on the iterations of loops, since a loop whose condition stays true never ends."""
+"""Limit the iterations of loops, because a loop whose condition stays true never ends."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LEAST_OPSET = 9
 
 
 def bound_loops(proto: ModelProto) -> None:
-    """Give each ``Loop`` of a model, in place, a trip count of at most :data:`MOST`.
+    """Limit the trip count of each ``Loop`` of a model to :data:`MOST`, in place.
 
-    A loop that would run longer then has different results. Its network is not computed past the bound, so
-    these results are not compared.
+    The results of a longer loop are then wrong.  They are not compared, because the computation of the
+    network stops at the same limit.
     """
     numbers = count()
     opset = max((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), default=1)
@@ -39,7 +39,7 @@ def bound_loops(proto: ModelProto) -> None:
 def _rewritten(
     nodes: Iterable[NodeProto], known: Mapping[str, int], opset: int, numbers: Iterator[int]
 ) -> Iterator[NodeProto]:
-    """Yield the nodes; before each loop, add nodes that bound its trip count."""
+    """Yield the nodes, with additional nodes before each loop that limit its trip count."""
     for node in nodes:
         if node.op_type != "Loop" or node.domain not in ("", "ai.onnx"):
             yield node

@@ -1,4 +1,4 @@
-"""Compare a tensor of the network with ONNX's, within the tolerance of its type."""
+"""Compare a tensor of the network with ONNX's tensor, with a tolerance for each type."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Difference(Struct, frozen=True, eq=False):
     """The difference of two tensors.
 
     Attributes:
-        beyond: for each element, whether it differs; None if the shapes differ.
+        beyond: for each element, whether the difference exceeds the tolerance; None if the shapes differ.
         place: the position of the worst element.
-        worst: the largest absolute difference; None if no difference is a number.
-        got: the network's value at that position, or the network's shape if the shapes differ.
-        expected: ONNX's value at that position, or ONNX's shape if the shapes differ.
+        worst: the largest absolute difference; None if all differences are NaN or infinite.
+        got: value of the network at this position; its shape if the shapes differ.
+        expected: ONNX's value at this position; its shape if the shapes differ.
     """
 
     beyond: Array | None
@@ -58,7 +58,7 @@ def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
     In a network with a 16-bit type, FP32 gets the tolerance of the 16-bit type.
 
     Args:
-        kind: TensorRT's name of the type.
+        kind: TensorRT's name of the type, such as ``HALF``.
         kinds: all types of the network.
     """
     beside = max((TOLERANCES[name] for name in ("HALF", "BF16") if name in kinds), default=0.0)
@@ -69,8 +69,8 @@ def compare(got: Array, expected: Array, kind: str, tolerance: float) -> Differe
     """Return how two tensors differ; None if they agree.
 
     Args:
-        got: the network's tensor.
-        expected: ONNX's.
+        got: the tensor of the network.
+        expected: ONNX's tensor.
         kind: TensorRT's name of the element type.
         tolerance: the relative difference that is allowed.
     """
@@ -99,7 +99,7 @@ def _whole(got: Array, expected: Array) -> tuple[Array, Array]:
 
 
 def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[Array, Array]:
-    """Return the differing elements and their differences. If ONNX has NaN, any value is allowed."""
+    """Return which elements differ, and the differences.  Where ONNX has NaN, any value is accepted."""
     one, other = (array.astype(np.float64) for array in (got, expected))
     with np.errstate(all="ignore"):
         off = np.abs(one - other)
@@ -113,7 +113,10 @@ def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[A
 
 
 def says_nothing(got: Array, expected: Array) -> bool:
-    """Return whether ONNX's tensor is NaN everywhere (so any value is allowed) but the network's is not."""
+    """Return whether all elements of ONNX's tensor are NaN, but not all elements of the network's tensor.
+
+    Such a tensor cannot be compared.
+    """
     if not (is_float(expected.dtype) and is_float(got.dtype)) or got.shape != expected.shape:
         return False
     if not expected.size or not np.isnan(expected.reshape(-1)[0]) or not np.isnan(expected).all():
@@ -130,9 +133,9 @@ def is_identical(one: Array, other: Array) -> bool:
 
 
 def _near(got: Array, expected: Array, tolerance: float) -> bool:
-    """Quick check: return whether all differences are within the tolerance of the usual magnitude.
+    """Quick check: return whether all differences are small compared with the usual magnitude.
 
-    Blocks that fit into the processor's cache take a third of the time of whole tensors.
+    The tensors are compared in blocks that fit into the processor's cache.  This takes a third of the time.
     """
     if got.dtype == expected.dtype and is_identical(got, expected):
         return True
@@ -152,7 +155,7 @@ def _near(got: Array, expected: Array, tolerance: float) -> bool:
 
 
 def _scale(array: Array) -> float:
-    """Return the usual magnitude of a tensor, ignoring the very large numbers of masks."""
+    """Return the usual magnitude of a tensor.  Very large numbers, as in attention masks, are ignored."""
     flat = array.reshape(-1)
     sample = np.abs(flat[:: max(1, flat.size // _SAMPLE)])
     finite = sample[np.isfinite(sample)]
@@ -163,6 +166,6 @@ def _scale(array: Array) -> float:
 
 
 def shown(value: Any) -> str:
-    """Format a number with enough digits to distinguish it from other numbers."""
+    """Format a number with six significant digits."""
     array = np.asarray(value)
     return f"{float(array):.6g}" if is_float(array.dtype) else str(array.item())

@@ -1,4 +1,4 @@
-"""A TensorRT network as plain data, without the objects of the library that made it."""
+"""A TensorRT network as plain data, without objects of the TensorRT library."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class NotComputedError(ExperimentError):
-    """A layer that trtlint cannot compute; the text is the reason."""
+    """Error: trtlint cannot compute a layer.  The message is the reason."""
 
 
 class Tensor(Struct, frozen=True):
     """A tensor of the network.
 
     Attributes:
-        name: its name; the parser keeps ONNX's names where possible.
-        dtype: TensorRT's name of its element type, such as ``HALF``.
-        rank: the number of its dimensions; -1 if unknown.
+        name: the name, which the parser takes from ONNX where possible.
+        dtype: TensorRT's name of the element type, such as ``HALF``.
+        rank: the number of dimensions; -1 if unknown.
     """
 
     name: str
@@ -35,13 +35,13 @@ class Layer(Struct, frozen=True):
     """A layer of the network.
 
     Attributes:
-        index: its position in the network.
-        name: its name.
-        kind: the name of its ``LayerType``, such as ``SHUFFLE``.
-        inputs: positions of its input tensors in ``Network.tensors``; None for an unconnected input.
-        outputs: positions of its output tensors.
-        types: TensorRT's names of the element types of its outputs.
-        settings: its attributes under the names of the Python API; enumerations are their names.
+        index: the position of the layer in the network.
+        name: the name.
+        kind: the name of the ``LayerType``, such as ``SHUFFLE``.
+        inputs: positions of the input tensors in ``Network.tensors``; None for an unconnected input.
+        outputs: positions of the output tensors in ``Network.tensors``.
+        types: TensorRT's names of the element types of the outputs.
+        settings: the attributes of the layer by name, as in the Python API.  Enumeration values are names.
         group: the number of the loop, conditional or attention that contains the layer; -1 if none does.
     """
 
@@ -55,7 +55,10 @@ class Layer(Struct, frozen=True):
     group: int = -1
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return an attribute; the default if the release lacks the attribute, or it is not set."""
+        """Return an attribute.
+
+        The default is for an attribute that is unset, or that the release does not have.
+        """
         found = self.settings.get(name)
         return default if found is None else found
 
@@ -64,10 +67,10 @@ class Network(Struct, frozen=True):
     """A network as plain data.
 
     Attributes:
-        layers: all layers, in the network's order, which is not the order of computation.
+        layers: all layers, in the order of TensorRT's network.  This is not always the order of computation.
         tensors: all tensors.
-        inputs: positions of the network's inputs.
-        outputs: positions of the network's outputs.
+        inputs: positions of the network inputs in ``tensors``.
+        outputs: positions of the network outputs in ``tensors``.
     """
 
     layers: tuple[Layer, ...]

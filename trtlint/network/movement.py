@@ -49,7 +49,7 @@ def _values(tensor: Any) -> tuple[int, ...]:
 
 
 def _given(layer: Layer, inputs: Inputs, port: int, name: str) -> tuple[int, ...] | None:
-    """Return numbers from a connected tensor, else from the layer's attribute."""
+    """Return numbers from an input tensor; without this input, from the attribute of the layer."""
     if len(inputs) > port and inputs[port] is not None:
         return _values(inputs[port])
     found = layer.get(name)
@@ -57,7 +57,7 @@ def _given(layer: Layer, inputs: Inputs, port: int, name: str) -> tuple[int, ...
 
 
 def _slice(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Take ``start + i * stride`` on each axis; the mode defines elements out of bounds."""
+    """Take the elements ``start + i * stride`` on each axis.  The mode defines elements out of bounds."""
     x, mode = inputs[0], layer.get("mode", "STRICT_BOUNDS")
     start, size, stride = (
         _given(layer, inputs, port, name) for port, name in ((1, "start"), (2, "shape"), (3, "stride"))
@@ -153,7 +153,7 @@ def _gather_nd(data: Array, index: Array, batch: int) -> Array:
 
 
 def _along(index: Array, axis: int) -> tuple[Array, ...]:
-    """Return coordinates: the values of the index on one axis, the element's own position on the others."""
+    """Return coordinates for NumPy: ``index`` on one axis, the positions of its elements on other axes."""
     places: list[Array] = list(np.indices(index.shape, sparse=True))
     places[axis] = index
     return tuple(places)
@@ -170,7 +170,7 @@ def _scatter(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _padding(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Pad the last two axes with zeros, or crop them."""
+    """Pad the last axes with zeros, or crop them if the padding is negative."""
     x = inputs[0]
     before, after = layer.get("pre_padding_nd", (0, 0)), layer.get("post_padding_nd", (0, 0))
     for axis, first, last in zip(range(x.ndim - len(before), x.ndim), before, after, strict=True):
@@ -184,7 +184,10 @@ def _padding(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _one_hot(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Write the second of two values at the indexed positions; ignore negative and too large indices."""
+    """Compute OneHot: the "on" value at the indexed positions, the "off" value elsewhere.
+
+    Negative and too large indices are ignored.
+    """
     index, values, depth = inputs[0], inputs[1].reshape(-1), int(inputs[2].reshape(-1)[0])
     axis = int(layer.get("axis", -1)) % (index.ndim + 1)
     places = np.arange(depth).reshape([-1 if at == axis else 1 for at in range(index.ndim + 1)])
@@ -218,7 +221,7 @@ def _unsqueeze(_: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _cache_update(_: Layer, inputs: Inputs) -> list[Array]:
-    """Copy each batch's update into its cache, beginning at that batch's index (third input)."""
+    """Copy the update of each batch into the cache.  The third input has the start index of each batch."""
     cache, update, places = inputs[0].copy(), inputs[1], _values(inputs[2])
     length = update.shape[2]
     for row, place in enumerate(places):

@@ -27,8 +27,8 @@ def compute(op: str, inputs: Sequence[Array], attributes: Mapping[str, Any]) -> 
     """Compute the first output of one operator of opset 20.
 
     Raises:
-        Exception: any error of ONNX Runtime; the inputs do not fit.
-        MemoryError: memory is short.
+        Exception: any error of ONNX Runtime, which means that it rejects the inputs.
+        MemoryError: there is too little memory.
     """
     types = [helper.np_dtype_to_tensor_dtype(array.dtype) for array in inputs]
     ranks = [array.ndim for array in inputs]

@@ -1,7 +1,7 @@
 """Parse a model with NVIDIA's parser, with only one copy of the weights in memory.
 
-The parser reads a file as a whole and keeps a copy of the weights.  It also accepts pointers to weights.
-Such weights stay in files that are mapped into memory.
+If the parser reads a file, it makes a copy of the weights.  But the parser also accepts pointers to weights.
+So the weights stay in files that are mapped into memory.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/parsers/Onnx/pyOnnx.html
 """
 
@@ -58,7 +58,7 @@ class WeightFiles:
         return whole[offset : offset + length]
 
     def release(self) -> None:
-        """Release the memory of all pages; the next access reads the file again."""
+        """Release the memory of all mapped pages.  The next access reads the file again."""
         if not hasattr(mmap, "MADV_DONTNEED"):
             return
         for mapped, _ in self._maps.values():
@@ -69,8 +69,8 @@ class Parsed(Struct, frozen=True, eq=False):
     """Result of the parser.
 
     Attributes:
-        network: the library's network; None if the parser refuses the model.
-        held: objects that must outlive the network.
+        network: the network, an object of the TensorRT library; None if the parser refuses the model.
+        held: objects that must exist as long as the network.
         files: the mapped weights.
     """
 
@@ -87,7 +87,7 @@ def parse(trt: Any, path: Path) -> Parsed:
         path: the model.
 
     Raises:
-        ModelError: the file is no model.
+        ModelError: the file is not a model.
     """
     files = WeightFiles()
     with suppress(OSError, ValueError):  # what cannot be mapped is read
@@ -103,7 +103,10 @@ def parse(trt: Any, path: Path) -> Parsed:
 
 
 def _created(trt: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return an empty network, and the objects that must outlive it; the last one is its parser."""
+    """Return an empty network, and the objects that must exist as long as the network.
+
+    The last of these objects is the parser.
+    """
     logger = trt.Logger(trt.Logger.ERROR)
     builder = trt.Builder(logger)
     network = builder.create_network(0)
@@ -111,17 +114,17 @@ def _created(trt: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _loaded(parser: Any, path: Path, proto: ModelProto, weights: Sequence[_Weights]) -> bool:
-    """Pass a model and pointers to its weights to a parser; return whether the parser accepts them."""
+    """Pass a model and pointers to its weights to a parser.  Return whether the parser accepts the model."""
     return bool(parser.load_model_proto(proto.SerializeToString(), str(path))) and all(
         parser.load_initializer(name, data.ctypes.data, data.nbytes) for name, data in weights
     )
 
 
 def _structure(path: Path, files: WeightFiles) -> tuple[ModelProto, list[_Weights]]:
-    """Return a model without its large initializers, and their bytes.
+    """Return a model without large initializers, and the bytes of these initializers.
 
     Raises:
-        ModelError: the file is no model.
+        ModelError: the file is not a model.
         OSError, ValueError: a file cannot be mapped.
     """
     raw = read(path, whole=True)

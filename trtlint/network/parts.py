@@ -1,8 +1,8 @@
-"""Run a model in ONNX Runtime once, part by part, so that few of its tensors are held at once.
+"""Run a model in ONNX Runtime part by part, so that few tensors are in memory at once.
 
-ONNX Runtime computes the whole model even if few tensors are wanted.  So a model whose tensors do not fit
-into memory together is cut into parts: each part is a session that returns all its tensors.  Tensors that
-later parts read are its inputs.
+ONNX Runtime computes the whole model even for a few tensors.  So a model whose tensors together exceed the
+memory is cut into parts.  Each part is a session that returns all tensors of the part.  Tensors that later
+parts read are passed to them as inputs.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class _Part(Struct, frozen=True, eq=False):
 
     Attributes:
         model: the nodes as a model.
-        outputs: the tensors that its session returns.
-        inputs: the tensors that it reads.
-        gives: the outputs that the caller wants.
-        keeps: the outputs that later nodes read.
+        outputs: the tensors that the session returns.
+        inputs: the tensors that the nodes read from earlier parts or from the inputs of the model.
+        gives: the outputs that the caller requested.
+        keeps: the outputs that later parts read.
         end: the position of the first node after the part.
     """
 
@@ -60,14 +60,14 @@ class _Part(Struct, frozen=True, eq=False):
 
 
 class Parts:
-    """Runs a model on sets of inputs, one after the other.
+    """Runs a model part by part, on one set of inputs after another.
 
     Args:
         proto: the model.
-        names: the tensors that are wanted.
+        names: the tensors to return.
         whole: a session of the whole model.
-        make: makes the session of a part.
-        budget: target limit for the bytes of a part's tensors; None to run the model whole.
+        make: function that makes the session of a part.
+        budget: approximate limit for the bytes of the tensors of a part; None to run the model as a whole.
         keep: whether to keep the sessions of parts in memory, together with their weights.
     """
 
@@ -103,15 +103,15 @@ class Parts:
         self._sizes: dict[str, float] = {}
 
     def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
-        """Yield the wanted tensors of one part after the other.
+        """Yield the requested tensors, one part after another.
 
         Raises:
-            Exception: any error of ONNX Runtime; the inputs do not fit.
+            Exception: any error of ONNX Runtime, which means that it rejects the inputs.
         """
         return self._run(feeds, self._wanted)
 
     def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
-        """Compute some tensors of earlier parts again, in a separate run."""
+        """Compute tensors of earlier parts again, in a separate run."""
         wanted, found = frozenset(names), {}
         for tensors in self._run(feeds, wanted):
             found.update(tensors)
@@ -160,7 +160,7 @@ class Parts:
             yield arrays
 
     def _suit(self, size: int) -> None:
-        """Cut the model again if these inputs are much larger than the inputs used for the last cut."""
+        """Cut the model again, if these inputs are much larger than the inputs of the last cut."""
         if size > 2 * self._fed:
             self._parts.clear()
             self._sessions.clear()
@@ -168,12 +168,15 @@ class Parts:
             self._fed = size
 
     def _resize(self, size: int, count: int) -> None:
-        """Choose the size of the next part from the size of this part's tensors."""
+        """Choose the number of nodes in the next part from the size of the tensors in this part."""
         fits = int(self._budget * count / max(1, size))
         self._size = max(1, min(fits, _GROWTH * count))
 
     def _end(self, begin: int) -> int:
-        """Return the end of a part, from the shapes of its tensors or from the size of the part before it."""
+        """Return the end of a part.
+
+        It depends on the shapes of its tensors, or on the size of the previous part.
+        """
         left = float(self._budget)
         for place in range(begin, len(self._nodes)):
             left -= self._cost(self._nodes[place])
@@ -184,7 +187,7 @@ class Parts:
         return len(self._nodes) if self._sizes else begin + self._size
 
     def _cost(self, node: NodeProto) -> float:
-        """Return the bytes of a node's wanted outputs and of its weights that become FP32."""
+        """Return the bytes of the requested outputs of a node, plus weights that become FP32."""
         given = sum(self._sizes.get(name, 0.0) for name in node.output)
         return given + sum(self._widened.get(name, 0) for name in node.input)
 
@@ -216,7 +219,10 @@ class Parts:
         return all(giver.get(name, -1) < at for at, node in enumerate(self._nodes) for name in reads(node))
 
     def _known_sizes(self, feeds: Feeds) -> dict[str, float]:
-        """Return the bytes of each wanted tensor by ONNX Runtime's shapes; infinity for an unknown shape."""
+        """Return the bytes of each requested tensor, from shapes that ONNX Runtime infers.
+
+        For an unknown shape, the number is infinity.
+        """
         sizes = {
             str(dim): size
             for each in self._whole.get_inputs()
@@ -243,13 +249,16 @@ def _value(array: Array) -> Any:
 
 
 def _arrays(names: Sequence[str], values: Sequence[Any]) -> dict[str, Array]:
-    """Return ONNX Runtime's tensors as arrays; other values are left out."""
+    """Return tensors of ONNX Runtime as arrays.  Other values are left out."""
     pairs = zip(names, values, strict=False)
     return {name: _array(value) for name, value in pairs if value.is_tensor()}
 
 
 def _array(value: Any) -> Array:
-    """Return an array that shares a tensor's memory; a copy of the bits for types that NumPy lacks."""
+    """Return an array that shares the memory of a tensor.
+
+    For types that NumPy lacks, it is a copy of the bits.
+    """
     dtype = _BITS.get(value.element_type())
     if dtype is None:
         return np.asarray(value.numpy())

@@ -1,4 +1,4 @@
-"""Layers that compute each element by itself: activations, unary and elementwise operations, casts.
+"""Elementwise layers: activations, unary and binary operations, casts.
 
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/index.html
 """
@@ -29,7 +29,7 @@ def _activation(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _like(x: Array, value: float) -> Any:
-    """Convert a layer setting to the element type of x; drop the fraction for integer types."""
+    """Convert a setting of a layer to the element type of x.  For integer types, the fraction is dropped."""
     return x.dtype.type(value) if is_float(x.dtype) else x.dtype.type(np.clip(value, *_bounds(x.dtype)))
 
 
@@ -141,7 +141,7 @@ def _elementwise(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _divided(x: Array, y: Array) -> Array:
-    """Divide; integer results are rounded toward zero."""
+    """Divide.  Integer results are rounded toward zero."""
     if is_float(x.dtype):
         return np.asarray(x / y)
     safe = np.where(y == 0, np.ones_like(y), y)
@@ -173,7 +173,7 @@ _ELEMENTWISE: Mapping[str, Callable[[Array, Array], Any]] = {
 
 
 def _cast(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Convert to another type; a conversion to integers drops the fraction."""
+    """Convert to another type.  For integer types, the fraction is dropped."""
     x, name = inputs[0], layer.types[0]
     if dtype_of(name).kind == "b":
         return [np.asarray(wide(x) != 0)]
@@ -194,7 +194,10 @@ def _parametric_relu(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _scale(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute ``(x * scale + shift) ** power`` with one number in all, per channel or per element."""
+    """Compute ``(x * scale + shift) ** power``.
+
+    ``scale``, ``shift`` and ``power`` have one number per tensor, per channel or per element.
+    """
     x, axis = wide(inputs[0]), layer.get("channel_axis", 1)
     for name, function in (("scale", np.multiply), ("shift", np.add), ("power", np.power)):
         weights = layer.settings[name].array()

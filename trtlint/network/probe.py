@@ -1,4 +1,4 @@
-"""Edge-case inputs, generated from the graph, which reach cases that parsers are known to get wrong."""
+"""Edge-case inputs, generated from the graph, for cases in which parsers are known to have bugs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Feeds = Mapping[str, Array]
 
 
 def probes(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tuple[str, dict[str, Array]]]:
-    """Yield sets of inputs with their names; the model may refuse some of them.
+    """Yield sets of inputs, each with a name.  The model may refuse a set.
 
     Args:
         proto: the model.
-        inputs: the model's inputs, with their dynamic dimensions.
+        inputs: the inputs of the model, with dynamic dimensions.
         base: a set of inputs that the model accepts.
     """
     seen: list[Feeds] = [base]
@@ -56,7 +56,7 @@ def _all(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tu
     yield "masks that are true everywhere", _bools(base, lambda x: np.ones_like(x))
     yield "masks with one true element", _bools(base, _first_alone)
     for turns in (0, 1, 3, 7):
-        yield f"whole numbers equal to {turns}", _whole(base, lambda x, turns=turns: np.full_like(x, turns))
+        yield f"all integers equal to {turns}", _whole(base, lambda x, turns=turns: np.full_like(x, turns))
     yield "growing whole numbers", _whole(base, lambda x: np.arange(x.size).reshape(x.shape).astype(x.dtype))
     yield "large numbers", _floats(base, lambda x: x * 30)
     yield "small numbers", _floats(base, lambda x: x * 0.01)
@@ -65,7 +65,7 @@ def _all(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tu
 
 
 def _below_zero(array: Array) -> Array:
-    """Return -1 everywhere; for an unsigned type, a number above the range of the signed type."""
+    """Return an array of -1.  For an unsigned type, use a number above the range of the signed type."""
     return np.full_like(array, 200 if array.dtype.kind == "u" else -1)
 
 
@@ -107,7 +107,7 @@ def _first_alone(array: Array) -> Array:
 
 
 def _resized(inputs: Sequence[Value], base: Feeds, size: int) -> dict[str, Array]:
-    """Return a set of inputs in which all dynamic dimensions have one size."""
+    """Return a set of inputs in which all dynamic dimensions have the same size."""
     found: dict[str, Array] = {}
     for value in inputs:
         array = base[value.name]
@@ -121,7 +121,7 @@ def _resized(inputs: Sequence[Value], base: Feeds, size: int) -> dict[str, Array
 
 
 def _largest_scale(proto: ModelProto) -> float:
-    """Return the largest known scale of a quantizer; 0 if no scale is known."""
+    """Return the largest known scale of the QuantizeLinear operators; 0 if no scale is known."""
     largest = 0.0
     for graph in graphs(proto):
         known = {tensor.name: tensor for tensor in graph.initializer if not tensor.external_data}

@@ -41,7 +41,7 @@ def _multiplied(layer: Layer, left: Array, right: Array) -> Array:
 
 
 def _product(layer: Layer, left: Array, right: Array) -> Array:
-    """Multiply matrices in ONNX Runtime, which is much faster than NumPy for batches."""
+    """Multiply matrices with ONNX Runtime, which is much faster than NumPy for batches."""
     turned = [layer.get(name) == "TRANSPOSE" for name in ("op0", "op1")]
     if "VECTOR" in (layer.get("op0"), layer.get("op1")):
         return _multiplied(layer, left, right)
@@ -64,7 +64,7 @@ def _einsum(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _weights(layer: Layer, name: str, inputs: Inputs, port: int) -> Array | None:
-    """Return weights from a connected input, else from the layer."""
+    """Return weights from an input tensor; without this input, from the attribute of the layer."""
     if len(inputs) > port and inputs[port] is not None:
         return np.asarray(inputs[port])
     found: Array | None = layer.settings[name].array()
@@ -136,7 +136,7 @@ def _pooling(layer: Layer, inputs: Inputs) -> list[Array]:
 def _windows(
     layer: Layer, spatial: Sequence[int], window: Sequence[int], stride: Sequence[int]
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return the padding of each axis and the number of windows on it."""
+    """Return the padding of each axis, and the number of windows on each axis."""
     mode = layer.get("padding_mode", "EXPLICIT_ROUND_DOWN")
     pads, sizes = [], []
     before, after = layer.get("pre_padding"), layer.get("post_padding")
@@ -162,7 +162,7 @@ def _framed(
     sizes: Sequence[int],
     value: float,
 ) -> Array:
-    """Return an array with its padding, extended so that the last windows fit."""
+    """Return the padded array.  If necessary, it is extended so that the last window is complete."""
     widths = [(0, 0)] * (x.ndim - len(pads))
     for axis, (first, last) in enumerate(pads):
         length = x.shape[x.ndim - len(pads) + axis] + first

@@ -12,7 +12,7 @@ from trtlint.network.types import narrowed, saturated, wide
 
 
 def _spread(given: Array, x: Array, axis: int) -> Array:
-    """Reshape scales or zero points (one in all, per channel or per block) to broadcast with x."""
+    """Reshape scales or zero points (per tensor, channel or block) so that they broadcast with x."""
     if given.size == 1:
         return given.reshape(())
     if given.ndim == x.ndim and x.ndim > 1:  # blocks

@@ -20,11 +20,11 @@ _WEIGHTS: Mapping[str, tuple[str, ...]] = {
 
 
 class NetworkReader:
-    """Reads one network. It keeps the library's objects alive, because ids of dead objects are reused.
+    """Reads one network.  It stores references to all objects, because Python reuses ids of deleted objects.
 
     Args:
         trt: the module of the bindings.
-        network: its network.
+        network: the network, an object of the TensorRT library.
     """
 
     def __init__(self, trt: Any, network: Any) -> None:
@@ -84,7 +84,7 @@ class NetworkReader:
         return self._groups[id(found)]
 
     def _attention(self, attention: Any) -> dict[str, Any]:
-        """Return the settings of an attention, its tensors as positions."""
+        """Return the settings of an attention layer.  Tensors are given as positions."""
         settings = dict(read_settings(attention, ATTENTION))
         for name in ATTENTION_TENSORS:
             tensor = getattr(attention, name, None)

@@ -71,7 +71,10 @@ def softmax(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _topk(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Return the largest or smallest elements of one axis, with positions; equal elements by position."""
+    """Return the largest or smallest elements of one axis, with their positions.
+
+    Of equal elements, the element with the lower position comes first.
+    """
     x = wide(inputs[0])
     k = int(inputs[1].reshape(-1)[0]) if len(inputs) > 1 else int(layer.get("k"))
     axes = axes_of(layer.get("axes", 0))
@@ -95,7 +98,7 @@ def _cumulative(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _normalization(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Normalize over axes, or over groups of channels where there is more than one group."""
+    """Normalize over axes.  With more than one group, normalize over groups of channels."""
     x, scale, bias = (wide(array) for array in inputs)
     groups, epsilon = int(layer.get("num_groups", 1)), np.float32(layer.get("epsilon", 1e-5))
     if groups > 1:
@@ -116,10 +119,10 @@ def _normed(x: Array, axes: tuple[int, ...], epsilon: Any) -> Array:
 
 
 def _lrn(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Normalize by the squares of neighbouring channels.
+    """Compute LRN: normalize by the squares of neighbouring channels.
 
-    The operator's page does not divide ``alpha`` by the window size.  ONNX's LRN divides, and the layer that
-    the parser makes for LRN agrees with an implementation that divides.
+    In TensorRT's documentation, ``alpha`` is not divided by the window size.  ONNX divides.  This function
+    divides, because then the results agree with the layers that the parser makes for ONNX's LRN.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/LRN.html
     """
     x, window = wide(inputs[0]), int(layer.get("window_size"))
@@ -131,7 +134,7 @@ def _lrn(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _fill(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Write evenly spaced numbers; random ones are not computed."""
+    """Compute a fill layer with evenly spaced numbers.  Random numbers are not supported."""
     operation = layer.get("operation")
     if operation != "LINSPACE":
         raise NotComputedError("random numbers")

@@ -1,4 +1,7 @@
-"""Reasons why ONNX Runtime or ONNX's reference fails; their exceptions have no common class."""
+"""Reasons why ONNX Runtime or ONNX's reference evaluator fails.
+
+This is a separate module because their exceptions have no common base class.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,19 @@ from trtlint.errors import ExperimentError
 
 _NO_MEMORY = ("bad_alloc", "bad allocation", "failed to allocate memory", "cannot allocate memory")
 """Texts in ONNX Runtime's messages about too little memory.
-https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/bfc_arena.cc"""
+https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/bfc_arena.cc
+"""
 
 
 class RuntimeRefusedError(ExperimentError):
-    """Inputs or a model that ONNX Runtime rejects; the text is ONNX Runtime's message."""
+    """Error: ONNX Runtime rejects a model or its inputs.  The message comes from ONNX Runtime."""
 
 
 def reason_of(error: Exception) -> str:
     """Return the text of an exception on one line.
 
     Raises:
-        MemoryError: the exception is about too little memory.
+        MemoryError: the exception reports too little memory.
     """
     if isinstance(error, MemoryError):
         raise error

@@ -1,4 +1,4 @@
-"""Nodes that compute one tensor from tensors that agree, and their result in ONNX's reference."""
+"""Nodes that compute one tensor from tensors that agree, and their result by ONNX's reference evaluator."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Subgraph(Struct, frozen=True, eq=False):
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The operators before the last node, without constants."""
+        """The operator types of the nodes before the last node, without constants."""
         return tuple(node.op_type for node in self.nodes[:-1] if node.op_type != "Constant")
 
 
 class Regions:
-    """Finds the nodes that compute a tensor.
+    """Finds the nodes that compute a tensor from tensors that agree on both sides.
 
     Args:
         proto: the model.
@@ -71,13 +71,13 @@ class Regions:
     def second_opinion(
         self, region: Subgraph, tensor: str, values: Mapping[str, Array], types: Types | None = None
     ) -> Array | None:
-        """Compute a tensor with ONNX's reference; None if the reference cannot compute the tensor.
+        """Compute a tensor with ONNX's reference evaluator; None if the evaluator fails.
 
         Args:
-            region: the nodes that compute it.
-            tensor: its name.
+            region: the nodes that compute the tensor.
+            tensor: the name of the tensor.
             values: the tensors that the nodes read, by name.
-            types: other types that the nodes compute in.
+            types: types that replace the types of the nodes.
         """
         from onnx.reference import ReferenceEvaluator
 
@@ -116,8 +116,8 @@ def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, A
 
     Args:
         proto: the model.
-        names: the names that are wanted.
-        read: reads a tensor whose elements are in a file; returns None if the file cannot be read.
+        names: the names to return.
+        read: function that reads a tensor from an external file; it returns None if the file cannot be read.
     """
     wanted = set(names)
     found: dict[str, Array] = {}

@@ -1,4 +1,4 @@
-"""Compute a network step by step; drop each tensor after the last layer that reads it."""
+"""Compute a network step by step.  A tensor is deleted after the last layer that reads it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Missing(Struct, frozen=True):
     """Placeholder for a tensor that was not computed.
 
     Attributes:
-        reason: the reason.
-        source: whether the tensor's own layer is the reason; False if an earlier layer is.
+        reason: why the tensor is missing.
+        source: True if the layer of this tensor is the reason, False if an earlier layer is the reason.
     """
 
     reason: str
@@ -55,8 +55,8 @@ class Runner:
 
     Args:
         network: the network.
-        watch: called with each tensor of the main block when it is computed.
-        foresee: called with each layer of the main block before it is computed.
+        watch: function that is called with each tensor of the main block after its computation.
+        foresee: function that is called with each layer of the main block before its computation.
     """
 
     def __init__(self, network: Network, watch: Watch, foresee: Foresee | None = None) -> None:
@@ -78,7 +78,7 @@ class Runner:
         """Compute all tensors.
 
         Args:
-            feeds: the network's inputs by name.
+            feeds: the inputs of the network by name.
         """
         scope = _BlockTensors()
         for tensor in self._network.inputs:
@@ -95,7 +95,9 @@ class Runner:
             if step.loop is None and step.layer.kind in ("RECURRENCE", "ITERATOR"):
                 continue  # given by the loop
             if any(self._skips(scope, branch, taken) for branch, taken in guard):
-                found: Sequence[Value] = [Missing("its branch is not taken")] * len(step.gives)
+                found: Sequence[Value] = [
+                    Missing("the layer is in a branch of an If that does not run")
+                ] * len(step.gives)
             else:
                 known = None if watch is None else self._foreseen(step, scope)
                 found = self._step(step, scope) if known is None else [known]
@@ -133,7 +135,7 @@ class Runner:
         return [Missing(" ".join(reason.split())[:_LONGEST], source=True)] * len(step.gives)
 
     def _chosen(self, layer: Layer, scope: _BlockTensors) -> Value:
-        """Return the value of the branch that a condition chooses."""
+        """Return the value from the branch that a condition selects."""
         condition = self._conditions.get(layer.group)
         value = Missing("a condition is missing") if condition is None else scope.get(condition)
         if isinstance(value, Missing):
@@ -161,7 +163,7 @@ class Runner:
 
 
 class _Loop:
-    """The state of a loop between its iterations."""
+    """The state of a loop between two iterations."""
 
     def __init__(self, bounds: Sequence[Layer], scope: _BlockTensors) -> None:
         self._bounds = bounds
@@ -182,7 +184,7 @@ class _Loop:
         return (layer for layer in self._bounds if layer.kind == kind)
 
     def begin(self, inner: _BlockTensors, turn: int) -> None:
-        """Set the inputs of an iteration: the carried tensors, and its slice of each iterated tensor."""
+        """Set the inputs of an iteration: the loop-carried tensors, and one slice of each iterated tensor."""
         inner.values.update(self._state)
         for layer in self._of_kind("ITERATOR"):
             source, axis = _of(self._scope, layer.inputs[0]), int(layer.get("axis", 0))
@@ -197,7 +199,7 @@ class _Loop:
         return self._count is not None and turn >= self._count
 
     def stops(self, inner: _BlockTensors) -> bool:
-        """Return whether the condition, as it was at the start of the iteration, ends the loop."""
+        """Return whether the condition ends the loop.  Its value at the start of the iteration counts."""
         for layer in self._while:
             value = _of(inner, layer.inputs[0])
             if isinstance(value, Missing):
@@ -222,7 +224,7 @@ class _Loop:
         if layer.get("kind") == "LAST_VALUE":
             if source in self._state:
                 return self._state[source]
-            return found[-1] if found else Missing("a loop without an iteration")
+            return found[-1] if found else Missing("the loop runs no iteration")
         if missing is not None:
             return missing
         parts: list[Any] = list(found)
@@ -230,7 +232,7 @@ class _Loop:
         room = None if len(layer.inputs) < 2 else _of(self._scope, layer.inputs[1])
         length = len(parts) if room is None else int(np.asarray(room).reshape(-1)[0])
         if not parts:
-            return Missing("a loop without an iteration")
+            return Missing("the loop runs no iteration")
         if length > MOST:
             raise NotComputedError("a loop output that is too long")
         parts = parts[:length] + [np.zeros_like(parts[0])] * (length - len(parts))
@@ -261,5 +263,7 @@ def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
     if compute is None:
         raise NotComputedError(f"the layer {layer.kind}")
     found: list[Value] = [*compute(layer, inputs)]
-    found += [Missing("its layer has fewer outputs")] * (len(layer.outputs) - len(found))
+    found += [Missing("the layer has fewer outputs than the network says")] * (
+        len(layer.outputs) - len(found)
+    )
     return found[: len(layer.outputs)]

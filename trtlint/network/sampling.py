@@ -71,7 +71,7 @@ def _resize(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _places(layer: Layer, size: int, length: int, scale: float) -> Array:
-    """Return the position in the input for each element of the output."""
+    """Return the input position for each position of the output, on one axis."""
     places: Array = np.arange(size, dtype=np.float32)
     if size == 1 and layer.get("selector_for_single_pixel") == "UPPER":
         return np.zeros(1, np.float32)

@@ -1,4 +1,4 @@
-"""The order of computation: blocks of layers, in which each loop is a separate block."""
+"""The order of computation of a network.  The layers of a loop are a separate block of steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ScheduledStep(Struct, frozen=True, eq=False):
     Attributes:
         layer: the layer; for a loop, its first layer.
         needs: the tensors that the step reads.
-        gives: the tensors that it computes.
+        gives: the tensors that the step computes.
         loop: the block of one iteration of a loop; None for a layer.
     """
 
@@ -42,9 +42,9 @@ class Block(Struct, eq=False):
 
     Attributes:
         steps: the steps.
-        guards: the branches that need a step, by position of the step.
-        last: the tensors that no later step of this block reads, by position of the step.
-        bounds: the layers of the loop whose iteration this is.
+        guards: for each step, the branches of conditionals that need its tensors.
+        last: for each step, the tensors that no later step of this block reads.
+        bounds: for the block of a loop, the layers that define the loop, such as its trip count.
     """
 
     steps: list[ScheduledStep] = field(default_factory=list)
@@ -63,7 +63,7 @@ def schedule(network: Network) -> Block:
     """Return the block of the whole network.
 
     Raises:
-        NotComputedError: the layers have no order.
+        NotComputedError: the layers depend on each other in a cycle.
     """
     return _Scheduler(network).block(None)
 
@@ -169,11 +169,11 @@ class _Scheduler:
         return (*tensors_of(layer), *self._needs(layer))
 
     def _guards(self, steps: Sequence[ScheduledStep], ends: set[int]) -> list[Guard]:
-        """Return the branches that read the tensors of a step, for each step.
+        """Return, for each step, the branches of conditionals that read its tensors.
 
         Args:
             steps: the steps of a block.
-            ends: tensors that are read after all steps.
+            ends: tensors that are needed after the last step.
         """
         readers: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for place, step in enumerate(steps):
@@ -199,7 +199,7 @@ class _Scheduler:
 
 
 def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]]) -> list[ScheduledStep]:
-    """Sort steps topologically. Keep the network's order among steps that do not depend on each other."""
+    """Sort steps topologically.  Independent steps stay in the order of the network."""
     giver = {tensor: place for place, step in enumerate(steps) for tensor in step.gives}
     waits = [0] * len(steps)
     followers: dict[int, list[int]] = defaultdict(list)
@@ -227,7 +227,7 @@ def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]])
 def _last(
     steps: Sequence[ScheduledStep], reads: Sequence[Iterable[int]], kept: set[int]
 ) -> list[tuple[int, ...]]:
-    """Return, for each step, the tensors of this block that no later step reads."""
+    """Return the tensors that are not needed after each step of this block."""
     own = {tensor for step in steps for tensor in step.gives}
     seen = set(kept)
     found: list[tuple[int, ...]] = []

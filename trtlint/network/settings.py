@@ -1,6 +1,6 @@
-"""Attributes of TensorRT's layers by kind.
+"""Names of the attributes of TensorRT's layers, by kind of layer.
 
-This module has no imports, so another Python interpreter can use it.
+This module imports nothing, so that a Python interpreter without trtlint can use it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ ATTENTION_TENSORS = ("mask", "normalization_quantize_scale", "query_lengths", "k
 
 
 def read_settings(source: Any, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes that an object of the library has, as plain data."""
+    """Yield the attributes of an object of the TensorRT library, as plain data."""
     for name in names:
         try:
             value = getattr(source, name)

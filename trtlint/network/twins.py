@@ -1,7 +1,8 @@
-"""Layers that compute the same as an ONNX node, on the same arrays, in ONNX Runtime.
+"""Layers that need not be computed, because they are equal to an ONNX node.
 
-Convolutions and matrix products are computed in ONNX Runtime on both sides.  If the layer has the node's
-inputs, weights and settings, both computations are equal, and trtlint does only one.
+trtlint computes convolutions and matrix products of a network with ONNX Runtime, like the ONNX model.  If a
+layer and an ONNX node have the same inputs, weights and settings, both computations give the same result.
+Then trtlint does only one computation.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ _FLOAT = np.dtype(np.float32)
 
 
 class Initializers:
-    """Reads initializers of the main graph; initializers in files are not copied.
+    """Reads initializers of the main graph.  External data are mapped into memory, not copied.
 
     Args:
-        proto: the model; its large tensors are external data in files below the root folder.
-        files: maps files into memory.
+        proto: the model, with large tensors as external data.
+        files: object that maps files into memory.
     """
 
     def __init__(self, proto: ModelProto, files: WeightFiles) -> None:
@@ -34,7 +35,7 @@ class Initializers:
         self._files = files
 
     def array(self, name: str) -> Array | None:
-        """Return the values of an initializer; None for other tensors and unreadable values."""
+        """Return the values of an initializer; None if they cannot be read, and for other tensors."""
         tensor = self._tensors.get(name)
         if tensor is None:
             return None
@@ -50,13 +51,13 @@ class Initializers:
 
 
 class Twins:
-    """Layers of a network that may compute the same as one node.
+    """Pairs of a network layer and an ONNX node that may compute the same tensor.
 
     Args:
         proto: the model.
-        network: its network.
-        names: the name of the compared ONNX tensor, by position of a network tensor.
-        stored: reads initializers.
+        network: the network that the parser made from the model.
+        names: for each position of a network tensor, the name of the ONNX tensor to compare with.
+        stored: object that reads initializers.
     """
 
     def __init__(
@@ -74,12 +75,13 @@ class Twins:
                 self._nodes[layer.index] = node
 
     def is_twin(self, layer: Layer, inputs: Sequence[Any], shared: Mapping[int, str]) -> bool:
-        """Return whether a layer computes the same as its node.
+        """Return whether a layer is equal to its ONNX node.
 
         Args:
             layer: the layer.
-            inputs: its inputs.
-            shared: the name of the ONNX tensor whose values a network tensor has now, by position.
+            inputs: the values of the inputs of the layer.
+            shared: network tensors that now have the values of an ONNX tensor, by position, with the ONNX
+                name.
         """
         node = self._nodes.get(layer.index)
         if node is None or any(getattr(array, "dtype", None) != _FLOAT for array in inputs):
@@ -138,7 +140,7 @@ class Twins:
 
 
 def _same(one: Array, other: Array) -> bool:
-    """Return whether two arrays have the same elements; shapes may differ."""
+    """Return whether two arrays have the same elements.  Their shapes may differ."""
     if one.size != other.size or not one.size:
         return one.size == other.size
     if one.dtype != other.dtype:

@@ -1,4 +1,4 @@
-"""NumPy types for TensorRT's element types, and conversions between them."""
+"""NumPy types for TensorRT's element types, and conversions between these types."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def is_float(dtype: np.dtype[Any]) -> bool:
 
 
 def wide(array: Array) -> Array:
-    """Convert floating-point arrays narrower than 32 bits to FP32; return other arrays unchanged."""
+    """Convert floating-point arrays with less than 32 bits to FP32.  Other arrays are returned unchanged."""
     return array.astype(np.float32) if array.dtype in _NARROW else array
 
 
 def narrowed(array: Array, name: str) -> Array:
-    """Convert an array to the type of a layer's output; numbers are rounded, not saturated."""
+    """Convert an array to the output type of a layer.  Numbers are rounded, but not saturated."""
     dtype = dtype_of(name)
     return array if array.dtype == dtype else array.astype(dtype)
 
@@ -77,7 +77,7 @@ def saturated(array: Array, name: str) -> Array:
 
 
 def is_lossy(value: Array, expected: Array) -> bool:
-    """Return whether the network's type cannot hold ONNX's values."""
+    """Return whether the integer type of the network cannot hold ONNX's values."""
     if is_float(value.dtype) or is_float(expected.dtype) or value.dtype == expected.dtype:
         return False
     return not np.array_equal(expected.astype(value.dtype).astype(np.int64), expected.astype(np.int64))

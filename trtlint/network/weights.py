@@ -1,4 +1,4 @@
-"""Weights of layers, read when a layer is computed and not kept."""
+"""Weights of layers.  They are read when a layer is computed, and not cached."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from trtlint.network.layers import Array, NotComputedError
 from trtlint.network.types import dtype_of
 
 _OBJECT = 16
-"""Size of a Python object's header in bytes; pybind11 stores the pointer to the wrapped object after it.
-https://github.com/pybind/pybind11/blob/master/include/pybind11/detail/common.h"""
+"""Size of a Python object's header in bytes.
+
+Pybind11 stores the pointer to the wrapped object after it.
+https://github.com/pybind/pybind11/blob/master/include/pybind11/detail/common.h
+"""
 _VALUES, _COUNT = 8, 16
 """Offsets of the values and their count in ``nvinfer1::Weights``, after the type.
-https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_weights.html"""
+https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_weights.html
+"""
 _HALVES = frozenset({"INT4", "FP4"})
 """4-bit types: two numbers in a byte, the first in the low half."""
 
 
 class LayerWeights(Struct, frozen=True, eq=False):
-    """The weights of one attribute of a layer.
+    """The weights in one attribute of a layer.
 
     Attributes:
-        layer: the layer, an object of the library.
-        name: its attribute.
+        layer: the layer, an object of the TensorRT library.
+        name: the attribute of the layer, such as ``kernel``.
     """
 
     layer: Any
@@ -38,7 +42,7 @@ class LayerWeights(Struct, frozen=True, eq=False):
         return cls(layer, name)
 
     def array(self) -> Array | None:
-        """Return the values as a flat array; None if there are none.
+        """Return the values as a flat array; None without values.
 
         Raises:
             NotComputedError: the values cannot be read.
@@ -52,8 +56,8 @@ class LayerWeights(Struct, frozen=True, eq=False):
 def _raw(weights: Any) -> Array | None:
     """Return weights of a type that NumPy lacks, read from memory.
 
-    The bindings give no access to the bytes of such weights. The values are read only if the type and count
-    in memory agree with the bindings.
+    TensorRT's Python API gives no access to the bytes of such weights.  So the values are read from the C
+    structure in memory, if its type and count agree with the Python API.
     """
     kind, count, size = str(weights.dtype.name), int(weights.size), int(weights.nbytes)
     if not count:

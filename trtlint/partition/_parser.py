@@ -1,8 +1,9 @@
-"""Worker process: ask NVIDIA's parser which nodes it accepts, in the same way as the providers.
+"""Worker process: find the nodes that NVIDIA's parser accepts, in the same way as the providers.
 
-A provider passes a region of nodes to the parser.  The parser returns smaller regions, which the provider
-passes again, until the parser accepts a region as a whole.  Subgraphs of If, Loop and Scan come first, as in
-ONNX Runtime. https://github.com/microsoft/onnxruntime/blob/1f5e66666880/onnxruntime/core/providers/nv_tensorrt_rtx/nv_execution_provider.cc
+A provider passes a region of nodes to the parser.  The parser returns smaller regions.  The provider passes
+them to the parser again, until the parser accepts a region as a whole.  Subgraphs of If, Loop and Scan are
+divided first, as in ONNX Runtime.
+https://github.com/microsoft/onnxruntime/blob/1f5e66666880/onnxruntime/core/providers/nv_tensorrt_rtx/nv_execution_provider.cc
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ Types = Mapping[str, onnx.TypeProto]
 
 
 class _EndedError(ExperimentError):
-    """The provider gives up, because a region was returned too often or there were too many calls."""
+    """Error: the provider gives up, because it called the parser too often for a region or for the model."""
 
 
 def work(request: dict[str, Any], say: Say) -> None:
@@ -58,7 +59,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
     Args:
         request: ``model``, ``rewrite``, ``provider``, ``min_nodes``, ``max_rounds`` and ``exclude``.
-        say: receives the stage, then the result.
+        say: function that receives the stage, then the result.
     """
     path = Path(request["model"])
     say({"stage": "rewrite"})
@@ -85,9 +86,9 @@ class _Read(Struct, frozen=True):
     """A model as providers see it.
 
     Attributes:
-        model: the model; its nodes are marked with their paths in the file.
+        model: the model.  The nodes are marked with their paths in the file.
         rewritten: whether ONNX Runtime's rewrites were applied to the model.
-        merged: nodes that the rewrites merged into others.
+        merged: nodes of the file that the rewrites merged into other nodes.
     """
 
     model: onnx.ModelProto
@@ -186,7 +187,7 @@ class _Parser:
 
 
 class _Around:
-    """Data about one graph for all of its regions.
+    """Data about one graph that the models of all its regions need.
 
     Args:
         graph: the graph.
@@ -221,7 +222,7 @@ class _Dividing:
     def graph(
         self, graph: onnx.GraphProto, types: Types, scope: str, depth: int, outer: _Around | None = None
     ) -> bool:
-        """Divide one graph; return whether TensorRT accepts the whole graph."""
+        """Divide one graph.  Return whether TensorRT accepts the whole graph."""
         if depth > MOST_BODIES:
             return False
         own = {**types, **dict(_types(graph))}
@@ -285,7 +286,7 @@ class _Dividing:
 
 
 def _rejection(graph: onnx.GraphProto, types: Types) -> str:
-    """Return why the RTX provider rejects a whole graph; an empty string if it does not."""
+    """Return why the RTX provider rejects a whole graph; empty if it accepts the graph."""
     stored = {tensor.name for tensor in graph.initializer}
     for value in (*graph.input, *graph.output):
         known = types.get(value.name, value.type).tensor_type
@@ -332,7 +333,7 @@ def _held(node: onnx.NodeProto) -> onnx.TensorProto | None:
 
 
 def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Infer types; return the unchanged model if inference fails."""
+    """Infer types.  If inference fails, return the unchanged model."""
     try:
         return onnx.shape_inference.infer_shapes(model, data_prop=True)
     except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):
@@ -353,7 +354,7 @@ def _has_shape(known: onnx.TypeProto | None) -> bool:
 
 
 def _lacking(graph: onnx.GraphProto, types: Types) -> list[str]:
-    """Return the values of unknown type or shape that nodes compute."""
+    """Return the outputs of nodes whose type or shape is unknown."""
     computed = (name for node in graph.node for name in node.output if name)
     return [each for each in computed if each not in types or not types[each].tensor_type.HasField("shape")]
 
@@ -361,7 +362,7 @@ def _lacking(graph: onnx.GraphProto, types: Types) -> list[str]:
 def _complete(graph: onnx.GraphProto, types: dict[str, onnx.TypeProto]) -> None:
     """Give each value without a type the element type of an input of its operator.
 
-    ONNX Runtime infers the types of its own operators. ONNX's inference cannot.
+    This is for operators of ONNX Runtime: ONNX Runtime infers their types, but ONNX's inference does not.
     """
     stored = {each.name: each.data_type for each in graph.initializer}
     for node in graph.node:

@@ -1,8 +1,9 @@
 """Nodes that ONNX Runtime removes before a provider divides a model.
 
-Constant nodes become stored tensors when a model is loaded. The rewrites of level 1 compute values that
-depend on constants alone and remove Identity. They replace an If with a constant condition by the nodes of
-one branch. https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
+When ONNX Runtime loads a model, Constant nodes become stored tensors.  Its basic optimizations (level 1)
+compute values that depend only on constants, and remove Identity nodes.  They also replace an If with a
+constant condition by the nodes of one branch.
+https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class Removed(Struct, frozen=True):
 
     Attributes:
         nodes: the removed nodes.
-        moved: the graph that nodes move to, by the branch of a decided If that they come from.
-        renamed: the names of the values that replace the outputs of a decided If, by output.
+        moved: for each selected branch of an If with a constant condition, the graph that its nodes move to.
+        renamed: for each output of such an If, the name of the value that replaces it.
     """
 
     nodes: frozenset[Node]
@@ -43,7 +44,7 @@ def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> Removed:
     """Return the nodes that ONNX Runtime removes before providers see the model.
 
     Args:
-        graph: the model's graph.
+        graph: the graph of the model.
         constants: the known values of the graph.
         rewritten: whether ONNX Runtime rewrites the model.
     """
@@ -82,7 +83,7 @@ def _scopes(graph: Graph, scope: str) -> Iterator[str]:
 
 
 def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
-    """Resolve moves into graphs that are moved themselves."""
+    """Resolve moves into graphs whose nodes move, too."""
     found = {}
     for scope, target in moved.items():
         seen = {scope}
@@ -94,7 +95,7 @@ def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
 
 
 def _branch(node: Node, constants: Constants) -> str | None:
-    """Return the branch that a constant condition takes."""
+    """Return the branch that a constant condition selects."""
     condition = constants.scalar(node.input(0))
     return None if condition is None else "then_branch" if condition else "else_branch"
 
@@ -106,7 +107,8 @@ def _is_stored(node: Node) -> bool:
 def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
     """Return whether ONNX Runtime computes a node when it loads the model.
 
-    ONNX Runtime keeps DequantizeLinear and its readers, so that providers see the quantizers.
+    ONNX Runtime does not compute DequantizeLinear and the operators after it, so that providers see the
+    quantization.
     https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/constant_folding.cc
     """
     if _is_stored(node):

@@ -1,4 +1,4 @@
-"""Names and inputs of nodes as providers see them; subgraph inputs count as well."""
+"""Names and inputs of nodes as providers see them.  Outer values that subgraphs read are inputs, too."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def operator(node: onnx.NodeProto) -> Operator:
 
 
 def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
-    """Return a node's path for reports: the path in its ``doc_string``, or its name if there is none."""
+    """Return the path of a node for reports: its ``doc_string``, or its name if the text is empty."""
     if node.doc_string.startswith(MARK):
         return node.doc_string[len(MARK) :]
     own = node.name or f"{node.op_type}_{index}"

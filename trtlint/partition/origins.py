@@ -1,8 +1,8 @@
-"""Mapping from the nodes after ONNX Runtime's rewrites to the nodes of the file.
+"""Find the nodes of the file that the nodes after ONNX Runtime's rewrites come from.
 
-Rewrites remove nodes, merge several into one, copy some, and move the nodes of a decided ``If`` out of its
-branch.  Reports name the nodes of the file.  So each node stores its path in its ``doc_string``, which ONNX
-Runtime keeps.
+Rewrites remove, merge and copy nodes.  They also move nodes out of the branch of an ``If`` with a constant
+condition. But reports name the nodes of the file.  So the path of each node is stored in its ``doc_string``,
+which ONNX Runtime does not change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Merged = dict[str, list[list[str]]]
 
 
 def mark(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:
-    """Write the path of each node into its ``doc_string``; return the nodes by path."""
+    """Write the path of each node into its ``doc_string``.  Return the nodes by path."""
     found: dict[str, onnx.NodeProto] = {}
     _mark(graph, "", found, Counter(), 0)
     return found
@@ -52,15 +52,16 @@ def _mark(
 
 
 def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merged:
-    """Give each node after the rewrites the path of a node in the file.
+    """Assign a path in the file to each node after the rewrites.
 
     Args:
         before: the marked nodes of the file by path.
-        after: the model after the rewrites; nodes without a mark get one where possible.
+        after: the model after the rewrites.  New nodes get the path of a node that they replace, where
+            possible.
 
     Returns:
         The nodes that were merged into other nodes.  Nodes that ONNX Runtime computes or removes, such as
-        Identity, are in no list.
+        Identity, are not included.
     """
     producers = {name: path for path, node in before.items() for name in node.output if name}
     after_nodes = list(contents.nodes(after))
@@ -81,7 +82,7 @@ def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merg
 
 
 def _homes(before: Mapping[str, onnx.NodeProto], kept: set[str], stored: set[str]) -> Merged:
-    """Return the removed nodes, by the node that now computes their result."""
+    """Return the removed nodes for each node that now computes their result."""
     readers: dict[str, list[str]] = {}
     for path, node in before.items():
         for name in reads(node):

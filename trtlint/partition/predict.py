@@ -54,8 +54,8 @@ class Reason(Struct, frozen=True):
     Attributes:
         why: the reason in words, from the finding.
         rules: the rules with findings about the node.
-        fixes: rewrites that remove the reason.
-        ends: whether the provider gives up the whole graph for this reason.
+        fixes: automatic fixes that remove the reason.
+        ends: whether the provider rejects the whole graph for this reason.
     """
 
     why: str
@@ -73,14 +73,14 @@ def predict(
     *,
     rewritten: bool = True,
 ) -> Partition:
-    """Divide a model at the nodes that TensorRT refuses.
+    """Predict the parts of a model, given the nodes that TensorRT refuses.
 
     Args:
-        graph: the model's graph.
+        graph: the graph of the model.
         constants: the known values of the graph.
         refused: the nodes that the parser refuses.
         provider: the provider.
-        settings: its options.
+        settings: the options of the provider.
         rewritten: whether ONNX Runtime rewrites the model before dividing it.
     """
     gone = removed(graph, constants, rewritten=rewritten)
@@ -134,7 +134,7 @@ class _Prediction:
             f"{scope.nodes[region[0]].path}: {why}"
             for scope in found.values()
             for regions, why in (
-                (scope.joined.small, "the region is smaller than the smallest part"),
+                (scope.joined.small, "the region has fewer nodes than the minimum size of a part"),
                 (scope.joined.cyclic, "the region is part of a cycle"),
             )
             for region in regions
@@ -157,13 +157,13 @@ class _Prediction:
         )
 
     def _failure(self, parts: Iterable[Sequence[Node]]) -> str:
-        """Return why the session cannot be created; an empty string if it can."""
+        """Return why the session cannot be created; empty if it can be created."""
         if self._provider == "tensorrt":
             return shapeless_words(self._shapeless())
         return "" if self._settings.profile else shape_input_words(shape_input(self._graph.inputs, parts))
 
     def _shapeless(self) -> list[str]:
-        """Return the region inputs of unknown shape in the main graph."""
+        """Return the inputs of regions in the main graph whose shape is unknown."""
         nodes = self._scopes.get("", [])
         offered = [position for position, node in enumerate(nodes) if node not in self._refused]
         if len(offered) == len(nodes):
@@ -185,7 +185,7 @@ class _Prediction:
         return Left(node.path, node.op, reason.why, reason.rules)
 
     def _rejection(self, scope: str) -> str:
-        """Return why the RTX provider rejects a whole graph; an empty string if it does not."""
+        """Return why the RTX provider rejects a whole graph; empty if it accepts the graph."""
         if self._provider != "nv-tensorrt-rtx":
             return ""
         owner = next(iter(self._graph.owners(scope)), None)
@@ -198,9 +198,9 @@ class _Prediction:
         return "" if found is None else interface_words(found.name, str(found.dtype))
 
     def _withheld(self, node: Node) -> str:
-        """Return why the provider does not pass a node to the parser; an empty string if it does."""
+        """Return why the provider does not pass a node to the parser; empty if it passes the node."""
         if node.op in self._settings.exclude:
-            return "an option excludes the operator type"
+            return "a provider option excludes the operator type"
         values = (each for each in (*node.inputs, *node.outputs) if each is not None)
         dtype = next((each.dtype for each in values if each.dtype in _UNTAKEN), None)
         return "" if dtype is None else f"TensorRT has no {dtype} tensors"
@@ -208,10 +208,10 @@ class _Prediction:
     def _divided(
         self, taken: Collection[str]
     ) -> tuple[list[list[Node]], list[Node], dict[str, _PredictedGraph]]:
-        """Divide every graph as if TensorRT accepted some further operator types.
+        """Divide every graph, as if TensorRT also accepted the operator types in ``taken``.
 
         Returns:
-            The parts, the nodes left in graph order, and the graphs by scope.
+            The parts, the nodes outside of parts in graph order, and the graphs by scope.
         """
         found: dict[str, _PredictedGraph] = {}
         split_bodies: set[Node] = set()
@@ -236,7 +236,7 @@ class _Prediction:
         return parts, sorted(left, key=lambda node: node.index), found
 
     def _parts(self, found: Mapping[str, _PredictedGraph]) -> list[list[Node]]:
-        """Return the parts; a subgraph that TensorRT accepts as a whole belongs to its owner's part."""
+        """Return the parts.  The nodes of a wholly accepted subgraph belong to the part of its owner."""
         parts: list[list[Node]] = []
         part_of: dict[Node, list[Node]] = {}
         for name in sorted(found, key=len):
@@ -266,7 +266,7 @@ class _Prediction:
         return crossing
 
     def _splits(self, left: Sequence[Node], crossing: Iterable[tuple[Value, bool]]) -> tuple[Split, ...]:
-        """Group the nodes that divide the model, the costliest first."""
+        """Group the nodes that divide the model.  The groups that cause most data transfer come first."""
         groups: dict[str, list[Node]] = defaultdict(list)
         for node in left:
             if node in self._reasons:

@@ -24,22 +24,26 @@ _DEEPEST = 20
 
 
 def shape_input_words(name: str) -> str:
-    """Return why the RTX provider ends a session because of an input; empty if ``name`` is empty.
+    """Return why the RTX provider fails because of an input; empty if ``name`` is empty.
 
-    The provider makes profiles for dynamic dimensions, but not for the values of a shape. If no dimension is
-    dynamic, it ends with "No explicit or implicit shapes were provided for dynamic shape inputs".
+    The provider makes optimization profiles for dynamic dimensions, but not for inputs whose values are a
+    shape.  If no dimension is dynamic, the provider fails with "No explicit or implicit shapes were provided
+    for dynamic shape inputs".
     https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
     (``CreateNodeComputeInfoFromGraph``)
     """
     if not name:
         return ""
-    return f"the values of input {name} are a shape; give nv_profile_min_shapes, _opt_shapes and _max_shapes"
+    return (
+        f"the model uses the values of input {name} as a shape; give nv_profile_min_shapes, "
+        "nv_profile_opt_shapes and nv_profile_max_shapes"
+    )
 
 
 def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]) -> str:
-    """Return the name of a model input whose values are a shape; empty if there is none.
+    """Return the name of a model input whose values are a shape; empty without such an input.
 
-    Parts with a dynamic dimension do not count: the provider makes a profile for them.
+    Parts with a dynamic dimension are ignored, because the provider makes a profile for them.
     """
     for part in parts:
         own = {value for node in part for value in node.outputs}
@@ -55,7 +59,7 @@ def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]
 
 
 def _fed(value: Value | None, own: set[Value], depth: int) -> Value | None:
-    """Return the model input from which a value gets its elements; None if there is none."""
+    """Return the model input whose elements a value has; None without such an input."""
     if value is None or value.initializer is not None or depth > _DEEPEST:
         return None
     if value.producer is None:

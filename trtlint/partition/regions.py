@@ -1,4 +1,4 @@
-"""The steps by which both providers turn regions that the parser accepts into parts.
+"""The steps from the regions that the parser accepts to the parts, for both providers.
 
 The code of these steps is the same in both providers:
 https://github.com/microsoft/onnxruntime/blob/54a6bbf56070/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
@@ -39,7 +39,7 @@ class Operator(Struct, frozen=True):
 
 
 class Joined(Struct, frozen=True):
-    """Parts, and the regions that were dropped or joined on the way.
+    """The parts, and the regions that were removed or joined to get them.
 
     Attributes:
         parts: the parts.
@@ -55,7 +55,7 @@ class Joined(Struct, frozen=True):
 
 
 def runs(positions: Iterable[int]) -> tuple[Region, ...]:
-    """Divide ascending positions into runs without a gap.
+    """Divide ascending positions into runs of consecutive numbers.
 
     >>> runs([0, 1, 3])
     ((0, 1), (3,))
@@ -72,7 +72,8 @@ def runs(positions: Iterable[int]) -> tuple[Region, ...]:
 def join(operators: Sequence[Operator], regions: Iterable[Region], settings: ProviderSettings) -> Joined:
     """Turn the regions accepted by the parser into parts.
 
-    First drop small regions, then remove regions in a cycle, then join the others if that creates no cycle.
+    First, small regions are removed.  Then regions in a cycle are removed.  Then the other regions are
+    joined, if this creates no cycle.
     """
     listed = [region for region in regions if region]
     small = tuple(region for region in listed if len(region) < settings.min_nodes)
@@ -94,7 +95,8 @@ def join(operators: Sequence[Operator], regions: Iterable[Region], settings: Pro
 def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> bool:
     """Return whether regions can be part of a cycle.
 
-    Operators are in topological order, so regions without gaps have no cycle, unless nodes share a name.
+    Operators are in topological order.  So regions of consecutive nodes have no cycle, unless two nodes have
+    the same name.
     """
     if any(region[-1] - region[0] + 1 != len(region) for region in regions):
         return True
@@ -104,10 +106,10 @@ def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) ->
 
 
 def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int]:
-    """Return the path of a walk that ends in a cycle; empty if there is no cycle.
+    """Return the vertices on a path that ends in a cycle; empty without a cycle.
 
-    A region is a vertex with its own number.  The providers know nodes outside of regions by their names
-    alone, so nodes with the same name, or without a name, are one vertex.
+    Each region is a vertex.  The providers identify nodes outside of regions only by name.  So all nodes with
+    the same name, and all nodes without a name, are a single vertex.
     """
     following = _following(operators, regions)
     done: set[int] = set()
@@ -161,10 +163,10 @@ def interface_words(name: str, dtype: str) -> str:
 
 
 def shapeless_words(names: Sequence[str]) -> str:
-    """Return why the TensorRT provider ends a session because of inputs without shapes; empty for no inputs.
+    """Return why the TensorRT provider fails because of inputs without shapes; empty without such inputs.
 
-    From the second call of the parser on, every input of a region needs a shape whose dimensions all have a
-    size or a name (``GetSupportedList``).  The plug-in provider of TensorRT-RTX has no such check.
+    From the second parser call on, every input of a region needs a shape.  Each dimension must have a size or
+    a name (``GetSupportedList``).  The plug-in provider of TensorRT-RTX has no such check.
     """
     if not names:
         return ""
@@ -174,9 +176,10 @@ def shapeless_words(names: Sequence[str]) -> str:
 def borders(
     operators: Sequence[Operator], parts: Iterable[Region], outputs: Collection[str]
 ) -> list[tuple[str, bool]]:
-    """Return the tensors that cross the border of a part, and whether they flow into it.
+    """Return the tensors that cross the border of a part, and whether they flow into the part.
 
-    Only tensors between nodes count; ``outputs`` are the model's own outputs, which every session copies.
+    Only tensors between nodes are returned.  ``outputs`` are the outputs of the model, which every session
+    copies.
     """
     producer = {name: index for index, each in enumerate(operators) for name in each.outputs if name}
     part_of = {position: number for number, part in enumerate(parts) for position in part}

@@ -13,13 +13,13 @@ Basis = Literal["predicted", "parser"]
 
 
 class ProviderSettings(Struct, frozen=True):
-    """The provider options that shape a partition.
+    """The provider options that affect a partition.
 
     The defaults are those of both providers:
     https://github.com/microsoft/onnxruntime/blob/5189d6158ec2/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.h
 
     Attributes:
-        min_nodes: smallest part that TensorRT gets.
+        min_nodes: smallest number of nodes in a part.
         max_rounds: largest depth of nested parser calls before the provider gives up.
         exclude: operator types that the provider does not run.
         profile: whether the options give the shapes of a profile.
@@ -53,12 +53,13 @@ class Split(Struct, frozen=True):
     Attributes:
         op: operator type.
         nodes: paths of the nodes.
-        rules: rules whose findings refuse them.
+        rules: rules whose findings are about these nodes.
         why: reason in words; empty if unknown.
-        fixes: rewrites of ``trtlint fix`` that remove them.
+        fixes: automatic fixes of ``trtlint fix`` that remove these nodes.
         parts: number of parts if TensorRT accepted all of these nodes; None if not counted.
-        left: number of nodes outside of TensorRT in that case; None if not counted.
-        bytes: bytes of the tensors that cross a border at these nodes; dynamic ones are not counted.
+        left: number of nodes outside of TensorRT in this case; None if not counted.
+        bytes: bytes of the tensors that cross a border at these nodes.  Tensors of dynamic size are not
+            counted.
     """
 
     op: str
@@ -76,7 +77,7 @@ class Border(Struct, frozen=True):
 
     Attributes:
         value: name of the tensor.
-        into: whether it flows into the part.
+        into: whether the tensor flows into the part.
         bytes: size in bytes; None if a dimension is dynamic.
     """
 
@@ -90,15 +91,15 @@ class Partition(Struct, frozen=True):
 
     Attributes:
         provider: the provider that divides the model.
-        basis: source of the decision which nodes TensorRT accepts.
+        basis: what decides which nodes TensorRT accepts: a prediction or NVIDIA's parser.
         parts: paths of the nodes of each part.
         left: the nodes outside of all parts, in graph order.
         folded: paths of nodes that ONNX Runtime computes before it divides the model.
         borders: tensors between parts and other nodes.
-        splits: groups of nodes that divide the model, the costliest first.
+        splits: groups of nodes that divide the model.  The groups that cause most data transfer come first.
         joined: whether the provider joins several regions into one part.
         dropped: nodes that the parser accepts but the provider drops, with the reason.
-        failure: why the session cannot be created; empty if it can.
+        failure: why the session cannot be created; empty if it can be created.
         calls: number of parser calls; 0 for a prediction.
     """
 

@@ -1,6 +1,6 @@
 """The graph that providers see: after ONNX Runtime's rewrites of level 1.
 
-ONNX Runtime applies them before it asks a provider for its nodes:
+ONNX Runtime applies these rewrites before it passes the graph to a provider:
 https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
 """
 
@@ -32,8 +32,8 @@ def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
     """Return a model after the rewrites; None if ONNX Runtime cannot load the model.
 
     Args:
-        model: the model, with its external data still in files.
-        folder: the folder of its external data.
+        model: the model, with external data in files.
+        folder: the folder of the external data.
     """
     try:
         onnxruntime = onnx_runtime()
@@ -57,7 +57,7 @@ def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
 
 
 def shapes_of(model: onnx.ModelProto, names: Sequence[str]) -> dict[str, onnx.TypeProto]:
-    """Return the types that ONNX Runtime infers for some values, including outputs of its own operators.
+    """Return the types that ONNX Runtime infers for these values, also for operators of ONNX Runtime.
 
     The result is empty if onnxruntime is not installed or cannot load the model.
     """
@@ -106,10 +106,10 @@ def _is_external(model: onnx.ModelProto) -> bool:
 
 
 def _without_casts(model: onnx.ModelProto, given: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Remove the Casts that ONNX Runtime added for a CPU; return None if Casts of the file are missing.
+    """Remove the Casts that ONNX Runtime added for a CPU.  Return None if Casts of the file are missing.
 
-    ONNX Runtime also removes a Cast of the file if an added Cast undoes it. Without both Casts, types would
-    be wrong.
+    ONNX Runtime also removes a Cast of the file together with an added Cast that reverses it.  Then types
+    would be wrong.
     """
     before = _casts(given.graph, 0)
     if not _remove_casts(model.graph, 0):
@@ -128,7 +128,7 @@ def _casts(graph: onnx.GraphProto, depth: int) -> set[str]:
 
 
 def _remove_casts(graph: onnx.GraphProto, depth: int) -> bool:
-    """Remove the Casts for a CPU from a graph and its bodies; return whether there were any."""
+    """Remove the Casts for a CPU from a graph and its bodies.  Return whether there were any."""
     found = False
     for body in _bodies(graph) if depth < MOST_BODIES else ():
         found |= _remove_casts(body, depth + 1)

@@ -101,9 +101,10 @@ def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
 
 
 def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    """Return the parts of all graphs; a subgraph accepted as a whole belongs to its owner's part.
+    """Return the parts of all graphs.
 
-    If TensorRT rejects the owner, a subgraph that TensorRT accepts as a whole has no part.
+    The nodes of a wholly accepted subgraph belong to the part of its owner, or to no part if TensorRT rejects
+    the owner.
     """
     found: list[list[str]] = []
     part_of: dict[str, list[str]] = {}
@@ -126,8 +127,8 @@ def _with_merged(
 ) -> tuple[tuple[str, ...], ...]:
     """Convert parts to nodes of the file.
 
-    Nodes that ONNX Runtime merged are in the part of their replacement.  A copied node counts once, and a
-    node that ONNX Runtime added does not count.
+    Nodes that ONNX Runtime merged are in the part of the node that replaces them.  A copied node is counted
+    once, and a node that ONNX Runtime added is not counted.
     """
     found = []
     for part in parts:
@@ -151,6 +152,6 @@ def _parts(scope: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def _given_up(scope: Mapping[str, Any]) -> Iterator[tuple[list[int], str]]:
     for region in scope["small"]:
-        yield region, f"the region has {len(region)} nodes, fewer than the smallest part"
+        yield region, f"the region has {len(region)} nodes, fewer than the minimum size of a part"
     for region in scope["cyclic"]:
         yield region, "the region is part of a cycle"

@@ -1,1 +1,1 @@
-"""Team settings for findings: configuration, selection, suppression, baseline."""
+"""Settings of a team: configuration file, rule selection, suppressions, baseline."""

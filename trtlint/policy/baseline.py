@@ -1,11 +1,12 @@
 """Baselines: known findings of a team, so that only new ones count.
 
-An entry is one site of one rule in one model. Its fingerprint survives a re-export. The module path and the
-node help readers. They also identify a block after a rewrite. Then a fingerprint matches no entry, so trtlint
-compares the rule and the module. If the module is unknown, it compares the node.
+An entry is one site of one rule in one model.  The fingerprint of the site does not change if the model is
+exported again.  The entry also has the module path and the name of the node, for readers and for rewritten
+models.  After a rewrite, the fingerprint can differ.  Then trtlint compares the rule and the module, or the
+node if the module is unknown.
 
-The file is JSON with one sorted entry per line, so that diffs show the added and removed sites.  Model
-paths are relative to the file's folder.
+The file is JSON with one sorted entry per line, so that diffs show the added and removed sites.  Paths of
+models are relative to the folder of the file.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _KEYS = ("model", "rule", "fingerprint", "module", "node")
 
 
 class BaselineError(FileError, ValueError):
-    """An unusable baseline; the text begins with the file."""
+    """Error in a baseline file.  The message begins with the path of the file."""
 
 
 class KnownSite(Struct, frozen=True):
@@ -53,12 +54,12 @@ class KnownSite(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Module or node of the site, for readers."""
+        """The module of the site, or the node if the module is unknown."""
         return self.module or self.node
 
     @property
     def line(self) -> str:
-        """The entry as a line of the file."""
+        """The entry as JSON data, for one line of the file."""
         return json.dumps({key: getattr(self, key) for key in _KEYS})
 
 
@@ -66,8 +67,8 @@ class Baseline:
     """The entries of one baseline file, and their matches in a run.
 
     Args:
-        file: the file; model paths are relative to its folder.
-        entries: its entries.
+        file: the file.  Paths of models are relative to its folder.
+        entries: the entries of the file.
     """
 
     def __init__(self, file: Path, entries: Iterable[KnownSite] = ()) -> None:
@@ -87,7 +88,7 @@ class Baseline:
         """Read a baseline file.
 
         Raises:
-            BaselineError: the file is missing or not a baseline.
+            BaselineError: the file is missing, or is not a baseline.
         """
         try:
             with limit_work(file):
@@ -121,25 +122,26 @@ class Baseline:
 
     @property
     def models(self) -> list[str]:
-        """Models with entries, relative to the file's folder."""
+        """Paths of the models with entries, relative to the folder of the file."""
         return sorted(self._entries)
 
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))
 
     def key(self, model: Path) -> str:
-        """Name of a model in the file."""
+        """Return the path of a model as the file names it."""
         return relative(model, self.file.parent)
 
     def apply(
         self, model: Path, reports: Sequence[ModelReport], ran: frozenset[str], known: frozenset[str]
     ) -> tuple[ModelReport, ...]:
-        """Remove known findings from the reports of a model, and add the stale entries to the reports.
+        """Remove known findings from the reports of a model, and report entries that match no finding.
 
         Args:
-            model: the model's file.
-            reports: its reports, one for each target; an entry applies to all of them.
-            ran: ids of the rules that ran. Only entries of these rules or of removed rules can be stale.
+            model: the file of the model.
+            reports: the reports of the model, one for each target.  An entry applies to all targets.
+            ran: ids of the rules that ran.  Only entries of these rules, or of removed rules, are reported as
+                stale.
             known: ids of all rules.
         """
         if any(report.errors or report.skipped for report in reports):
@@ -169,7 +171,7 @@ class Baseline:
     def _former(
         self, key: str, reports: Sequence[ModelReport], sites: _Sites, ran: frozenset[str]
     ) -> str | None:
-        """Move entries from the former path of a model without entries; return that path, or None."""
+        """Give a model without entries the entries of its former path.  Return this path, or None."""
         if self._entries.get(key) or not sites:
             return None
         if self._renames is None:
@@ -181,7 +183,7 @@ class Baseline:
         return former
 
     def record(self, model: Path, reports: Sequence[ModelReport]) -> tuple[ModelReport, ...]:
-        """Add all findings of a model to the baseline, except findings that a suppression covers."""
+        """Add all findings of a model to the baseline, except suppressed findings."""
         key = self.key(model)
         sites = _sites(reports, conditional=False)
         self._entries[key] = [
@@ -194,7 +196,7 @@ class Baseline:
         """Write the file.
 
         Args:
-            protected: files that must not be replaced.
+            protected: files that must not be overwritten.
 
         Raises:
             OSError: the file cannot be written.
@@ -215,9 +217,10 @@ class Baseline:
         replace_text(self.file, text, protected)
 
     def shrink(self, protected: Iterable[Path] = ()) -> int:
-        """Remove stale entries, including those of deleted models; write the file if it changed.
+        """Remove stale entries and entries of deleted models, and write the file if it changed.
 
-        This adds no entry and changes no fingerprint, but it updates modules and nodes.
+        Modules and nodes of other entries are updated.  Their fingerprints are not changed, and no entry is
+        added.
 
         Args:
             protected: files that must not be replaced.
@@ -241,7 +244,7 @@ class Baseline:
         return size - len(self)
 
     def missing(self) -> list[str]:
-        """Models with entries whose files no longer exist."""
+        """The models with entries whose files no longer exist."""
         return [model for model in self.models if not self._exists(model)]
 
     def _exists(self, model: str) -> bool:
@@ -269,7 +272,10 @@ def _entry(file: Path, number: int, table: Any) -> KnownSite:
     if not isinstance(table, dict) or not all(
         isinstance(table.get(key), str) for key in ("model", "rule", "fingerprint", "node")
     ):
-        raise BaselineError(f"{shown(file)}: not a baseline: entry {number} lacks text for one of its keys")
+        raise BaselineError(
+            f"{shown(file)}: not a baseline: entry {number} needs text for the keys "
+            "model, rule, fingerprint and node"
+        )
     module = table.get("module")
     if module is not None and not isinstance(module, str):
         raise BaselineError(f"{shown(file)}: not a baseline: the module of entry {number} is not text")
@@ -277,7 +283,10 @@ def _entry(file: Path, number: int, table: Any) -> KnownSite:
 
 
 def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
-    """Return the sites of all targets; with ``conditional``, also conditional and suppressed sites."""
+    """Return the sites of the findings for all targets.
+
+    With ``conditional``, the sites of conditional and suppressed findings are included.
+    """
 
     def findings() -> Iterator[Finding]:
         for report in reports:
@@ -290,7 +299,7 @@ def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
 
 
 def _pair(entries: Sequence[KnownSite], sites: _Sites) -> dict[KnownSite, tuple[str, str]]:
-    """Match entries to the rules and fingerprints of sites."""
+    """Match entries to sites, which are given as rule and fingerprint."""
     owners = {
         (entry.rule, entry.fingerprint): entry
         for entry in entries
@@ -303,54 +312,55 @@ def _pair(entries: Sequence[KnownSite], sites: _Sites) -> dict[KnownSite, tuple[
         if key[0] in free:
             at[key[0]][_place(site)].append(key)
     for rule in free:
-        barren: set[str] = set()
+        dead_ends: set[str] = set()
         for entry in listed[rule]:
             if (rule, entry.fingerprint) not in owners and entry.place:
-                _seat(entry, at[rule], sites, owners, barren)
+                _match_by_place(entry, at[rule], sites, owners, dead_ends)
     same = {entry: (entry.rule, entry.fingerprint) for entry in entries}
     return {entry: key for entry, key in same.items() if key in sites} | {
         entry: key for key, entry in owners.items()
     }
 
 
-def _seat(
-    lost: KnownSite,
+def _match_by_place(
+    unmatched: KnownSite,
     at: Mapping[str, Sequence[tuple[str, str]]],
     sites: _Sites,
     owners: dict[tuple[str, str], KnownSite],
-    barren: set[str],
+    dead_ends: set[str],
 ) -> None:
-    """Match an entry without a fingerprint match to a site at its place.
+    """Match an entry by its place (module or node), because no site has the fingerprint of the entry.
 
-    Fingerprints number equal blocks. If a block is added, later blocks get the next number, and each
-    fingerprint moves to the neighbouring block. So an entry that owns a site hands it over if another site at
-    its own place is free. The search ends at a free site.
+    Equal blocks have numbered fingerprints.  If a block is added, the later blocks get the next numbers.  So
+    the fingerprint of an entry can now belong to the neighbouring block.  If all sites at the place are
+    matched to other entries, one of these other entries must move to a free site at its own place, and so on.
+    A breadth-first search finds the shortest sequence of such moves.
 
     Args:
-        lost: the entry.
-        at: sites of its rule by place.
+        unmatched: the entry.
+        at: the sites of the rule, by place.
         sites: all sites.
-        owners: the entry of each site. The function changes this mapping.
-        barren: places from which no free site is reachable. The function adds to this set.
+        owners: the entry that each site is matched to; this function changes it.
+        dead_ends: places from which the search finds no free site; this function adds places.
     """
-    given_up: dict[str, tuple[str, str]] = {}
-    queue, seen = deque([lost.place]), {lost.place}
-    while queue and lost.place not in barren:
+    wanted_site: dict[str, tuple[str, str]] = {}
+    queue, seen = deque([unmatched.place]), {unmatched.place}
+    while queue and unmatched.place not in dead_ends:
         place = queue.popleft()
         for site in at.get(place, ()):
             if site not in owners:
-                while place != lost.place:
-                    before = given_up[place]
+                while place != unmatched.place:
+                    before = wanted_site[place]
                     owners[site] = owners[before]
                     site, place = before, _place(sites[before])
-                owners[site] = lost
+                owners[site] = unmatched
                 return
             other = owners[site].place
-            if other not in seen and other not in barren:
+            if other not in seen and other not in dead_ends:
                 seen.add(other)
-                given_up[other] = site
+                wanted_site[other] = site
                 queue.append(other)
-    barren |= seen
+    dead_ends |= seen
 
 
 def _place(site: Site) -> str:
@@ -364,10 +374,11 @@ def _relabelled(entry: KnownSite, site: Site | None) -> KnownSite:
 def _gone(
     lost: Sequence[KnownSite], entries: Sequence[KnownSite], sites: _Sites
 ) -> tuple[StaleBaselineEntry, ...]:
-    """Describe stale entries.
+    """Describe the entries that match no site.
 
-    Fingerprints number equal blocks. If any of these blocks is fixed, the fingerprint with the last number
-    disappears. The place that has no site any more identifies the fixed block.
+    Equal blocks have numbered fingerprints.  If one of these blocks is fixed, the fingerprint with the last
+    number disappears, whichever block it was.  So the fixed block is found by its place, which has no site
+    any more.
     """
     still = {(rule, _place(site)) for (rule, _), site in sites.items()}
     listed = _by_rule(entries)

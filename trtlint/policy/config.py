@@ -1,7 +1,8 @@
 """Configuration: ``trtlint.toml``, or ``[tool.trtlint]`` in ``pyproject.toml``.
 
-The nearest file in the folders above a model applies, as in ruff.  ``[[models]]`` sections override the
-general part, and the command line overrides both.  Paths and globs are relative to the file's folder.
+trtlint searches the folder of a model and the folders above it, and uses the first file, as ruff does.
+``[[models]]`` sections override the general part, and the command line overrides both.  Paths and globs are
+relative to the folder of the file.
 """
 
 from __future__ import annotations
@@ -37,21 +38,23 @@ _DEEPEST = 16
 
 
 class ConfigError(SettingError):
-    """An unusable configuration; the text begins with the file and the key."""
+    """Error in a configuration file.  The message begins with the file and the key."""
 
 
 class Choices(Struct, frozen=True):
-    """Settings from one place; unset ones are empty or None.
+    """Settings from one table of a configuration file, or from the command line.
+
+    Unset settings are empty or None.
 
     Attributes:
-        where: file and table, the prefix of errors; empty for the command line.
+        where: file and table, the prefix of error messages; empty for the command line.
         targets: build targets.
         layer: rule selection.
-        severity: severities by selector.
+        severity: pairs of a rule selector and a severity.
         fail_on: lowest severity that makes the command fail.
         min_confidence: lowest confidence of shown findings.
         plugins: TensorRT plugins that the build loads.
-        left: files from a build of the model.
+        left: files of a build of the model, such as a log.
         dry: dry build options.
     """
 
@@ -67,19 +70,19 @@ class Choices(Struct, frozen=True):
 
 
 class ModelSection(Struct, frozen=True):
-    """Settings for the models that match one of some globs."""
+    """Settings for the models whose path matches one of the globs."""
 
     paths: tuple[str, ...]
     choices: Choices
 
 
 class Configuration(Struct, frozen=True):
-    """One configuration file, or none.
+    """The content of a configuration file; empty without a file.
 
     Attributes:
         file: the file; None if there is none.
         general: settings for all models.
-        sections: settings for some models, in file order.
+        sections: the ``[[models]]`` sections, in file order.
         rules: folders of rule files.
         preview: whether to run preview rules.
         baseline: the baseline file; None without a baseline.
@@ -95,11 +98,11 @@ class Configuration(Struct, frozen=True):
     suppress: tuple[Acceptance, ...] = ()
 
     def relative(self, model: Path) -> str:
-        """Path of a model relative to the file's folder, with ``/``, as globs match it."""
+        """Return the path of a model for globs: relative to the folder of the file, with ``/``."""
         return model.as_posix() if self.file is None else relative(model, self.file.parent)
 
     def choices(self, model: Path) -> Iterator[Choices]:
-        """Settings for a model, from general to specific."""
+        """Yield the settings for a model: first the general part, then the matching sections."""
         path = self.relative(model)
         yield self.general
         for section in self.sections:
@@ -107,13 +110,13 @@ class Configuration(Struct, frozen=True):
                 yield section.choices
 
     def suppressions(self, model: Path) -> tuple[Acceptance, ...]:
-        """Suppressions that apply to a model."""
+        """Return the suppressions that apply to a model."""
         path = self.relative(model)
         return tuple(entry for entry in self.suppress if entry.covers_model(path))
 
 
 def relative(file: Path, folder: Path) -> str:
-    """Path relative to a folder, with ``/``; absolute if there is no relative one."""
+    """Return the path relative to a folder, with ``/``.  A path on another drive stays absolute."""
     try:
         return Path(os.path.relpath(file, folder)).as_posix()
     except ValueError:  # another drive
@@ -121,16 +124,16 @@ def relative(file: Path, folder: Path) -> str:
 
 
 class Configurations:
-    """Configurations of all models of a run; each file is read once."""
+    """Configurations of all models of a run.  Each file is read once."""
 
     def __init__(self) -> None:
         self._by_folder: dict[Path, Configuration] = {}
 
     def of(self, model: Path) -> Configuration:
-        """Find the nearest configuration above a model or folder; empty if there is none.
+        """Return the configuration of the nearest folder above a model or folder; empty without a file.
 
         Raises:
-            ConfigError: the configuration is unusable.
+            ConfigError: the configuration file cannot be read, or has an error.
         """
         path = Path(os.path.abspath(model))  # noqa: PTH100 - resolve() would follow links to other folders
         return self._nearest(path if os.path.isdir(path) else path.parent)  # noqa: PTH112
@@ -159,7 +162,7 @@ class Configurations:
 
 
 def load(file: Path) -> Configuration:
-    """Load a configuration file: the table of ``pyproject.toml``, or all of another file.
+    """Load a configuration file.  In ``pyproject.toml``, only the table ``[tool.trtlint]`` is read.
 
     Raises:
         ConfigError: the file cannot be read, or violates the schema.
@@ -197,7 +200,7 @@ def load(file: Path) -> Configuration:
 
 
 def shown(file: Path) -> str:
-    """Path for messages: relative to the current folder if below it."""
+    """Return the path for messages.  A path in the current folder is shown as a relative path."""
     try:
         return file.absolute().relative_to(Path.cwd()).as_posix()
     except (ValueError, OSError):
@@ -205,9 +208,9 @@ def shown(file: Path) -> str:
 
 
 def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
-    """Overlay a configured target with the command line.
+    """Combine a configured target with the options of the command line, which take precedence.
 
-    A version on the command line replaces all versions of both products.
+    A version on the command line replaces the configured versions of TensorRT and TensorRT-RTX.
     """
     versions = {} if over.trt or over.rtx else {"trt": base.trt, "rtx": base.rtx}
     flags = tuple({**dict(base.flags), **dict(over.flags)}.items())
@@ -216,7 +219,7 @@ def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
 
 
 def _is_there(file: Path) -> bool:
-    """Return whether a path exists and is no folder; reading a device later fails with a message."""
+    """Return whether a path exists and is not a folder.  For a device file, a later read reports an error."""
     return os.path.exists(file) and not os.path.isdir(file)  # noqa: PTH110, PTH112
 
 
@@ -243,10 +246,10 @@ def _toml(file: Path) -> dict[str, Any]:
 
 
 def _plain(value: Any, where: str, depth: int = 0) -> Any:
-    """Convert TOML data to JSON data: dates become text.
+    """Convert TOML data to JSON data.  Dates become text.
 
     Raises:
-        ConfigError: the data are nested too deeply or contain a NUL, which no path or name can contain.
+        ConfigError: the data are nested too deeply, or contain a NUL character.
     """
     if depth > _DEEPEST:
         raise ConfigError(f"{where}: nested more than {_DEEPEST} levels deep")
@@ -280,7 +283,7 @@ def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
 
 
 def _named(file: Path) -> str:
-    """Path as from :func:`shown`, but never ``-``, which means standard input."""
+    """Return the path as :func:`shown`.  A file called ``-`` becomes ``./-``: ``-`` means standard input."""
     name = shown(file)
     return f"./{name}" if name == "-" else name
 

@@ -1,4 +1,4 @@
-"""Exit code: findings that make a run fail."""
+"""Decide whether findings make a run fail."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ def fails(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
 
     Args:
         reports: the reports.
-        fail_on: lowest severity that counts, or ``never``.
+        fail_on: lowest severity that makes the run fail, or ``never``.
     """
     return any(counts(finding, fail_on) for report in reports for finding in report.findings)
 
 
 def unsearched(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
-    """Return whether an incomplete search may have missed a finding that makes the run fail.
+    """Return whether a finding that makes the run fail may be missing, because a search did not finish.
 
     Args:
         reports: the reports.
-        fail_on: lowest severity that counts, or ``never``.
+        fail_on: lowest severity that makes the run fail, or ``never``.
     """
     return any(each.severity in grave(fail_on) for report in reports for each in report.unsearched)
 
 
 def grave(fail_on: FailOn) -> tuple[Severity, ...]:
-    """Severities that make a run fail; none for ``never``."""
+    """Return the severities that make a run fail; empty for ``never``."""
     return () if fail_on == "never" else SEVERITIES[: SEVERITIES.index(fail_on) + 1]
 
 

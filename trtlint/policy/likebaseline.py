@@ -1,4 +1,4 @@
-"""Check of a file that a baseline would overwrite."""
+"""Check a file before a baseline overwrites it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ _HEAD = 512
 
 
 def require_like_baseline(file: Path) -> None:
-    """Reject an existing file that does not look like a baseline.
+    """Raise an error if an existing file does not look like a baseline.
 
-    Such a file is a sign that an option lacks its value.
-
-    A damaged or half-merged baseline may be overwritten.
+    An example is a model that was given by mistake as the value of the option for the baseline.  A damaged
+    baseline, or a baseline with merge conflicts, may be overwritten.
 
     Raises:
-        BaselineError: the file is something else.
+        BaselineError: the file has other content.
         OSError: the file cannot be read.
     """
     try:

@@ -16,7 +16,7 @@ MinConfidence = Literal["confirmed", "high", "medium", "low"]
 
 
 class TargetOptions(Struct, frozen=True):
-    """Build options from the user; None for unset ones."""
+    """Options that describe the build target.  Unset options are None."""
 
     trt: tuple[str, ...] = ()
     rtx: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class TargetOptions(Struct, frozen=True):
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The options of a command line for the same targets."""
+        """The same options as arguments of a command line."""
         found = [each for version in self.trt for each in ("--trt", version)]
         found += [each for version in self.rtx for each in ("--rtx", version)]
         found += ["--gpu", self.gpu] if self.gpu is not None else []
@@ -49,14 +49,14 @@ class DryOptions(Struct, frozen=True):
     """Dry build options.
 
     Attributes:
-        level: last stage, or ``off``; None if the configuration decides.
+        level: last stage of the dry build, or ``off``; None if unset, so that the configuration decides.
         version: release of TensorRT-RTX, or :data:`INSTALLED`; None if unset.
-        rtx_path: folder with its wheels; None for the packages of this Python.
+        rtx_path: folder with the wheels of TensorRT-RTX; None for the packages of this Python.
         shapes: input shapes, as ``NAME:1x3x224x224``.
         seconds: time limit of one dry build; None for the default.
         memory: memory limit of one dry build in bytes; None for the default.
         logs: folder for logs.
-        compare: inputs for the comparison with ONNX: files, ``probe``, or an empty string for random inputs.
+        compare: inputs for the comparison with ONNX: files, ``probe``, or an empty text for generated inputs.
             An empty tuple means no comparison; None means unset.
     """
 
@@ -74,11 +74,11 @@ class TorchOptions(Struct, frozen=True):
     """Options for Torch-TensorRT.
 
     Attributes:
-        release: release, such as ``2.13``; None if unset.
-        python: Python interpreter for a dry build; None for this one.
-        wheel: folder with an unpacked wheel; None for the installed one.
-        trust_pickle: whether ``torch.export.load`` may load a program.
-        build: a call as text, or a script with calls.
+        release: release of Torch-TensorRT, such as ``2.13``; None if unset.
+        python: Python interpreter for a dry build; None for this interpreter.
+        wheel: folder with an unpacked wheel of Torch-TensorRT; None for the installed wheel.
+        trust_pickle: whether ``torch.export.load``, which can run code from the file, may load a program.
+        build: a call of Torch-TensorRT as text, or a script with such calls.
     """
 
     release: str | None = None
@@ -92,8 +92,8 @@ class EpOptions(Struct, frozen=True):
     """Execution provider of ONNX Runtime that runs the models.
 
     Attributes:
-        provider: its name; None if unset, or if a build command names it.
-        texts: its options, ``KEY=VALUE`` separated by whitespace.
+        provider: the name of the provider; None if unset, or if a build command names the provider.
+        texts: the options of the provider, ``KEY=VALUE`` separated by whitespace.
     """
 
     provider: Provider | None = None

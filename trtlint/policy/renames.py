@@ -1,8 +1,8 @@
-"""Entries of a baseline for a model that was renamed or moved.
+"""Find the baseline entries of a model that was renamed or moved.
 
-An entry names its model by path. If this path no longer exists, a model without entries takes the entries if
-it has the same findings. For each rule in the entries, the fingerprints must be the same, because a rename
-does not change them. This check prevents that entries hide the findings of another model.
+An entry names its model by path.  If this path no longer exists, a model without entries gets the entries.
+The model must have the same findings: for each rule in the entries, the fingerprints must be equal, because a
+rename does not change them.  Otherwise, the entries could hide findings of another model.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ _AnEntry = TypeVar("_AnEntry", bound=_Entry)
 
 
 class Renames(Generic[_AnEntry]):
-    """The models of a baseline whose files no longer exist. One other model can take the entries of each.
+    """The models of a baseline whose files no longer exist.
+
+    The entries of each such model can be given to one other model.
 
     Args:
         entries: the entries of each model.
-        exists: whether the file of a model exists.
+        exists: function that returns whether the file of a model exists.
     """
 
     def __init__(self, entries: Mapping[str, Sequence[_AnEntry]], exists: Callable[[str], bool]) -> None:
@@ -45,12 +47,14 @@ class Renames(Generic[_AnEntry]):
                 self._of.setdefault((entry.rule, entry.fingerprint), []).append(model)
 
     def take(self, found: Set[Key], possible: Set[Key], ran: Collection[str]) -> str | None:
-        """Return the former path of a model, and reserve it for this model; None if there is none.
+        """Return the former path of a model; None without a match.
+
+        The path is then reserved, so no other model gets the same entries.
 
         Args:
-            found: the sites of its findings.
-            possible: the sites of its findings, including conditional and suppressed findings.
-            ran: ids of the rules that ran. Entries of other rules are not compared.
+            found: the sites of the findings of the model.
+            possible: the same, with the sites of conditional and suppressed findings.
+            ran: ids of the rules that ran.  Entries of other rules are not compared.
         """
         listed = (model for key in sorted(possible) for model in self._of.get(key, ())[:_CANDIDATES])
         for model in dict.fromkeys(listed):

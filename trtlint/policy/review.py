@@ -1,6 +1,6 @@
-"""Review of findings by the policy: severities, suppressions, baseline, confidence.
+"""Apply the policy to findings: severities, suppressions, baseline, lowest confidence.
 
-A review never reads a model, so it also works on cached reports and on reports from other processes.
+No model is read, so the policy can also be applied to cached reports and to reports from other processes.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from trtlint.target.target import Target
 
 
 class Ran:
-    """Rules that ran and that may apply to the version of a target.
+    """The rules of a run that may apply to the version of a target.
 
     The rules are loaded only when a suppression or a baseline needs them, because loading takes time.
 
     Args:
         entries: the rules that ran.
-        targets: their targets.
+        targets: the targets of the run.
     """
 
     def __init__(self, entries: Sequence[RuleEntry] = (), targets: Sequence[Target] = ()) -> None:
@@ -49,7 +49,7 @@ class Ran:
 
     @cached_property
     def names(self) -> tuple[RuleName, ...]:
-        """Names of these rules for selectors."""
+        """Return the names and ids of these rules, for selectors."""
         from trtlint.engine.applying import version_truth
 
         rules = [entry.read() for entry in self._entries]
@@ -62,12 +62,13 @@ class Policy(Struct, frozen=True):
     """Team settings for one model.
 
     Attributes:
-        severity: severities by selector; the most specific selector decides, then the last one.
-        min_confidence: lowest confidence of shown findings; others are only counted.
+        severity: pairs of a rule selector and a severity.  The most specific selector decides, then the last
+            selector.
+        min_confidence: lowest confidence of shown findings.  Findings below are only counted.
         suppress: suppressions of the configuration that apply to the model.
         baseline: known findings; None without a baseline.
         known: all rules.
-        own: whether suppressions in the model count; ``--isolated`` ignores them.
+        own: whether suppressions in the metadata of the model are used; False with ``--isolated``.
     """
 
     severity: tuple[tuple[str, Severity], ...] = ()
@@ -84,11 +85,11 @@ def names(rules: Iterable[Selectable]) -> tuple[RuleName, ...]:
 
 
 class Review:
-    """Review of all models of a run; records which suppressions of the configuration were used.
+    """Applies the policy to all models of a run, and records which configured suppressions were used.
 
     Args:
-        today: date for expiry; default: the current date.
-        recording: whether to add all findings to the baseline instead of comparing.
+        today: date that expiry dates are compared with; by default the current date.
+        recording: whether to add all findings to the baseline, instead of comparing findings with it.
     """
 
     def __init__(self, today: date | None = None, *, recording: bool = False) -> None:
@@ -105,9 +106,10 @@ class Review:
 
         Args:
             model: the model.
-            reports: its reports.
-            policy: its policy.
-            ran: the rules that ran; entries of other rules stay.
+            reports: the reports of the model.
+            policy: the policy for the model.
+            ran: the rules that ran.  Baseline entries and suppressions of other rules are not reported as
+                unused.
         """
         graded = [_graded(report, policy) for report in reports]
         reviewed = self._suppressed(graded, policy, ran)
@@ -123,7 +125,7 @@ class Review:
         return tuple(_withheld(report, policy.min_confidence) for report in reviewed)
 
     def notes(self) -> tuple[str, ...]:
-        """Describe suppressions of the configuration that have expired or that no model uses."""
+        """Describe configured suppressions that have expired or that match no finding of any model."""
         return tuple(
             f"{entry.suppression.where}: {note}"
             for entry in sorted(self._ran, key=_place)
@@ -137,7 +139,7 @@ class Review:
         if own and not policy.own:
             own, rejected = (), f"the metadata {SUPPRESS_KEY} is ignored: --isolated is set"
         elif own and not suppression.comparable(own, reports):
-            reason = "too many entries, or too long globs"
+            reason = "there are too many entries, or a glob is too long"
             own, rejected = (), f"the metadata {SUPPRESS_KEY} is ignored: {reason}"
         used: Counter[Acceptance] = Counter()
         reviewed = []
@@ -164,7 +166,7 @@ def _place(entry: Acceptance) -> list[str | int]:
 
 
 def _graded(report: ModelReport, policy: Policy) -> ModelReport:
-    """Apply the team's severities to a report and sort its findings."""
+    """Apply the configured severities to a report, and sort the findings."""
     if not policy.severity:
         return report
     chosen = dict(policy.severity)
@@ -191,7 +193,7 @@ def _graded(report: ModelReport, policy: Policy) -> ModelReport:
 
 
 def _withheld(report: ModelReport, least: Confidence) -> ModelReport:
-    """Remove findings below a confidence from a report."""
+    """Remove findings below the lowest shown confidence from a report."""
     sure = CONFIDENCES[: CONFIDENCES.index(least) + 1]
     findings = tuple(finding for finding in report.findings if finding.confidence in sure)
     return replace(report, findings=findings, withheld=len(report.findings) - len(findings))

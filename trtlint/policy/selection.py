@@ -1,9 +1,10 @@
 """Rule selection: ``--select`` and ``--ignore``, in ruff's grammar.
 
-A selector is a rule's id or name, a prefix of ids (``ACC``, ``ACC1``), a group (``memory``), or ``ALL``. The
-most specific selector of a rule decides. If two are equally specific, ``--ignore`` decides. A preview rule
-runs only with ``--preview``, or if its own id or name is selected. The old id or name of a renamed rule
-selects the rule that replaced it. See https://docs.astral.sh/ruff/linter/#rule-selection.
+A selector is the id or name of a rule, a prefix of ids (``ACC``, ``ACC1``), a group (``memory``), or ``ALL``.
+If several selectors match a rule, the most specific selector decides.  If two are equally specific,
+``--ignore`` decides. A preview rule runs only with ``--preview``, or if its own id or name is selected. The
+old id or name of a renamed rule selects the rule that replaced it. See
+https://docs.astral.sh/ruff/linter/#rule-selection.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ EVERYTHING = "ALL"
 
 
 class SelectionError(SettingError):
-    """A selector that matches no rule; the text names similar ones."""
+    """Error: a selector matches no rule.  The message names similar selectors."""
 
 
 class Selectable(Protocol):
@@ -46,7 +47,7 @@ class Selectable(Protocol):
 
 
 class RuleName(NamedTuple):
-    """Properties of a rule for selectors, without the rule."""
+    """The id, names and group of a rule.  They are enough to evaluate selectors."""
 
     id: str
     name: str
@@ -55,7 +56,7 @@ class RuleName(NamedTuple):
 
     @classmethod
     def of(cls, rule: Selectable) -> RuleName:
-        """Create the name of a rule."""
+        """Create the record for a rule."""
         return cls(rule.id, rule.name, rule.group, rule.status)
 
 
@@ -69,9 +70,9 @@ def choose(
 
     Args:
         rules: all rules.
-        select: selectors, also comma-separated; empty for all rules.
+        select: selectors of the rules to run, also comma-separated; empty for all rules.
         ignore: selectors of rules to leave out.
-        preview: whether to run preview rules without selecting them by id or name.
+        preview: whether to run preview rules that are not selected by id or name.
 
     Raises:
         SelectionError: a selector matches no rule.
@@ -81,14 +82,14 @@ def choose(
 
 
 class RuleLayer(Struct, frozen=True):
-    """Rule selection of one place: a configuration, one of its sections, or the command line.
+    """Rule selection from one place: a configuration, a ``[[models]]`` section, or the command line.
 
     Attributes:
-        select: selectors of the only rules to run; they replace the selection of outer layers. Empty for no
-            change.
+        select: selectors of the rules to run, instead of the selection of outer layers.  Empty to keep that
+            selection.
         extend: selectors of additional rules.
         ignore: selectors of rules to leave out.
-        where: prefix of errors, such as the file and table.
+        where: prefix of error messages, such as the file and table.
     """
 
     select: tuple[str, ...] = ()
@@ -108,8 +109,8 @@ def choose_by_layers(
 
     Args:
         rules: all rules, which run by default.
-        layers: from the outermost to the innermost, which decides.
-        preview: whether to run preview rules without selecting them by id or name.
+        layers: the layers, outermost first.  Inner layers take precedence.
+        preview: whether to run preview rules that are not selected by id or name.
 
     Raises:
         SelectionError: a selector matches no rule.
@@ -132,10 +133,11 @@ def choose_by_layers(
 
 
 def require(selector: str, rules: Iterable[Selectable], where: str = "") -> None:
-    """Reject a selector that matches no rule, unless it names a removed one.
+    """Raise an error for a selector that matches neither a rule nor a removed rule.
 
     Raises:
-        SelectionError: the text begins with ``where`` and names similar rules.
+        SelectionError: the selector matches no rule.  The message begins with ``where`` and names similar
+            rules.
     """
     known = list(rules)
     if redirect(selector) is None and all(_precision(selector, rule) is None for rule in known):
@@ -143,7 +145,7 @@ def require(selector: str, rules: Iterable[Selectable], where: str = "") -> None
 
 
 def covers(selector: str, rule: Selectable) -> bool:
-    """Return whether a selector covers a rule."""
+    """Return whether a selector matches a rule."""
     return _precision(selector, rule) is not None
 
 
@@ -164,7 +166,7 @@ def removed(selector: str) -> bool:
 
 
 def outdated(selectors: Iterable[str], rules: Iterable[Selectable]) -> list[str]:
-    """Describe selectors of rules that are deprecated, renamed or removed."""
+    """Return notes about selectors that name deprecated, renamed or removed rules."""
     selectors = list(selectors)
     named = {word: rule for rule in rules for word in (rule.id.lower(), rule.name)} if selectors else {}
     found: dict[str, None] = {}
@@ -178,7 +180,7 @@ def outdated(selectors: Iterable[str], rules: Iterable[Selectable]) -> list[str]
 
 
 def unknown(key: str, rules: Iterable[Selectable]) -> str:
-    """Describe a selector that matches no rule."""
+    """Return the message about a selector that matches no rule."""
     words = (*(text for rule in rules for text in (rule.id, rule.name)), *GROUPS)
     near = nearest(key, words, count=3)
     hint = f"; did you mean {', '.join(near)}?" if near else "; `trtlint rules` lists them"
@@ -195,12 +197,12 @@ def _best(selectors: Iterable[str], rule: Selectable) -> int:
 
 
 def _exactly(rule: Selectable) -> int:
-    """Precision of a selector that is the rule's id."""
+    """Return how specific a selector with the id of a rule is, as a number."""
     return len(rule.id) + 2
 
 
 def _precision(selector: str, rule: Selectable) -> int | None:
-    """Precision of a selector for a rule, from 1; None for no match."""
+    """Return how specific a selector is for a rule, as a number from 1; None without a match."""
     if selector.lower() == rule.name:
         return _exactly(rule)
     became = redirect(selector)

@@ -1,11 +1,12 @@
 """Suppressions: accepted findings with a reason, in the configuration or in the model.
 
-A model stores its own in ``metadata_props`` under the key ``trtlint.suppress``, as a JSON list::
+A model stores suppressions in ``metadata_props`` under the key ``trtlint.suppress``, as a JSON list::
 
     [{"rule": "ACC102", "module": "blocks.*.attn", "reason": "measured: no loss", "expires": "2027-03-31"}]
 
-``rule`` (id, id prefix, name or group) and ``reason`` are required; ``node`` and ``module`` are globs.  An
-entry covers a site if all its globs match; without globs it covers every site.
+``rule`` (id, id prefix, name or group) and ``reason`` are required.  ``node`` and ``module`` are globs.  An
+entry suppresses a finding at a site if all globs match.  An entry without globs suppresses the findings at
+all sites.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ _MOST_COMPARED = 2_000_000_000
 
 
 class Acceptance(Struct, frozen=True):
-    """One suppression as written.
+    """One suppression, as in the configuration or in the metadata of a model.
 
     Attributes:
-        rules: selectors, one of which must match the rule.
+        rules: selectors.  At least one must match the rule of a finding.
         node: glob of node paths; None for all.
         module: glob of module paths; None for all.  It never matches a site with an unknown module.
         paths: globs of model files; empty for all.
-        suppression: the reason, the source, and the last day.
+        suppression: the reason, the source, and the expiry date.
     """
 
     rules: tuple[str, ...]
@@ -53,7 +54,7 @@ class Acceptance(Struct, frozen=True):
 
     @classmethod
     def of(cls, table: dict[str, Any], kind: str, where: str) -> Acceptance:
-        """Create an entry from a table that satisfies the schema."""
+        """Create an entry from a valid table of the configuration or metadata."""
         return cls(
             rules=texts(table["rule"]),
             node=table.get("node"),
@@ -69,7 +70,7 @@ class Acceptance(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The text of the entry for messages: ``ACC102 at module blocks.* in vit.onnx``."""
+        """The entry in words, such as ``ACC102 at module blocks.* in vit.onnx``."""
         words = [", ".join(self.rules)]
         words += [
             f"at {what} {glob}" for what, glob in (("node", self.node), ("module", self.module)) if glob
@@ -84,7 +85,7 @@ class Acceptance(Struct, frozen=True):
     def covers_model(self, path: str) -> bool:
         """Return whether the suppression applies to a model.
 
-        The path is relative to the configuration's folder.
+        The path is relative to the folder of the configuration.
         """
         return not self.paths or any(matches_path(glob, path) for glob in self.paths)
 
@@ -108,7 +109,7 @@ class SuppressedReport(Struct, frozen=True):
 
     Attributes:
         report: the report.
-        used: number of sites that each entry covers, including expired entries.
+        used: number of sites that each entry matches.  Expired entries are counted, too.
     """
 
     report: ModelReport
@@ -116,22 +117,22 @@ class SuppressedReport(Struct, frozen=True):
 
 
 def texts(value: str | Iterable[str]) -> tuple[str, ...]:
-    """Convert one string or several to a tuple."""
+    """Convert one text or a list of texts to a tuple."""
     return (value,) if isinstance(value, str) else tuple(value)
 
 
 def apply(
     report: ModelReport, entries: Sequence[Acceptance], today: date, known: Iterable[RuleName] = ()
 ) -> SuppressedReport:
-    """Remove accepted findings from a report.
+    """Move suppressed findings of a report to ``suppressed``.
 
-    If several entries cover a site, the first that has not expired counts.
+    If several entries match a site, the first entry that has not expired is used.
 
     Args:
         report: the report.
         entries: the entries.
-        today: date for expiry.
-        known: all rules; others belong to no group.
+        today: date that expiry dates are compared with.
+        known: all rules.  Other rules belong to no group.
     """
     rules = {rule.id: rule for rule in known} if entries else {}
     used: Counter[Acceptance] = Counter()
@@ -163,10 +164,10 @@ def apply(
 def _split(
     finding: Finding, entries: Sequence[Acceptance], today: date, used: Counter[Acceptance]
 ) -> tuple[Finding | None, list[Finding]]:
-    """Split a finding by the entries that cover its sites.
+    """Split the sites of a finding by the entries that match them.
 
-    Return the part that no entry covers (or None), and one part for each entry. All entries must match the
-    rule of the finding.
+    Return a finding with the sites that no entry matches (or None), and a suppressed finding for each entry.
+    All entries must match the rule of the finding.
     """
     if not entries:
         return finding, []
@@ -186,7 +187,7 @@ def _split(
 
 
 def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]:
-    """Read the entries of a model. If they are unreadable, return no entries and a note."""
+    """Read the entries in the metadata of a model.  Invalid metadata give no entries and a note."""
     if not report.suppress:
         return (), None
     try:
@@ -196,9 +197,9 @@ def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]
 
 
 def comparable(entries: Sequence[Acceptance], reports: Iterable[ModelReport]) -> bool:
-    """Return whether matching a model's entries with its findings is fast enough.
+    """Return whether the entries of a model can be compared with its findings in short time.
 
-    The model decides how many findings there are and how long their names are.
+    A check is needed, because a model can have very many findings and very long names.
     """
     globs = sum(len(glob) for entry in entries for glob in (entry.node, entry.module) if glob is not None)
     places = [
@@ -250,14 +251,15 @@ def notes(
     known: Iterable[RuleName],
     today: date,
 ) -> list[str]:
-    """Describe entries that have expired or that are unused.
+    """Return notes about entries that have expired or are unused.
 
     Args:
         entries: the entries that were applied.
-        used: number of sites that each covers.
-        ran: the rules that ran. Only an entry for one of these rules can be reported as unused.
-        known: all rules. An entry for an unknown rule is unused. Removed rules are reported elsewhere.
-        today: date for expiry.
+        used: number of sites that each entry matches.
+        ran: the rules that ran.  Only entries for these rules are reported as unused.
+        known: all rules.  An entry for an unknown rule is unused, except for removed rules, which have
+            another note.
+        today: date that expiry dates are compared with.
     """
     ran, known = list(ran), list(known)
     found = []

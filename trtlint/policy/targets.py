@@ -1,4 +1,4 @@
-"""Targets from user options: one for each version and GPU."""
+"""Create targets from options: one target for each version and GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trtlint.target.target import Target
 
 
 def options_among(keywords: Mapping[str, Any]) -> TargetOptions:
-    """Return the options for a target among keywords of the Python API that were read."""
+    """Return the target options among the checked keywords of a Python API call."""
     switches = ((flag, keywords.get(flag.replace("-", "_"))) for flag in get_args(Flag))
     return TargetOptions(
         keywords.get("trt", ()),
@@ -27,10 +27,10 @@ def options_among(keywords: Mapping[str, Any]) -> TargetOptions:
 
 
 def targets_of(options: TargetOptions) -> list[Target]:
-    """Return the targets, oldest version first; without a version, one of unknown version.
+    """Return the targets, oldest version first.  Without a version, return one target of unknown version.
 
     Raises:
-        TargetError: a version, GPU or setting does not exist, or they contradict each other.
+        TargetError: a version, GPU or setting does not exist, or two options contradict each other.
     """
     asked = frozenset(flag for flag, on in options.flags if on)
     refused = frozenset(flag for flag, on in options.flags if not on)
@@ -57,7 +57,7 @@ def targets_of(options: TargetOptions) -> list[Target]:
 
 
 def _gpus(text: str | None) -> list[str | None]:
-    """The GPUs of ``L4,sm120``; one unknown GPU if unset."""
+    """Parse a list of GPUs, such as ``L4,sm120``.  An unset list gives one unknown GPU."""
     if text is None:
         return [None]
     return list(dict.fromkeys(name.strip() for name in text.split(",")))

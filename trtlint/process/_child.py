@@ -1,7 +1,8 @@
-"""Entry point of a process of :mod:`trtlint.process.spawn`; run as a file, never imported.
+"""Entry point of a process that :mod:`trtlint.process.spawn` starts.  The file is run, never imported.
 
-``python -I _child.py ORDER``: ORDER is a JSON file that names a module and the request for it.  The module
-defines ``work(request, send)``.  Each ``send(data)`` writes one answer at once, so a crash loses none.
+The command is ``python -I _child.py ORDER``.  ORDER is a JSON file with the name of a module and a request.
+The module has a function ``work(request, send)``.  Each call ``send(data)`` writes an answer immediately, so
+no answer is lost if the process crashes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _SET_DEATH_SIGNAL = 1
 
 
 def main(order_file: str) -> None:
-    """Run the work that the order describes."""
+    """Call ``work`` of the module that the order file names."""
     order = json.loads(Path(order_file).read_text(encoding="ascii"))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(order["parent"])
@@ -46,8 +47,8 @@ def main(order_file: str) -> None:
 def _end_with(parent: int) -> None:
     """End this process when the thread that started it ends (Linux only).
 
-    A watching thread would wait for native code that holds the interpreter's lock.  On other systems the
-    limit of processor time ends the process.
+    A thread in this process could not do it, because native code can hold the interpreter lock.  On other
+    systems, only the limit of processor time ends the process.
     https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
     """
     if not sys.platform.startswith("linux"):

@@ -1,8 +1,8 @@
-"""Forked children with limits of processor time and memory, and computations in them.
+"""Run computations in forked child processes, with limits of processor time and memory.
 
-Native code ignores Python's signals. It allocates and computes as much as the model demands, and some models
-crash it. In a child, the operating system can end such code. The child inherits all data and starts in a few
-milliseconds. Without ``os.fork``, computations run in this process.
+Native code for some models crashes, or uses too much time or memory.  Python cannot interrupt native code.
+But the operating system can end a child process that runs such code. The child inherits all data and starts
+in a few milliseconds. Without ``os.fork``, computations run in this process.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ Work = Callable[[], bytes]
 
 
 class Child:
-    """A forked child that answers through a pipe; leaving the block kills it.
+    """A forked child that sends answers through a pipe.  The end of the ``with`` block kills the child.
 
     Args:
         work: the function to run; its argument is the descriptor for the answers.
-        memory: bytes that the child may map in addition to the parent's.
+        memory: bytes that the child may map in addition to the memory of the parent.
 
     Attributes:
         pid: process id of the child.
         reader: descriptor to read the answers from.
-        signal: name of the signal that ended the child, such as ``SIGSEGV``; empty if no signal did.
-        code: exit code; None if a signal ended the child or it still runs.
+        signal: name of the signal that ended the child, such as ``SIGSEGV``; empty without a signal.
+        code: exit code; None if a signal ended the child, or if the child still runs.
         processor: seconds of processor time used; 0 until the child ends.
     """
 
@@ -76,7 +76,7 @@ class Child:
     def _begin(
         self, work: Callable[[int], object], memory: int, writer: int, mask: set[int | signal.Signals]
     ) -> None:
-        """Run the child's side; never returns."""
+        """Run the work in the child process.  This function never returns."""
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(self.reader)
         _live(work, memory, writer)
@@ -102,7 +102,7 @@ class Child:
             self.code = os.waitstatus_to_exitcode(status)
 
     def read(self, size: int, deadline: float) -> bytes:
-        """Read ``size`` bytes of answers; fewer if the child closed the pipe.
+        """Read ``size`` bytes of answers.  Return fewer bytes if the child closed the pipe.
 
         Args:
             size: number of bytes.
@@ -156,7 +156,7 @@ def _live(work: Callable[[int], object], memory: int, writer: int) -> NoReturn:
 
 
 def limit_time(seconds: float) -> None:
-    """Limit the processor time of this process, in seconds from its start."""
+    """Limit the processor time of this process, in seconds since the start of the process."""
     import resource
 
     with suppress(OSError, ValueError):
@@ -182,14 +182,14 @@ def write_all(writer: int, data: bytes) -> None:
 
 
 class ComputationError(ExperimentError):
-    """A failed computation; the text is the reason."""
+    """Error: a computation failed.  The message is the reason."""
 
 
 def compute(work: Work) -> bytes:
     """Run one computation in a child.
 
     Raises:
-        ComputationError: it failed, crashed, or reached a limit.
+        ComputationError: the computation failed, crashed, or reached a limit.
     """
     (answer,) = compute_all([work])
     if isinstance(answer, ComputationError):
@@ -198,7 +198,7 @@ def compute(work: Work) -> bytes:
 
 
 def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
-    """Run computations in one child; start another child if a computation ends it.
+    """Run computations in one child.  If a computation ends the child, run the others in a new child.
 
     Args:
         works: the computations, each with its own limits. If a computation raises, its answer is a
@@ -218,7 +218,7 @@ def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
 
 
 def _answers(works: Sequence[Work], allowance: Allowance) -> Iterator[bytes | ComputationError]:
-    """Yield answers up to the first computation that ended the child, including it."""
+    """Yield answers up to and including the first computation that ended the child."""
     if not hasattr(os, "fork"):
         yield from map(_answer, works)
         return
@@ -242,7 +242,9 @@ def _answers(works: Sequence[Work], allowance: Allowance) -> Iterator[bytes | Co
 
 
 def _spent(allowance: Allowance) -> ComputationError:
-    return ComputationError(f"all rewrites together exceeded their share of {allowance.words}")
+    return ComputationError(
+        f"the checks of all rewrites together exceeded the time share of {allowance.words}"
+    )
 
 
 def _answer(work: Work, memory: int = 0) -> bytes | ComputationError:
@@ -250,9 +252,9 @@ def _answer(work: Work, memory: int = 0) -> bytes | ComputationError:
         return work()
     except MemoryError:
         limit = f"the limit of {amount(memory)} of memory" if memory else "the available memory"
-        return ComputationError(f"computing it exceeded {limit}")
+        return ComputationError(f"the computation exceeded {limit}")
     except Exception as error:  # noqa: BLE001 - libraries raise anything on bad data
-        return ComputationError(f"it cannot be computed ({type(error).__name__})")
+        return ComputationError(f"the computation raised {type(error).__name__}")
 
 
 def _work(works: Sequence[Work], total: float, allowance: Allowance, writer: int) -> None:
@@ -271,10 +273,10 @@ def _work(works: Sequence[Work], total: float, allowance: Allowance, writer: int
 
 
 def _read(child: Child) -> bytes | ComputationError | None:
-    """Return one answer, or None if the child ended.
+    """Read one answer; None if the child ended.
 
     Raises:
-        TimeoutError: the answer takes too long.
+        TimeoutError: the answer does not arrive in time.
     """
     deadline = time.monotonic() + _PATIENCE * _SECONDS
     head = child.read(_HEAD.size, deadline)
@@ -292,5 +294,5 @@ def _read(child: Child) -> bytes | ComputationError | None:
 def _reason(child: Child, *, late: bool) -> str:
     """Return why the child ended before its answer."""
     if late or child.signal == "SIGXCPU":
-        return f"computing it exceeded the limit of {_SECONDS} s"
-    return f"computing it crashed ({child.signal})" if child.signal else "computing it failed"
+        return f"the computation exceeded the limit of {_SECONDS} s"
+    return f"the computation crashed ({child.signal})" if child.signal else "the computation failed"

@@ -1,8 +1,9 @@
 """Run work in a new Python process with limits of time and memory.
 
-The work is third-party native code on untrusted models.  It may crash, hang, or use all memory, and must not
-end or block a lint.  The process is a fresh Python in isolated mode: it imports nothing from the current
-folder.  It prints to a file and writes each answer at once, so a crash loses neither.
+Third-party native code that reads untrusted models may crash, hang, or use all memory.  It must not end or
+block a lint, so it runs in a new Python process.  Python runs in isolated mode, so it imports nothing from
+the current folder. Output goes to a file, and answers are written immediately.  So they are not lost in a
+crash.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Limits(Struct, frozen=True):
     Attributes:
         seconds: wall time.
         memory: bytes of memory, without mapped files.
-        processor: seconds of processor time; 0 for the wall time on all processors.
+        processor: seconds of processor time; 0 for the wall time multiplied by the number of processors.
     """
 
     seconds: float = 120.0
@@ -49,17 +50,17 @@ class Limits(Struct, frozen=True):
 
 
 class ProcessResult(Struct, frozen=True):
-    """Result of a process: its end and its answers.
+    """Result of a process: how it ended, and its answers.
 
     Attributes:
         cause: how the process ended.
-        code: exit code, None if a signal ended it.
-        signal: name of the signal that ended it, such as ``SIGSEGV``; empty if no signal did.
+        code: exit code; None if a signal ended the process.
+        signal: name of the signal that ended the process, such as ``SIGSEGV``; empty without a signal.
         seconds: wall time.
-        peak: bytes of the largest resident set, None if the system does not report it.  Linux counts at
-            least what this process had when it started the child.
+        peak: peak resident memory in bytes; None if unknown.  On Linux, it is at least the memory of the
+            parent when the child started.
         answers: JSON data in order, without truncated answers.
-        processor: seconds of processor time, 0 if the system does not report it.
+        processor: seconds of processor time; 0 if unknown.
     """
 
     cause: Cause
@@ -72,7 +73,7 @@ class ProcessResult(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """How the process ended, as words after "the process": ``crashed (SIGSEGV)``."""
+        """How the process ended, such as ``crashed (SIGSEGV)``.  The words continue "the process"."""
         if self.cause == "crashed":
             return f"crashed ({self.signal})"
         if self.cause == "time":
@@ -97,13 +98,13 @@ def run(
 
     Args:
         module: full name of the module.
-        request: JSON data for the work.  Paths must be absolute: the process runs in another folder.
+        request: JSON data for the work.  Paths must be absolute, because the process runs in another folder.
         limits: limits of the process.
-        log: file for its output, None to discard the output.
-        paths: folders to import from before the installed packages.
-        environment: variables in addition to those of this process.
-        listen: function called with each answer as it arrives.
-        executable: Python to run; default is this one.
+        log: file for the output of the process; None to discard the output.
+        paths: folders that come before the installed packages on the import path.
+        environment: environment variables in addition to the variables of this process.
+        listen: function that is called with each answer when it arrives.
+        executable: Python interpreter to run; by default this interpreter.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         order, answers = Path(folder, "order.json"), Path(folder, "answers.jsonl")
@@ -140,7 +141,7 @@ def run(
 def _watch(
     process: subprocess.Popen[bytes], limits: Limits, answers: Path, listen: Callable[[Any], None] | None
 ) -> ProcessResult:
-    """Wait for the end of a process, or kill it at a limit."""
+    """Wait for the end of a process, or kill the process at a limit."""
     began = time.monotonic()
     stopped: Literal["time", "memory"] | None = None
     pause, heard, size = _SHORTEST, 0, 0
@@ -170,7 +171,7 @@ def _watch(
 
 
 def _poll(process: subprocess.Popen[bytes]) -> tuple[bool, int | None, float]:
-    """Return whether the process ended, its peak resident bytes, and its seconds of processor time."""
+    """Return whether a process ended, its peak memory in bytes, and its processor time in seconds."""
     if not hasattr(os, "wait4"):
         return process.poll() is not None, None, 0.0
     pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -189,14 +190,14 @@ def _size(file: Path) -> int:
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory of this machine; 4 GiB if unknown or smaller."""
+    """Return the memory of this machine in bytes, and at least 4 GiB."""
     with suppress(AttributeError, OSError, ValueError):
         return max(_LEAST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return _LEAST_MEMORY
 
 
 def _signal_name(code: int) -> str:
-    """Return the signal name of an exit code; Windows exceptions in hex."""
+    """Return the name of the signal in an exit code.  Exceptions of Windows are given in hex."""
     if code < 0:
         with suppress(ValueError):
             return signal.Signals(-code).name

@@ -1,7 +1,7 @@
 """Addresses of remote models: ``https://``, ``hf://``, ``s3://``.
 
-Only the command line and the API can name an address. A URL in a model, a configuration or a baseline is
-never opened.
+Addresses are accepted only from the command line and the Python API.  A URL in a model, a configuration or a
+baseline is never opened.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
 
 class AddressError(SettingError):
-    """An address that trtlint cannot use; the text is the reason."""
+    """Error: trtlint cannot use an address.  The message is the reason."""
 
 
 class Address(Struct, frozen=True):
@@ -31,7 +31,7 @@ class Address(Struct, frozen=True):
     Attributes:
         url: the full address.
         name: the address in reports, without query and fragment, which may contain secrets.
-        scheme: in lower case.
+        scheme: the scheme in lower case, such as ``https``.
     """
 
     url: str
@@ -77,7 +77,10 @@ def parse(text: str) -> Address:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, judged by its name alone."""
+    """Return whether a host, such as ``localhost`` or ``127.0.0.1``, is this machine.
+
+    No name is resolved.
+    """
     if host == "localhost":
         return True
     address = literal(host)

@@ -35,7 +35,7 @@ Span = tuple[int, int]
 
 
 class RemoteError(UnreadableError):
-    """A remote file that cannot be read."""
+    """Error: a remote file cannot be read."""
 
 
 def require_packages(address: Address) -> None:
@@ -56,7 +56,7 @@ class RemoteFile(Struct):
     Attributes:
         address: the address.
         size: length in bytes.
-        version: version of the content, such as an ETag with its quotes; empty if unknown.
+        version: version of the content, such as the ETag with quotes; empty if unknown.
         partial: whether the server supports range requests.
         fetched: bytes read so far.
         requests: number of requests so far.
@@ -100,7 +100,8 @@ class RemoteFile(Struct):
         if self.size > WHOLE:
             size = f"{self.size >> 20} MiB"
             raise RemoteError(
-                f"the server has no range requests for this file of {size}; download it and lint the copy"
+                f"the server does not support range requests for this file of {size}; download the "
+                "file and lint the copy"
             )
         self._spend(self.size)
         self.requests += 1
@@ -138,10 +139,13 @@ class RemoteFile(Struct):
         self.fetched += count
         if self.fetched > _MOST_BYTES:
             raise RemoteError(
-                f"reading it needs more than the limit of {_MOST_BYTES >> 20} MiB; download the file first"
+                f"reading the remote file needs more than the limit of {_MOST_BYTES >> 20} MiB; "
+                "download the file first"
             )
         if time.monotonic() > self._until:
-            raise RemoteError(f"reading it exceeded the limit of {_SECONDS:.0f} s; download the file first")
+            raise RemoteError(
+                f"reading the remote file exceeded the limit of {_SECONDS:.0f} s; download the file first"
+            )
 
     def _parts(self, spans: Sequence[Span]) -> list[bytes]:
         starts, stops = [start for start, _ in spans], [stop for _, stop in spans]
@@ -206,7 +210,7 @@ def _info(system: Any, path: str, address: Address) -> tuple[int, str, bool]:
 
 
 def _error(address: Address, error: Exception) -> RemoteError:
-    """Return the message of a file system in one line, without the secrets of the address."""
+    """Return the message of a file system in one line, without secrets in the address."""
     if isinstance(error, RemoteError):
         return error
     text = " ".join(str(error).split()).replace(address.url, address.name) or type(error).__name__

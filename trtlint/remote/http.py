@@ -24,14 +24,14 @@ _CHANGED = "the file changed while it was read"
 
 
 class RedirectError(TrtlintError):
-    """A redirect that trtlint does not follow."""
+    """Error: trtlint does not follow a redirect."""
 
 
 class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
     """HTTP file system for reading parts of one file.
 
     Args:
-        named: the address that the user named.
+        named: the address from the user.
     """
 
     cachable = False
@@ -41,10 +41,10 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
         self._first: dict[str, str] = {}
 
     def _require_same(self, response: aiohttp.ClientResponse) -> None:
-        """Check that an answer describes the same version of the file as the first answer.
+        """Check that a response is about the same version of the file as the first response.
 
-        A server may ignore ``If-Match``. ETag, modification time and size are compared if both answers have
-        them. An answer without any of them passes.
+        This is needed because a server may ignore ``If-Match``.  ETag, modification time and size are
+        compared if both responses have them.  A response without these headers passes.
 
         Raises:
             OSError: the version differs.
@@ -77,12 +77,12 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
     async def _cat_file(
         self, url: str, start: int | None = None, end: int | None = None, **kwargs: Any
     ) -> bytes:
-        """Return some bytes of the file, or all of them; never more than requested.
+        """Return a part of the file, or the whole file.
 
         Args:
             url: the file.
-            start: first byte, None for the whole file.
-            end: end of the part.
+            start: first byte; None for the whole file.
+            end: end of the part (exclusive).
             kwargs: ``etag``, the required version; ``most``, the size of the whole file in bytes.
         """
         headers = dict(_PLAIN)
@@ -118,9 +118,9 @@ def _require_found(response: aiohttp.ClientResponse) -> None:
 
 
 def _version(response: aiohttp.ClientResponse) -> dict[str, str]:
-    """Return the version of the file in an answer, by header name.
+    """Return the response headers that identify the version of the file.
 
-    ETags are compared weakly, https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3.2
+    The weak comparison of ETags is used, https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3.2
     """
     size = _total(response) if response.status == _PARTIAL else response.content_length
     found = {
@@ -132,7 +132,7 @@ def _version(response: aiohttp.ClientResponse) -> dict[str, str]:
 
 
 def _content_range(response: aiohttp.ClientResponse) -> tuple[str, str]:
-    """Return the range and the total of ``bytes 0-0/1234``."""
+    """Parse a ``Content-Range`` header, ``bytes 0-0/1234``, into the range and the total."""
     unit, _, rest = response.headers.get("Content-Range", "").partition(" ")
     span, _, total = rest.partition("/")
     return (span, total) if unit == "bytes" else ("", "")
@@ -149,7 +149,10 @@ def _first(response: aiohttp.ClientResponse) -> int | None:
 
 
 def _client_for(named: URL) -> Any:
-    """Return a factory of sessions that connect only to the named host and to public addresses."""
+    """Return a function that creates sessions.
+
+    They connect only to the user's host and to public addresses.
+    """
 
     async def client(**_: Any) -> aiohttp.ClientSession:
         trace = aiohttp.TraceConfig()
@@ -170,9 +173,9 @@ def _watch(named: URL) -> Any:
 
 
 def require_allowed(named: URL, target: URL) -> None:
-    """Reject a redirect to another scheme or to a local address.
+    """Raise an error for a redirect to another scheme or to a local address.
 
-    Host names are resolved, and local ones rejected, when the connection is made.
+    Host names are resolved when the connection is made.  Names with local addresses are rejected then.
 
     Raises:
         RedirectError: the redirect is not allowed.
@@ -189,7 +192,7 @@ def require_allowed(named: URL, target: URL) -> None:
 
 
 class _Resolver(AbstractResolver):
-    """Resolves host names; only the named host may have local addresses."""
+    """Resolves host names.  Only the host that the user named may have local addresses."""
 
     def __init__(self, named: str) -> None:
         self._named = named

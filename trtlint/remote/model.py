@@ -54,7 +54,7 @@ class RemoteModel(Struct, frozen=True):
 class RemoteTensors(TensorStore):
     """Reads small amounts of tensor data from a remote model.
 
-    External data files are never requested: a model cannot name an address.
+    External data files are never requested, because a model must not choose which addresses are opened.
 
     Attributes:
         file: the remote file, with the count of bytes read.
@@ -69,18 +69,16 @@ class RemoteTensors(TensorStore):
         self._left_over = max(_LEAST_VALUES, file.size // _VALUES)
 
     def place(self, tensor: onnx.TensorProto) -> None:
-        """Return None, because no tensor is in a local file."""
+        """Return None, because the tensors are not in a local file."""
 
     def file_of(self, location: str) -> None:
-        """Return None and note that the external data are not read."""
+        """Return None, and add a note that the external data are not read."""
         self.note(f"external data {location!r} of a remote model are not read: their values are unknown")
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
         size = length or 0
         if size > self._left_over:
-            self.note(
-                f"values of {text(tensor.name)!r} and others are not read from a remote model: too large"
-            )
+            self.note(f"values of {text(tensor.name)!r} and others are too large to read from a remote model")
             return None
         self._left_over -= size
         try:

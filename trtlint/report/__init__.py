@@ -1,1 +1,1 @@
-"""Findings as text and documents, one module a format; see :mod:`~trtlint.report.formats`."""
+"""Write findings as text and documents.  Each format has a module, see :mod:`~trtlint.report.formats`."""

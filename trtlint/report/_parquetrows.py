@@ -1,4 +1,4 @@
-"""Conversion of a Parquet scan to JSON Lines, in a process of :mod:`trtlint.process.spawn`."""
+"""Convert a Parquet scan to JSON Lines, in a separate process (:mod:`trtlint.process.spawn`)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class _TooMuchError(TrtlintError):
 
 
 def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
-    """Write the rows of a file to another file, or report why not.
+    """Write the rows of a file to another file, or report why this is not possible.
 
     Args:
-        request: ``path`` and ``lines``, the files; ``names``, the columns; ``rows``, ``bytes`` and
-            ``longest``, the limits of rows, of all bytes and of bytes in a line.
-        say: receives the reason.
+        request: the keys ``path`` and ``lines`` (the files), ``names`` (the columns), and the limits
+            ``rows``, ``bytes`` (of all lines) and ``longest`` (bytes of a line).
+        say: function that receives the reason.
     """
     import pyarrow
 
@@ -53,7 +53,9 @@ def _write(request: dict[str, Any], lines: BinaryIO) -> None:
                 raise _TooMuchError(f"more than {request['rows']:,} rows; scan fewer models at a time")
             if size > request["bytes"]:
                 limit = f"{request['bytes'] >> 20} MiB"
-                raise _TooMuchError(f"its rows exceed {limit} as text; scan fewer models at a time")
+                raise _TooMuchError(
+                    f"the rows of the file exceed {limit} as text; scan fewer models at a time"
+                )
             lines.write(line)
 
 
@@ -67,7 +69,7 @@ def _values(column: Any, longest: int) -> Iterator[Any]:
         yield from column.to_pylist()
         return
     if column.dictionary.nbytes > longest * 64:
-        raise _TooMuchError(f"its texts exceed {longest * 64 >> 20} MiB")
+        raise _TooMuchError(f"the texts of the file exceed {longest * 64 >> 20} MiB")
     texts = column.dictionary.to_pylist()
     for index in column.indices.to_pylist():
         yield None if index is None else texts[index]

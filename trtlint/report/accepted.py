@@ -41,10 +41,13 @@ class Accepted(Struct):
 
     @property
     def line(self) -> str:
-        """The closing line, ``2 findings suppressed, 3 places in the baseline``; empty if none is hidden."""
+        """The closing line, ``2 findings suppressed, 3 places in the baseline``.
+
+        Empty without hidden findings.
+        """
         parts = []
         if self.suppressed:
-            own = f" ({self.own:,} by the model itself)" if self.own else ""
+            own = f" ({self.own:,} by metadata of the model)" if self.own else ""
             parts.append(f"{plural(self.suppressed, 'finding')} suppressed{own}")
         if self.known:
             parts.append(f"{plural(self.known, 'place')} in the baseline")
@@ -54,18 +57,21 @@ class Accepted(Struct):
                 "(see them with --min-confidence low)"
             )
         if self.gone:
-            parts.append(f"{plural(self.gone, 'place')} no longer found (see --update-baseline)")
+            parts.append(
+                f"{plural(self.gone, 'place')} in the baseline no longer found (remove "
+                "with --update-baseline)"
+            )
         return ", ".join(parts)
 
 
 def places_in_baseline(models: Sequence[ModelReport]) -> int:
-    """Count the places of one file that its baseline accepts. A baseline entry is one place."""
+    """Count the places of one file that are in its baseline.  A baseline entry is one place."""
     known = (finding for model in models for finding in model.suppressed if _is_known(finding))
     return len({(finding.rule, site.fingerprint) for finding in known for site in finding.sites})
 
 
 def no_findings(accepted: int) -> str:
-    """Return the words for a clean result, with the number of places that the baseline accepts.
+    """Return the words for a clean result, with the number of places in the baseline.
 
     >>> no_findings(0), no_findings(2)
     ('no findings', 'no new findings (2 places in the baseline)')
@@ -74,13 +80,13 @@ def no_findings(accepted: int) -> str:
 
 
 def gone_notes(models: Sequence[ModelReport]) -> Iterator[str]:
-    """Yield a note for each baseline entry that the model no longer has."""
+    """Yield a note for each baseline entry that matches no finding of the model."""
     gone = list(dict.fromkeys(gone for model in models for gone in model.gone))
     for entry in gone[:_GONE]:
         place = f" at {entry.place}" if entry.place else ""
-        yield f"{entry.rule}{place} is no longer found but still in the baseline"
+        yield f"{entry.rule}{place} no longer occurs, but is still in the baseline"
     if len(gone) > _GONE:
-        yield f"{len(gone) - _GONE} more are no longer found but still in the baseline"
+        yield f"{len(gone) - _GONE} more no longer occur, but are still in the baseline"
 
 
 def _is_known(finding: Finding) -> bool:

@@ -16,7 +16,7 @@ from trtlint.report.wording import further_lines
 
 
 class Closing(Struct):
-    """Counts over the files of a run, for its closing lines."""
+    """Counts over all files of a run, for the closing lines."""
 
     severities: Counter[str] = field(default_factory=Counter)
     places: int = 0
@@ -30,7 +30,7 @@ class Closing(Struct):
     _further: list[tuple[Further, str]] = field(default_factory=list)
 
     def accept(self, models: Sequence[ModelReport]) -> None:
-        """Count the accepted findings of one file."""
+        """Count the suppressed findings of one file, and the findings in its baseline."""
         self._accepted.add(models)
 
     def add(
@@ -44,9 +44,9 @@ class Closing(Struct):
         """Count the findings of one linted file.
 
         Args:
-            models: its reports, one for each target.
-            seen: its findings, each once.
-            conditional: its conditional findings, each once.
+            models: the reports of the file, one for each target.
+            seen: the findings of the file, without duplicates.
+            conditional: the conditional findings of the file, without duplicates.
             shown: whether the report shows the conditional findings.
         """
         self.forms[models[0].form] += 1
@@ -62,7 +62,7 @@ class Closing(Struct):
             self._hidden += conditional
 
     def counts(self) -> str:
-        """Return the counts, ``2 errors at 3 places in 1 of 2 models for TensorRT 10.7``."""
+        """Return the counts in words: ``2 errors at 3 places in 1 of 2 models for TensorRT 10.7``."""
         found = by_severity(self.severities) if self.severities else self._accepted.clean
         if self.conditional:
             found += f", {plural(self.conditional, 'conditional finding')}"
@@ -72,11 +72,11 @@ class Closing(Struct):
 
     @property
     def hidden(self) -> str:
-        """One line about hidden findings with the options that show them; empty without any."""
+        """A line about hidden findings and the options that show them; empty without hidden findings."""
         return hidden_line(self._hidden, self._accepted, self._folded)
 
     def further(self, width: int | None) -> Iterator[str]:
-        """Yield the next commands; for several files at most one.
+        """Yield suggested next commands.  For several files, there is at most one.
 
         Args:
             width: cells of a line; None for unlimited lines.

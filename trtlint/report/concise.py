@@ -70,7 +70,7 @@ def file_lines(
     quiet: bool = False,
     root: Path | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of one file from its reports for all targets.
+    """Yield the lines of one file, from its reports for all targets.
 
     ``quiet`` omits notes, but not caveats.
     """
@@ -89,7 +89,7 @@ def file_lines(
 
 
 def conditional(models: Sequence[ModelReport]) -> list[Finding]:
-    """Return the conditional findings of one file, each once."""
+    """Return the conditional findings of one file, without duplicates."""
     return [item.finding for item in merge([model.conditional for model in models])]
 
 

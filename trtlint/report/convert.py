@@ -61,7 +61,7 @@ class ConvertReport(ConsoleReport):
 
     def _end(self, found: Conversion) -> Iterator[Text]:
         if found.verdict == "failed":
-            yield Text("not written: a proof failed", style="red")
+            yield Text("no model was written, because a check failed", style="red")
             return
         if found.output:
             end = "" if found.verdict == "proven" else ", not proven"
@@ -77,9 +77,7 @@ class ConvertReport(ConsoleReport):
             text = f"{plural(count, 'operator')}: {reason}: {', '.join(nodes[:3])}{more}"
             yield from self._hung("FP32: ", text)
         if len(reasons) > _LISTED:
-            yield Text(
-                f"  and {len(reasons) - _LISTED} more reasons, all of them in the JSON (--format json)"
-            )
+            yield Text(f"  and {len(reasons) - _LISTED} more reasons; --format json lists all reasons")
 
     def _casts(self, casts: tuple[CastAdded, ...]) -> Iterator[Text]:
         inside = [cast for cast in casts if cast.inside]

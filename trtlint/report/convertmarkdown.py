@@ -20,7 +20,7 @@ def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
 
     Args:
         found: the conversion.
-        diff: lines of its diff, with line ends.
+        diff: lines of the diff, with line ends.
     """
     label = found.type.upper()
     share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"

@@ -1,4 +1,4 @@
-"""Report of a conversion as one HTML page: types, ranges, islands, Casts and proofs."""
+"""Report of a conversion as one HTML page: types, ranges, operator groups, Casts and checks."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _table(words: str, heads: Sequence[str], rows: Sequence[Sequence[Content]]) 
 
 
 def _chart(found: Conversion) -> Markup | None:
-    """Draw the largest magnitude of tensors, on a scale of powers of ten, with the end of the range."""
+    """Draw the largest magnitudes of tensors on a logarithmic scale, with the limit of the range."""
     if not found.ranges:
         return None
     rows: list[Content] = []

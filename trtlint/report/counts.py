@@ -1,4 +1,4 @@
-"""Counts of findings, and the options that decide conditional ones."""
+"""Counts of findings in words, and the options that decide conditional findings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def by_severity(severities: Counter[str]) -> str:
 
 
 def either(option: str) -> str:
-    """Return an option as the user writes it. A switch is returned in both forms."""
+    """Return an option as the user writes it.  A switch is returned as ``--fp16 or --no-fp16``."""
     if option in _WITH_VALUE or option.startswith("--no-"):
         return option
     return f"{option} or --no-{option.removeprefix('--')}"
@@ -59,7 +59,7 @@ def settling(depends: Iterable[tuple[str, ...]]) -> str:
 
 
 def hidden(conditional: Iterable[Finding]) -> str:
-    """Return one line about hidden conditional findings; empty without any."""
+    """Return one line about hidden conditional findings; empty without such findings."""
     depends = [finding.depends for finding in conditional]
     if not depends:
         return ""
@@ -69,14 +69,14 @@ def hidden(conditional: Iterable[Finding]) -> str:
 
 
 def hidden_line(conditional: Iterable[Finding], accepted: Accepted, folded: int = 0) -> str:
-    """Return one line about all hidden findings, with the options that show them; empty without any.
+    """Return one line about all hidden findings and the options that show them; empty without such findings.
 
     Args:
         conditional: hidden findings that depend on unset options.
-        accepted: the accepted findings.
-        folded: the number of findings that reports show as a part of their cause.
+        accepted: counts of suppressed findings and findings in baselines.
+        folded: the number of findings that are shown as part of another finding, their cause.
     """
     words = [accepted.line] if accepted.line else []
-    words += [f"{plural(folded, 'finding')} included in others"] if folded else []
+    words += [f"{plural(folded, 'finding')} merged into other findings"] if folded else []
     listed = " (listed by --format json)" if folded or accepted.suppressed or accepted.known else ""
     return "; ".join(filter(None, (hidden(conditional), ", ".join(words) + listed)))

@@ -1,4 +1,4 @@
-"""Documents of sections, tables and lists, as GitHub Markdown and as one HTML page.
+"""Documents of sections, tables and lists.  They are written as GitHub Markdown and as one HTML page.
 
 Reports whose content is the same in both formats are written once, as a :class:`Document`.
 """
@@ -64,7 +64,7 @@ Block = DocumentTable | Items | Listing | Words
 
 
 class Part(Struct, frozen=True):
-    """Part of a document with a heading; empty parts are left out."""
+    """Part of a document with a heading.  Empty parts are left out."""
 
     title: Words
     blocks: Sequence[Block] = ()
@@ -76,8 +76,8 @@ class Document(Struct, frozen=True):
     """Report.
 
     Attributes:
-        command: the command that wrote it, such as ``trend``.
-        title: its heading.
+        command: the command that wrote the report, such as ``trend``.
+        title: the heading.
         parts: the parts.
         lead: paragraphs below the heading.
     """

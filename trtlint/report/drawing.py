@@ -1,4 +1,4 @@
-"""Text drawing of a site: a chain of nodes, with carets under the marked ones."""
+"""Text drawing of a site: a chain of nodes, with carets under the marked nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Marks(Struct, frozen=True):
     """Marks of one finding in a drawing.
 
     Attributes:
-        rows: its rows: the nodes of the drawing, with the labels of the finding.
+        rows: the nodes of the drawing, with the labels of the finding.
         style: style of carets and labels.
         name: prefix of the labels; empty if no other finding has marks.
     """
@@ -35,10 +35,10 @@ class Marks(Struct, frozen=True):
 
 
 def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
-    """Draw a block, with an empty line above and below; return no lines if there are no rows.
+    """Draw a block, with an empty line above and below.  Return no lines for a block without rows.
 
     Args:
-        marks: the findings at the block, at least one; all have the same nodes, in data-flow order.
+        marks: the marks of one or more findings at the block.  All have the same nodes, in data-flow order.
         width: cells of a line, None for unlimited lines and full names.
     """
     rows = marks[0].rows
@@ -75,7 +75,7 @@ def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
 
 
 def _labels(marks: Sequence[Marks], index: int) -> Iterator[tuple[str, str]]:
-    """Yield the labels of a row with their styles; findings with equal labels share one."""
+    """Yield the labels of a row with their styles.  Equal labels of several findings are merged."""
     alike: dict[str, list[Marks]] = {}
     for each in marks:
         if each.rows[index].label:
@@ -86,11 +86,11 @@ def _labels(marks: Sequence[Marks], index: int) -> Iterator[tuple[str, str]]:
 
 
 def kept(marked: Sequence[bool], most: int) -> list[int]:
-    """Return the indexes of the rows to draw: labelled rows and their nearest rows.
+    """Return the indexes of the rows to draw: the labelled rows, and the rows next to them.
 
     Args:
         marked: whether each row is labelled.
-        most: largest number of rows, unless more are labelled.
+        most: largest number of rows, unless more rows are labelled.
     """
     labelled = [i for i, mark in enumerate(marked) if mark]
     if len(marked) <= most:

@@ -1,4 +1,4 @@
-"""Report of facts for authors of rules: all fields, nested fields with their path."""
+"""Report of facts for authors of rules, with all fields.  Nested fields have a path, such as ``a.b``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def dumps(entries: Iterable[FactEntry]) -> str:
 
 
 def lines(entries: Iterable[FactEntry]) -> Iterator[str]:
-    """Yield facts as text, grouped by kind, one block for each fact."""
+    """Yield facts as text, grouped by kind.  Each fact is a block of lines."""
     for number, (kind, group) in enumerate(groupby(entries, key=lambda entry: entry.fact.kind)):
         listed = list(group)
         if number:
@@ -74,7 +74,7 @@ def _block(entry: FactEntry) -> Iterator[str]:
 
 
 def flat_fields(fact: Fact) -> dict[str, str]:
-    """Return the fields of a fact as text, nested ones by their path."""
+    """Return the fields of a fact as text.  Nested fields have a path, such as ``a.b``."""
     return dict(_flatten(_fields(fact)))
 
 
@@ -93,7 +93,7 @@ def _fields(fact: Fact) -> dict[str, object]:
 
 
 def _members(value: Struct) -> dict[str, object]:
-    """Return the public fields of a part of a fact."""
+    """Return the public fields of a nested object in a fact."""
     return {name: getattr(value, name) for name in value.__struct_fields__ if not name.startswith("_")}
 
 
@@ -143,7 +143,7 @@ def _entry(entry: FactEntry) -> dict[str, Any]:
 
 
 def _data(value: object) -> Any:
-    """Convert a field to JSON data; non-finite numbers become text."""
+    """Convert a field to JSON data.  NaN and infinity become text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

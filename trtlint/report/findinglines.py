@@ -20,7 +20,7 @@ _PLACES = 3
 
 
 def block(finding: Finding) -> object:
-    """Return a key for findings at the same block: the nodes of the first place.
+    """Return a key that is equal for findings at the same block: the nodes of the first place.
 
     A finding without nodes gets a unique key.
     """
@@ -42,7 +42,7 @@ def marks(findings: Sequence[Finding]) -> list[Marks]:
 
 
 def where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
-    """Format the first site, and name patterns that cover the other sites.
+    """Format the first site, and patterns of names for the other sites.
 
     Examples: ``  blocks.0.attn`` and ``  (+11 more: blocks.*.attn)``; for lines of a log ``:3116`` and
     ``  (+1 more: 3125)``.

@@ -43,8 +43,8 @@ _CASTING = re.compile(r"widen-|keep-fp32")
 _WEAK = re.compile(r"TensorRT (?:8|9|10)\.(?!.*(?<!no )strongly typed)")
 """Targets whose builder chooses types."""
 _STRONGLY = (
-    "Casts to FP32 hold only in a strongly typed build: with --fp16 or --bf16 the builder may run FP32 "
-    "nodes in 16 bits; build with --stronglyTyped (TensorRT 9.0 and newer)"
+    "the builder respects Casts to FP32 only in a strongly typed build; with --fp16 or --bf16, FP32 "
+    "nodes may run in 16 bits. Build with --stronglyTyped (TensorRT 9.0 and newer)"
 )
 _CONTEXT = 2
 """Unchanged lines around a change in a diff."""
@@ -57,7 +57,7 @@ class FixReport:
         file: the stream to write to.
         as_json: whether to write one JSON document at the end instead of text.
         diff: whether to show the diff.
-        selected: the rules that ``--select`` names; other rules were not judged.
+        selected: the rules that ``--select`` names.  Other rules did not run.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class FixReport:
         verdicts: Sequence[CheckResult] = (),
         costs: Costs | None = None,
     ) -> None:
-        """Report the fixes of a model, their costs and the written file, if any."""
+        """Report the fixes of a model, their costs (file size, run time), and the written file."""
         costs = costs or Costs()
         lines = list(difference(fixed)) if self._diff else []
         if self._as_json:
@@ -120,7 +120,9 @@ def _text(
         groups[applied.rule, applied.severity, applied.fix, applied.title].append(applied)
     for (rule, severity, fix, title), members in groups.items():
         label = "unsaved" if fixed.fault else "fixed  "
-        later = " (found after the first rewrite)" if rule and rule not in found_before else ""
+        later = (
+            " (this finding appeared after the first rewrite)" if rule and rule not in found_before else ""
+        )
         places = _at(each.place for each in members)
         yield f"  {label}  {_finding(severity, rule)}{fix}: {title}{places}{later}"
         for words in proofs(members):
@@ -147,8 +149,8 @@ def _text(
         yield f"  {verdict.check + ':':<8} {verdict.judgement}: {verdict.words}"
     if written is not None and _hides_fp16(outcome, verdicts):
         yield (
-            "  note:    ONNX Runtime computes most FP16 operators in FP32 on a CPU; the error of FP16: "
-            f"trtlint measure {shlex.quote(str(written))} --inputs FILE.npz"
+            "  note:    on a CPU, ONNX Runtime computes most FP16 operators in FP32; to measure the "
+            f"FP16 error: trtlint measure {shlex.quote(str(written))} --inputs FILE.npz"
         )
     if note := casts_note(outcome):
         yield f"  note:    {note}"
@@ -158,14 +160,14 @@ def _text(
         for line in headlines(reports):
             yield f"  {when + ':':<8} {line}"
     if fixed.fault:
-        yield f"  nothing written, because the fixed model is invalid; {first} as before"
+        yield f"  no model was written, because the fixed model is invalid; {first} as before"
         return
     done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
     yield f"  {done}; {first} before, {last} after"
 
 
 def casts_note(outcome: FixOutcome) -> str:
-    """Return the sentence on Casts to FP32 that a weakly typed build may undo; empty if it does not apply.
+    """Return a warning that a weakly typed build may ignore Casts to FP32; empty if it does not apply.
 
     https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
     """
@@ -183,7 +185,7 @@ def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
 
 
 def _finding(severity: str, rule: str) -> str:
-    """Format the rule of a rewrite; empty if a measurement or the checker requires the rewrite."""
+    """Format the rule of a rewrite; empty if a measurement or the checker, and not a rule, requires it."""
     return f"{severity}[{rule}] " if rule else ""
 
 
@@ -208,7 +210,7 @@ def difference(fixed: Fixed) -> Iterator[str]:
 
 
 def model_lines(proto: onnx.ModelProto) -> Sequence[str]:
-    """Return one line for each opset, stored tensor and node; small tensors with their values."""
+    """Return one line for each opset, stored tensor and node.  Small tensors are shown with their values."""
     lines = [f"opset {opset.domain or 'ai.onnx'} {opset.version}" for opset in proto.opset_import]
     lines += [_tensor(tensor) for tensor in proto.graph.initializer]
     for node in proto.graph.node:

@@ -1,4 +1,4 @@
-"""Outputs of ``trtlint fix``: text as it comes, the other formats at the end."""
+"""Outputs of ``trtlint fix``: text is written model by model, other formats at the end."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class FixOutputs:
-    """Writer of the fixes of all models to all outputs.
+    """Writes the report about the fixes of all models to all outputs.
 
     Args:
         outputs: the outputs.
         diff: whether to show the diff.
-        protected: files of the run that no output may replace.
-        selected: the rules that ``--select`` names; other rules were not judged.
+        protected: files of the run that no output may overwrite.
+        selected: the rules that ``--select`` names.  Other rules did not run.
     """
 
     def __init__(
@@ -68,14 +68,14 @@ class FixOutputs:
             page.problem(problem)
 
     def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], costs: Costs) -> None:
-        """Report the fixes of a model, their costs and the written file, if any."""
+        """Report the fixes of a model, their costs (file size, run time), and the written file."""
         for report in self._reports:
             report.add(fixed, written, verdicts, costs)
         for page, _ in self._pages:
             page.add(fixed, written, verdicts, costs)
 
     def close(self) -> None:
-        """Write the rest.
+        """Write the formats that are written at the end.
 
         Raises:
             OSError: a file cannot be written, or is protected.

@@ -56,7 +56,7 @@ class FixPage:
         self._problems.append(problem)
 
     def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], costs: Costs) -> None:
-        """Add the fixes of a model, their costs and the written file, if any."""
+        """Add the fixes of a model, their costs (file size, run time), and the written file."""
         outcome = fixed.outcome
         before, after = outcome.before.findings, outcome.after.findings
         self._before.update(finding.severity for finding in before)
@@ -164,7 +164,7 @@ class FixPage:
 
 
 def _steps(outcome: FixOutcome) -> Iterator[tuple[Linted, Patch, Linted]]:
-    """Yield each applied patch with the model before and after it."""
+    """Yield each applied patch, with the model before and after the patch."""
     states = [state for state, _ in outcome.rounds] + [outcome.after]
     for (before, patches), after in zip(outcome.rounds, states[1:], strict=True):
         yield from ((before, patch, after) for patch in patches)
@@ -184,13 +184,13 @@ def _gone(before: Linted, removed: Sequence[Node], known: Collection[str]) -> li
 
 
 def _constant(row: Row, behind: Behind) -> bool:
-    """Check whether a node has the same result for all inputs of the model."""
+    """Return whether a node has the same result for all inputs of the model."""
     node = behind.node(row)
     return node is not None and all(map(behind.computes_sizes, node.outputs))
 
 
 def _rows(changed: Sequence[Node], label: str, rewired: Sequence[Node]) -> list[Row]:
-    """Return the nodes of a picture in graph order."""
+    """Return the nodes to draw, in graph order."""
     labels = {**dict.fromkeys(rewired, ""), **dict.fromkeys(changed, label)}
     return [
         Row(node.path, node.op, node.output.type_text, "", labels[node], "", node.index)
@@ -216,7 +216,7 @@ def _refused(refused: Sequence[RefusedFix]) -> Markup | None:
 
 
 def _rule(severity: str, rule: str) -> Content:
-    """Format the rule of a rewrite; None if a measurement requires the rewrite."""
+    """Format the rule of a rewrite; None if a measurement, and not a rule, requires it."""
     return [badge(severity), " ", tag("code", rule), " "] if rule else None
 
 

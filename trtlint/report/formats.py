@@ -1,9 +1,9 @@
 """Table of report formats, and the interface of their modules.
 
-To add a format, add a module to this package and a line below. A module in :data:`STREAMED` has
-``writer(file, style)``, which returns a :class:`ReportWriter`. A module in :data:`DOCUMENTS` has
-``document(run)``, which returns the lines of a :class:`Run`. A module in :data:`BINARY` has
-``content(run)``, which returns bytes.
+A new format needs a module in this package and a line in one of the tables below. A module in
+:data:`STREAMED` has ``writer(file, style)``, which returns a :class:`ReportWriter`. A module in
+:data:`DOCUMENTS` has ``document(run)``, which returns the lines of a :class:`Run`. A module in :data:`BINARY`
+has ``content(run)``, which returns bytes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ SYNONYMS: Mapping[str, str] = {"text": "full", "full": "text"}
 
 
 class FormatError(SettingError):
-    """Unknown format; the message suggests the nearest."""
+    """Error: a format is unknown.  The message suggests the nearest format."""
 
 
 class Style(Struct, frozen=True):
@@ -79,8 +79,9 @@ class Style(Struct, frozen=True):
         show_conditional: whether to show findings that depend on unset options.
         statistics: whether to write counts for each rule after the findings.
         quiet: whether to write only findings and errors.
-        protected: files of the run that no output may replace.
-        look: reads a model again and returns its facts, for formats that draw it; None if it cannot be read.
+        protected: files of the run that no output may overwrite.
+        look: function that reads a model again and returns its facts, for formats with drawings.  It returns
+            None if the model cannot be read.
     """
 
     files: int
@@ -101,20 +102,20 @@ class ReportWriter(Protocol):
 
         Args:
             models: the reports.
-            fails: checks whether a finding fails the run.
+            fails: function that returns whether a finding makes the run fail.
         """
 
     def close(self, notes: Sequence[str]) -> None:
-        """Write the rest, and notes about the whole run."""
+        """Write what is left, and notes about the whole run."""
 
 
 class Run(Struct, frozen=True):
-    """Complete run, for formats written at its end.
+    """A complete run, for formats that are written at the end.
 
     Attributes:
         report: the reports of all models.
         style: settings of all outputs.
-        fails: checks, by model path, whether a finding gives exit code 1.
+        fails: for each model path, a function that returns whether a finding gives exit code 1.
     """
 
     report: Report
@@ -165,7 +166,7 @@ COMMANDS = frozenset({"github"})
 
 
 class _AtTheEnd:
-    """Writer of a format at the end of the run."""
+    """Writer of a format that is written at the end of the run."""
 
     def __init__(self, document: Callable[[Run], Iterable[str]], file: TextIO, style: Style) -> None:
         self._document = document

@@ -2,9 +2,9 @@
 
 Names of nodes and files are untrusted text, and CI runners read commands from standard output. GitHub
 accepts ``::`` at the start of a line after blanks, and ``##[`` anywhere in a line. Azure Pipelines accepts
-``##vso[``, and TeamCity ``##teamcity[``. The runners of GitHub and Azure search with culture rules, which
-ignore invisible characters. These characters depend on the system, so the guard ignores all non-ASCII
-characters.
+``##vso[``, and TeamCity ``##teamcity[``. The runners of GitHub and Azure compare text with the culture rules
+of .NET, which ignore invisible characters.  Which characters are invisible depends on the system, so the
+guard ignores all non-ASCII characters.
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
 https://learn.microsoft.com/en-us/azure/devops/pipelines/scripts/logging-commands
@@ -27,7 +27,7 @@ _AT_START = re.compile(rf"(?:^|(?<=\r))((?:\x1b\[[0-9;]*m|[^\x21-\x7e\r\n])*):(?
 
 
 def harmless(text: str) -> str:
-    r"""Escape the first character of each CI command in whole lines, also valid in JSON.
+    r"""Escape the first character of each CI command in whole lines.  The escape is also valid in JSON.
 
     >>> harmless("##[stop-commands]x")
     '\\u0023#[stop-commands]x'
@@ -44,7 +44,7 @@ def without_marks(text: str) -> str:
 def _anywhere() -> re.Pattern[str]:
     """Return the pattern of the commands.
 
-    It is compiled on demand, because few texts need it and compiling takes 3 ms.
+    The pattern is compiled on first use: few texts need it, and compiling takes 3 ms.
     """
     return re.compile(f"#(?={_NOTHING}(?:{_MARKS}))", re.IGNORECASE)
 
@@ -79,7 +79,7 @@ class _Guarded:
 
 
 def unguarded(file: TextIO) -> TextIO:
-    """Return the stream inside a guarded one, for intended commands."""
+    """Return the stream inside a guarded stream, to write intended CI commands."""
     return cast("TextIO", getattr(file, "unguarded", file))
 
 

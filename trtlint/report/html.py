@@ -1,7 +1,7 @@
 """Report as one HTML page without scripts and external resources.
 
-The most severe findings come first, each with a picture of its block. The size of the page is bounded:
-further findings appear only in the table, and beyond its limit only as a count.
+The most severe findings come first, each with a picture of its block. The size of the page is limited.
+Further findings are only in the table, and beyond the limit of the table they are only counted.
 """
 
 from __future__ import annotations
@@ -137,7 +137,9 @@ class _Page:
         if not section.entries and not section.problems:
             skipped = all(report.skipped for report in section.reports)
             partly = any(report.unsearched for report in section.reports)
-            words = "Skipped." if skipped else "Not searched to the end." if partly else "Nothing found."
+            words = (
+                "Skipped." if skipped else "The search stopped at its limit." if partly else "Nothing found."
+            )
             body.append(tag("p", words, class_="notes" if partly else "clean"))
         body += (
             self._card(section, entry, behind, f"p{number}-{place}") for place, entry in enumerate(cards)

@@ -21,7 +21,7 @@ _MOST_SITES = 50_000
 
 
 def to_json(report: Report) -> dict[str, Any]:
-    """Convert a report to JSON data; findings are sorted by severity, rule and fingerprint."""
+    """Convert a report to JSON data.  Findings are sorted by severity, rule and fingerprint."""
     listed = _listed(report.models)
     return {
         "schema": SCHEMA,
@@ -90,7 +90,7 @@ def _model(model: ModelReport, listed: int | None) -> dict[str, Any]:
 
 
 def _further(model: ModelReport) -> dict[str, Any]:
-    """Return the files or options that would give further evidence; empty if there are none."""
+    """Return the files or options that would give further evidence; may be empty."""
     found = [{"give": more.what, "command": more.command, "settles": more.settles} for more in model.further]
     return {"further": found} if found else {}
 
@@ -143,7 +143,7 @@ def _included(finding: Finding, listed: int | None) -> dict[str, Any]:
 
 
 def _measured(finding: Finding) -> dict[str, Any]:
-    """Return the evidence of a build for a finding; empty without any."""
+    """Return the evidence of a build for a finding; empty without evidence."""
     found: dict[str, Any] = {} if finding.standing == "open" else {"standing": finding.standing}
     if finding.ms is not None and finding.share is not None:
         found["time"] = {"ms": finding.ms, "share": finding.share}

@@ -1,8 +1,8 @@
 """Report as JUnit XML, which most build servers read.
 
-A model is a test suite, and a finding at a place is a test case. A finding that gives exit code 1 is a
-failure. A less severe one is a passed test with output, and a suppressed one is a skipped test. An
-unreadable file is an error. A caveat is a separate test.
+A model is a test suite, and a finding at a place is a test case.  A finding that gives exit code 1 is a
+failed test.  A less severe finding is a passed test with output, and a suppressed finding is a skipped test.
+An unreadable file is an error. A caveat is a separate test.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def dumps(overview: Overview, fails: Fails) -> str:
 
     Args:
         overview: the findings.
-        fails: checks whether a finding of a model gives exit code 1.
+        fails: function that returns whether a finding of a model gives exit code 1.
     """
     suites = ElementTree.Element("testsuites", name="trtlint")
     totals: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 """Text layout for terminals: shortened names and hanging indents.
 
-A width is a number of terminal cells. None means output without a terminal, which is never wrapped or
-shortened, so users can search it.
+A width is a number of terminal cells.  None stands for output without a terminal, which is never wrapped or
+shortened, so that users can search the text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MARGIN = 8
 
 
 def shorten(names: Sequence[str], width: int | None) -> list[str]:
-    """Shorten node paths to ``width`` cells in the middle; keep their last parts.
+    """Shorten node paths to ``width`` cells, by removing parts in the middle.
 
     Paths of one folder are shortened in the same way.
 
@@ -76,7 +76,7 @@ def hang(first: Text, body: Text, width: int | None, *, rest: Text | None = None
         first: the text before the body on the first line.
         body: the text to wrap.
         width: cells of a line, None for one unlimited line.
-        rest: the text before the body on the other lines, as wide as ``first``; blanks by default.
+        rest: the text before the body on further lines, as wide as ``first``; blanks by default.
     """
     indent = cell_len(first.plain)
     if width is None or indent + cell_len(body.plain) <= width:

@@ -1,7 +1,7 @@
-"""Places of findings, for all formats for machines.
+"""Places of findings, for all machine-readable formats.
 
-The sites of a finding that come from one line of Python form one spot. A review then shows one remark on
-the line, not one for each of 24 blocks. Sites without a line in the repository are shown at the model
+The sites of a finding that come from the same line of Python form one spot.  So a code review has one comment
+on the line, and not 24 comments for 24 blocks. Sites without a line in the repository are shown at the model
 file.
 """
 
@@ -26,7 +26,7 @@ from trtlint.report.accepted import Accepted, gone_notes
 
 
 class Place(Struct, frozen=True):
-    """File, and line for text files.
+    """A file, and a line if it is a text file.
 
     Attributes:
         path: relative to the repository with ``/``, or as given for files outside.
@@ -43,7 +43,7 @@ class Spot(Struct, frozen=True):
     """Finding at one place.
 
     Attributes:
-        place: the place to show it at.
+        place: the place where the finding is shown.
         model: the model file, as ``Place.path``.
         finding: the finding, with the sites of this place only.
         targets: the targets of the finding.
@@ -60,7 +60,7 @@ class Spot(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """Report by place, for formats for machines.
+    """Report by place, for machine-readable formats.
 
     Attributes:
         root: the repository; None without one.
@@ -70,7 +70,7 @@ class Overview(Struct, frozen=True):
         problems: files that could not be linted, with ``path`` as ``Place.path``.
         skipped: models that were skipped without an error.
         accepted: one line about hidden findings; empty without any.
-        notes: pairs of model path, empty for the whole run, and note.
+        notes: pairs of a model path and a note.  The path is empty for a note about the whole run.
         caveats: pairs of model path and caveat.
         forms: the number of files of each kind.
     """
@@ -135,7 +135,7 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
 
 
 def _accepted(model: ModelReport) -> list[Finding]:
-    """Return the suppressed findings without conditional ones."""
+    """Return the suppressed findings that are not conditional."""
     return [finding for finding in model.suppressed if not finding.depends]
 
 

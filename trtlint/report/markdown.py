@@ -139,7 +139,7 @@ def _severity(spot: Spot) -> str:
 
 
 def _details(spots: Iterable[Spot]) -> Iterator[str]:
-    """Yield details of the first finding of each rule, then of the others, up to the limit."""
+    """Yield details of the first finding of each rule, then of the other findings, up to the limit."""
     seen: set[str] = set()
     first: list[Spot] = []
     others: list[Spot] = []
@@ -180,6 +180,6 @@ def _detail(spot: Spot) -> Iterator[str]:
 
 
 def _linked(sentence: str) -> str:
-    """Escape a sentence, and keep a reference of the rule as a link."""
+    """Escape a sentence.  A reference of the rule becomes a link."""
     url = sentence.removeprefix("See ")
     return f"See <{url}>" if url != sentence and _URL.fullmatch(url) else text(sentence)

@@ -70,7 +70,10 @@ class MeasureReport(ConsoleReport):
             (clean(found.path), "bold"), f": {label} on {plural(found.batches, 'batch')}{clean(of)}"
         )
         if not found.files:
-            text = "the inputs are generated and prove little; measure with real ones: --inputs batch.npz"
+            text = (
+                "the inputs are generated, so the errors prove little; measure with real inputs: "
+                "--inputs batch.npz"
+            )
             yield from self._hung("warning: ", text, "yellow")
         yield Text()
 
@@ -93,7 +96,7 @@ class MeasureReport(ConsoleReport):
         yield from self._ways(found)
         yield from self._types(found)
         if _harmless(found):
-            text = "values leave the range, but all outputs are within tolerance"
+            text = "some values are outside the range, but all outputs are within tolerance"
             yield from self._hung("note: ", text)
         yield Text()
 
@@ -146,7 +149,7 @@ class MeasureReport(ConsoleReport):
             return
         label = _format(found).label
         if kept.error is None or not kept.verified:
-            text = "no set of nodes in FP32 brings the outputs within tolerance with the rest in " + label
+            text = "no set of FP32 nodes makes all outputs accurate enough if the other nodes run in " + label
             yield from self._hung("keep in FP32: ", text, "red")
             yield Text()
             return
@@ -163,9 +166,12 @@ class MeasureReport(ConsoleReport):
         for node in kept.nodes[:_KEPT]:
             yield Text(f"  {clean(node)}{'  (for margin)' if node in margin else ''}")
         if len(kept.nodes) > _KEPT:
-            yield Text(f"  and {len(kept.nodes) - _KEPT} more, all of them in the JSON (--output)")
+            yield Text(f"  and {len(kept.nodes) - _KEPT} more nodes; --output json:FILE lists all nodes")
         if margin:
-            text = "nodes for margin: without any one of them, the error stays under the bound"
+            text = (
+                "the nodes marked (for margin) are optional: without any single one of these nodes, "
+                "the error stays under the bound"
+            )
             yield from self._hung("note: ", text)
         if not kept.complete:
             yield from self._hung("note: ", "the search reached its limit; use --thorough to continue")
@@ -188,7 +194,9 @@ class MeasureReport(ConsoleReport):
 
 
 def bar(greatest: float, format_: Format) -> str:
-    """Return a bar of the powers of two left to the end of the range; ``!`` for each beyond.
+    """Return a bar of the powers of two between a number and the limit of the range.
+
+    Each power of two beyond the limit is a ``!``.
 
     >>> from trtlint.measurement.formats import FP16
     >>> bar(65504 / 8, FP16)
@@ -223,7 +231,7 @@ def _verdict(output: MeasuredOutput, found: Measurement, label: str) -> tuple[Ve
     side = {"fine": "under", "broken": "over", "depends": "on both sides of"}[verdict]
     words = f"error {span}, {side} the bound of {bound:g}"
     if output.unclamped is not None and output.error is not None and output.unclamped > bound >= output.error:
-        words += f"; {output.unclamped:.2g} where constants beyond the range become infinite"
+        words += f"; {output.unclamped:.2g} if constants outside the range become infinite"
     return verdict, words
 
 

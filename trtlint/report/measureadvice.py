@@ -33,8 +33,8 @@ class MeasurementAdvice(Struct, frozen=True):
 
 
 _STRONGLY_TYPED = MeasurementAdvice(
-    "Casts to FP32 hold in a strongly typed build: with --fp16 or --bf16 the builder may run FP32 nodes in 16"
-    " bits; build with --stronglyTyped (TensorRT 9.0 and newer)"
+    "the builder respects Casts to FP32 only in a strongly typed build; with --fp16 or --bf16, FP32 "
+    "nodes may run in 16 bits. Build with --stronglyTyped (TensorRT 9.0 and newer)"
 )
 """https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
 https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp (``--stronglyTyped``)
@@ -53,7 +53,7 @@ def advice(
     Args:
         found: the measurement.
         targets: the targets of the build.
-        layers: layer names by node path, for nodes with another layer name.
+        layers: layer names by node path, for nodes whose layer has another name.
         ranges: the file of the measurement; None without a file.
         options: the options of the command line that describe the targets.
     """
@@ -79,7 +79,7 @@ def advice(
 
 
 def applies_to(found: Measurement, nodes: Iterable[str]) -> bool:
-    """Check whether the advice on a measurement includes a command that fixes some of these nodes."""
+    """Return whether the advice has a command that keeps at least one of these nodes in FP32."""
     kept = found.kept
     if kept is None or not kept.verified or not found.typed or not found.fits:
         return False
@@ -87,7 +87,7 @@ def applies_to(found: Measurement, nodes: Iterable[str]) -> bool:
 
 
 def misfit(kept: KeptNodes) -> str:
-    """Return the reason why a narrow type does not fit a model."""
+    """Return the reason why a narrow type is not suitable for a model."""
     nodes = f"{len(kept.nodes):,} of its {kept.computing:,} nodes"
     products = f"{kept.kept_products:,} of its {kept.products:,} matrix products and convolutions"
     both = f"{nodes}, and {products}," if kept.products else nodes
@@ -101,10 +101,10 @@ def _without_tf32(found: Measurement) -> MeasurementAdvice:
 
 
 def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
-    """Yield the advice for a narrow type that does not fit the model."""
+    """Yield the advice if a narrow type is not suitable for the model."""
     label = found.type.upper()
     if found.typed:
-        yield MeasurementAdvice(f"export the model in FP32: its own types are {label}")
+        yield MeasurementAdvice(f"export the model in FP32: the types in the model are {label}")
         return
     if _may_use_brain(found):
         yield _brain(found, "use BF16 in place of FP16")
@@ -113,19 +113,19 @@ def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
 
 
 def _may_use_brain(found: Measurement) -> bool:
-    """Check whether BF16 can replace FP16. This is so if BF16 is within tolerance or was not measured."""
+    """Return whether BF16 can replace FP16: it is within tolerance, or was not measured."""
     if found.type != "fp16" or found.typed:
         return False
     return all(each.error.verdict(found.bound) == "fine" for each in found.types if each.type == "bf16")
 
 
 def _brain(found: Measurement, what: str) -> MeasurementAdvice:
-    text = f"{what}: it has the range of FP32 with 8 bits of precision; measure it with"
+    text = f"{what}: BF16 has the range of FP32 and 8 bits of precision; measure BF16 with"
     return MeasurementAdvice(text, f"{_again(found)} --type bf16")
 
 
 def _may_be(target: Target, *, weak: bool) -> bool:
-    """Check whether the builder of a target chooses, or may choose, the precision itself."""
+    """Return whether the builder of a target chooses, or may choose, the precision itself."""
     if target.product != "tensorrt":
         return not weak
     older = target.matches(_WEAK, target.product)
@@ -133,7 +133,7 @@ def _may_be(target: Target, *, weak: bool) -> bool:
 
 
 def _lowers_types(target: Target) -> bool:
-    """Check whether the builder of a target may run FP32 nodes of the file in 16 bits."""
+    """Return whether the builder of a target may run FP32 nodes of the file in 16 bits."""
     return bool(target.fp16 or target.bf16) and _may_be(target, weak=True)
 
 
@@ -161,7 +161,10 @@ def _with_casts(found: Measurement, ranges: str | None, options: Sequence[str]) 
         return MeasurementAdvice(
             text, f"{first}{shlex.join(['trtlint', 'fix', found.path, *options])} --ranges {file}"
         )
-    text = "TensorRT 11 uses the types in the model; convert it, which finds these nodes automatically"
+    text = (
+        "TensorRT 11 uses the types in the model; trtlint convert writes a model that keeps "
+        "these nodes in FP32"
+    )
     return MeasurementAdvice(text, conversion(found))
 
 
@@ -185,17 +188,20 @@ def to_keep(found: Measurement) -> tuple[str, ...]:
         MeasurementError: Casts cannot keep the nodes in FP32, or the measurement has none.
     """
     if FORMATS[found.type].operands_only:
-        raise MeasurementError("measured in TF32, which Casts cannot turn off; build with --noTF32")
+        raise MeasurementError(
+            "the measurement is for TF32, which Casts do not turn off; build with --noTF32"
+        )
     if not found.rehearsed:
         raise MeasurementError(
-            "measured with --no-rehearse, which finds no nodes to keep; measure again without it"
+            "the measurement ran with --no-rehearse, which finds no nodes to keep; measure again "
+            "without --no-rehearse"
         )
     nodes = () if found.kept is None else found.kept.nodes
     if found.kept is not None and found.kept.verified and not found.fits:
         raise MeasurementError(f"{found.type.upper()} does not fit this model: {misfit(found.kept)}")
     if not found.typed:
-        how = f"trtlint convert keeps nodes in FP32: {conversion(found)}"
-        raise MeasurementError(f"the model is already FP32; {how}")
+        how = f"to keep nodes in FP32, use {conversion(found)}"
+        raise MeasurementError(f"the model is an FP32 model; {how}")
     if found.kept is not None and not found.kept.verified:
         raise MeasurementError(
             "the search found no set of nodes to keep in FP32; measure again with --thorough"

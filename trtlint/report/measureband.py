@@ -21,7 +21,7 @@ WORDS: dict[Verdict, str] = {
 STYLES: dict[Verdict, str] = {"fine": "green", "broken": "red", "depends": "yellow"}
 _WAYS: dict[Way, str] = {
     "rounded": "every operator rounds",
-    "fused": "only products and outputs round",
+    "fused": "only the results of products and the outputs are rounded",
     "accumulated": "products accumulate in FP16",
 }
 
@@ -44,7 +44,7 @@ class TypeLine(Struct, frozen=True):
     """Errors of one narrow type.
 
     Attributes:
-        label: its name.
+        label: the name of the type.
         errors: the worst error of an output in each rounding model.
         verdict: the verdict on the errors.
     """
@@ -70,7 +70,7 @@ def band_words(errors: Iterable[float | None]) -> str:
 
 
 def worst_outputs(found: Measurement, most: int) -> list[MeasuredOutput]:
-    """Return the outputs with the largest errors, in the order of the graph."""
+    """Return the outputs with the largest errors, in graph order."""
 
     def badness(index: int) -> float:
         output = found.outputs[index]
@@ -82,7 +82,7 @@ def worst_outputs(found: Measurement, most: int) -> list[MeasuredOutput]:
 
 
 def way_lines(found: Measurement) -> list[WayLine]:
-    """Return the error of each rounding model; those of a known build come last."""
+    """Return the error of each rounding model.  The rounding models of a known build come last."""
     if found.error is None or FORMATS[found.type].operands_only:
         return []
     pairs = [(name, found.error.of(way)) for way, name in _WAYS.items()]
@@ -90,9 +90,11 @@ def way_lines(found: Measurement) -> list[WayLine]:
         pairs.pop()
     if found.build is not None:
         layers = f"{found.build.layers:,} layers of {found.build.source}"
-        pairs.append((f"as the {layers} fuse it", found.build.error))
+        pairs.append((f"fused as in the {layers}", found.build.error))
         if found.type == "fp16":
-            pairs.append(("the same, and products accumulate in FP16", found.build.accumulated))
+            pairs.append(
+                ("fused as in these layers, and products accumulate in FP16", found.build.accumulated)
+            )
     return [WayLine(name, error_words(error), verdict_of([error], found.bound)) for name, error in pairs]
 
 
@@ -105,15 +107,18 @@ def verdict_words(found: Measurement) -> str:
         by = f" in {found.build.source}" if found.build is not None else ""
         return WORDS[verdict] + by
     if found.build is not None:
-        return f"{WORDS[verdict]}: {found.build.source} does not show whether products accumulate in FP16"
+        return (
+            f"{WORDS[verdict]}: the result depends on whether products accumulate in FP16, which "
+            f"{found.build.source} does not show"
+        )
     band = found.error
     return f"{WORDS[verdict]}: {_reason(band, found.bound)}" if band is not None else WORDS[verdict]
 
 
 def output_words(output: MeasuredOutput, found: Measurement) -> str:
-    """Return the errors of an output, or the reason why its errors prove nothing."""
+    """Return the errors of an output, or the reason why they mean nothing."""
     if not output.finite:
-        return "infinite or not a number in FP32 already"
+        return "infinity or NaN already in FP32"
     if found.is_trivial(output):
         return f"{output.trivial}, which proves nothing"
     return band_words(output.errors)
@@ -123,10 +128,10 @@ def _reason(band: Band, bound: float) -> str:
     """Return the property of the build that decides whether the errors are within tolerance."""
     good = {way for way in _WAYS if verdict_of([band.of(way)], bound) == "fine"}
     if "rounded" in good and "accumulated" not in good:
-        return "kernels that accumulate in FP16 exceed the bound, others do not"
+        return "if kernels accumulate in FP16, the error exceeds the bound; otherwise it does not"
     if "fused" in good:
         return "within tolerance only if the builder fuses the operators between products"
-    return "fused kernels exceed the bound, others do not"
+    return "with fused kernels the error exceeds the bound, without fusion it does not"
 
 
 def type_lines(found: Measurement) -> list[TypeLine]:

@@ -51,7 +51,7 @@ def markdown(found: Measurement, advice: Sequence[MeasurementAdvice] = ()) -> st
 
 def _errors(found: Measurement) -> Iterator[Block]:
     if lines := way_lines(found):
-        yield f"The worst error of an output for each rounding model; the bound is {found.bound:g}."
+        yield f"Largest output error for each rounding model; errors up to {found.bound:g} are accepted."
         rows = [[line.name, line.error, WORDS[line.verdict]] for line in lines]
         yield DocumentTable(["Rounding", "Error", "Verdict"], rows)
     if found.rehearsed and found.outputs:
@@ -90,7 +90,7 @@ def _kept(found: Measurement) -> Iterator[Block]:
         return
     label = FORMATS[found.type].label
     if kept.error is None or not kept.verified:
-        yield f"No set of nodes in FP32 brings the outputs within tolerance with the rest in {label}."
+        yield f"No set of FP32 nodes makes all outputs accurate enough if the other nodes run in {label}."
         return
     if not kept.fits:
         yield f"{label} does not fit this model: {misfit(kept)}."

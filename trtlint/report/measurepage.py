@@ -64,7 +64,10 @@ def page(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice] =
         tag("p", f"{name}, on {found.on}", class_="target"),
     ]
     if not found.files:
-        text = "The inputs are generated and prove little; measure with real ones: --inputs batch.npz"
+        text = (
+            "The inputs are generated, so the errors prove little; measure with real inputs: "
+            "--inputs batch.npz"
+        )
         header.append(tag("p", text, class_="target"))
     return shell(f"trtlint measure: {name}", header, list(_main(found, model, advice)))
 
@@ -92,8 +95,8 @@ def _errors(found: Measurement) -> Iterator[Markup]:
     if lines:
         yield tag(
             "p",
-            "The worst error of an output for each rounding model, relative to the largest magnitude of the"
-            f" output; the bound is {found.bound:g}.",
+            "The largest error of an output for each rounding model, relative to the largest "
+            f"magnitude of the output. Errors up to {found.bound:g} are accepted.",
         )
         rows: list[list[Content]] = [
             [line.name, _coloured(line.error, line.verdict), WORDS[line.verdict]] for line in lines
@@ -143,7 +146,8 @@ def _ranges(found: Measurement) -> Iterator[Markup]:
     yield tag(
         "p",
         f"Tensors closest to the largest value of {format_.label}, {figure(format_.largest)} (middle line)."
-        " A bar to the left shows the powers of two left. A bar to the right shows the excess.",
+        " A bar to the left shows how many powers of two are left below the largest value. A bar to "
+        "the right shows by how many powers of two a tensor exceeds this value.",
     )
     rows: list[list[Content]] = [
         [
@@ -190,7 +194,7 @@ def _kept(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice])
         return
     if kept.error is None or not kept.verified:
         yield tag(
-            "p", "No set of nodes in FP32 brings the outputs within tolerance with the rest in this type."
+            "p", "No set of FP32 nodes makes all outputs accurate enough if the other nodes run in this type."
         )
         return
     if not kept.fits:
@@ -208,7 +212,10 @@ def _kept(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice])
             ],
         )
         if margin:
-            text = "Nodes for margin: without any one of them, the error stays under the bound."
+            text = (
+                "Nodes for margin are optional: without any single one of these nodes, the error "
+                "stays under the bound."
+            )
             yield tag("p", text, class_="notes")
         if len(kept.nodes) > _KEPT:
             yield tag("p", f"and {len(kept.nodes) - _KEPT:,} more", class_="notes")

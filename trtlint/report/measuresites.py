@@ -12,7 +12,10 @@ WORST = 5
 
 
 def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
-    """Return the tensors that leave the range or come closest to its end, origins first."""
+    """Return the tensors that exceed the range or come closest to its limit.
+
+    Origins of overflows come first.
+    """
     computed = [
         site for site in found.sites if site.node and site.narrow and not site.constant and site.greatest > 0
     ]
@@ -21,7 +24,7 @@ def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
 
 
 def remark(site: MeasuredTensor, format_: Format) -> str:
-    """Describe the distance of a tensor from the end of the range."""
+    """Describe the distance of a tensor from the limit of the range."""
     parts = []
     inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)
     if inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0):

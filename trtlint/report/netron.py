@@ -64,7 +64,7 @@ def _entries(spotted: Spotted) -> Iterator[dict[str, Any]]:
 
 
 def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
-    """Yield the part of each node in ONNX Runtime, or the reason why it has none."""
+    """Yield the part of each node in ONNX Runtime, or the reason why the node is in no part."""
     found = partition_in(report)
     if found is None:
         return
@@ -76,7 +76,7 @@ def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
 
 
 def _target(spotted: Spotted) -> tuple[str, str]:
-    """Return the key of a node in Netron: its name, or its output for a nameless node."""
+    """Return the key of a node in Netron: the name of the node, or of its output if it has no name."""
     node = spotted.node
     if node is None:
         return "node", spotted.path

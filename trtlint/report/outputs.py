@@ -46,14 +46,14 @@ _SUFFIXES = {
 
 
 class ReportOutput(Struct, frozen=True):
-    """A format and its file. A file of None is standard output."""
+    """A format and a file.  The file None stands for standard output."""
 
     format: str
     file: Path | None = None
 
 
 class OutputError(SettingError):
-    """Invalid output: an unknown format, a protected file, or two outputs to one file."""
+    """Error: an output has an unknown format, a protected file, or the file of another output."""
 
 
 def parse(
@@ -93,7 +93,7 @@ def parse(
 
 
 def require_writable(output: ReportOutput, protected: Iterable[Path]) -> None:
-    """Refuse an output whose file cannot be written, before any work is done.
+    """Raise an error for an output whose file cannot be written, before the work starts.
 
     Raises:
         OutputError: the file cannot be written.
@@ -114,8 +114,8 @@ def write_all(
 
     Args:
         outputs: the outputs.
-        render: writes the report in a format to a stream.
-        protected: files of the run that no output may replace.
+        render: function that writes the report in a format to a stream.
+        protected: files of the run that no output may overwrite.
 
     Raises:
         OSError: a file cannot be written, or is protected.
@@ -141,7 +141,7 @@ def _output(word: str, formats: Sequence[str]) -> ReportOutput:
 
 
 def format_of_file(name: str) -> str:
-    """Return the format that the suffix of a file suggests; an empty string for an unknown suffix."""
+    """Return the format that the suffix of a file suggests; empty for an unknown suffix."""
     return _SUFFIXES.get(Path(name).suffix.lower(), "")
 
 
@@ -157,7 +157,7 @@ def _identity(file: Path | None) -> str | None:
 
 
 def _require_overlay(output: ReportOutput, files: int) -> None:
-    """Refuse an overlay if there are several models, or if no viewer opens a file of that name.
+    """Raise an error for an overlay of several models, or with a file name that no viewer opens.
 
     Raises:
         OutputError: the overlay is refused.
@@ -169,7 +169,7 @@ def _require_overlay(output: ReportOutput, files: int) -> None:
 
 
 class Outputs:
-    """Writer of the reports of a run to all its outputs.
+    """Writes the reports of a run to all outputs.
 
     Text goes to standard output file by file. All other outputs are written at the end, so an interrupted
     run leaves no partial document.
@@ -221,7 +221,7 @@ class Outputs:
 
         Args:
             models: the reports, with located sources.
-            fails: checks whether a finding gives exit code 1.
+            fails: function that returns whether a finding gives exit code 1.
         """
         self._protected += [
             Path(model.path).parent / name for model in models[:1] for name in model.data_files
@@ -230,7 +230,7 @@ class Outputs:
             writer.add(models, fails)
 
     def close(self, notes: Sequence[str] = ()) -> None:
-        """Write the rest.
+        """Write the outputs that are written at the end.
 
         Args:
             notes: notes about the whole run.

@@ -25,7 +25,7 @@ _MOST_SITES = 50_000
 
 
 class Remark(Struct, frozen=True):
-    """Remark of a finding on one node."""
+    """The text of a finding at one node."""
 
     finding: Finding
     label: str
@@ -43,7 +43,7 @@ class Spotted(Struct):
     """Node with findings.
 
     Attributes:
-        path: its path.
+        path: the path of the node.
         node: the node; None without a readable model.
         remarks: the remarks, the most severe first.
     """
@@ -54,12 +54,12 @@ class Spotted(Struct):
 
     @property
     def severity(self) -> Severity:
-        """The highest severity of its findings."""
+        """The highest severity of the findings at the node."""
         return self.remarks[0].finding.severity
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules of its findings, each once."""
+        """The rules of the findings at the node, without duplicates."""
         return tuple(dict.fromkeys(remark.finding.rule for remark in self.remarks))
 
 
@@ -105,6 +105,6 @@ def overlay(run: Run) -> Overlay:
 
 
 def _marked(site: Site) -> Iterator[tuple[Row, str]]:
-    """Yield the marked nodes of a site with labels, or all nodes if none is marked."""
+    """Yield the marked nodes of a site with labels.  Without marked nodes, yield all nodes."""
     marked = [row for row in site.rows if row.label]
     yield from ((row, row.label) for row in marked or site.rows)

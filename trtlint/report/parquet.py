@@ -11,7 +11,7 @@ from trtlint.report.rows import NAMES, as_dict, rows
 
 
 def require() -> None:
-    """Refuse the format if pyarrow is not installed.
+    """Raise an error if pyarrow is not installed.
 
     Raises:
         FormatError: pyarrow is not installed.

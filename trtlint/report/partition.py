@@ -28,7 +28,7 @@ def lines_of(model: ModelReport) -> list[str]:
 
 
 def lines_of_targets(models: Sequence[ModelReport]) -> Iterator[str]:
-    """Yield the lines for the targets of one model; targets with equal parts share lines."""
+    """Yield the lines for the targets of one model.  Targets with equal parts share their lines."""
     blocks: dict[tuple[str, ...], list[str]] = {}
     for model in models:
         blocks.setdefault(tuple(lines_of(model)), []).append(model.target)
@@ -38,7 +38,7 @@ def lines_of_targets(models: Sequence[ModelReport]) -> Iterator[str]:
 
 
 def headlines(models: Sequence[ModelReport]) -> list[str]:
-    """Return the first line for each target, without repeats."""
+    """Return the first line for each target, without duplicates."""
     return [*dict.fromkeys(lines[0] for model in models if (lines := lines_of(model)))]
 
 
@@ -61,7 +61,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         nodes, count = plural(total, "node"), plural(len(parts), "part")
         yield f"{name} runs {taken} of {nodes} ({share} %) in {count} ({by})"
     if found["joined"]:
-        yield "  several regions are joined into one part: nodes outside of it run before or after it"
+        yield "  several regions form one part; nodes outside this part run before or after the part"
     yield from _listed(parts)
     yield from _copies(found["borders"])
     yield from _splits(found)
@@ -81,8 +81,9 @@ def _listed(parts: list[list[str]]) -> Iterator[str]:
 def _copies(borders: Mapping[str, int]) -> Iterator[str]:
     if not borders["tensors"]:
         return
-    more = f", {borders['unknown']} of dynamic size not counted" if borders["unknown"] else ""
-    yield f"  {plural(borders['tensors'], 'tensor')} cross the borders: {size_words(borders['bytes'])}{more}"
+    more = f", without {borders['unknown']} of dynamic size" if borders["unknown"] else ""
+    size = size_words(borders["bytes"])
+    yield f"  {plural(borders['tensors'], 'tensor')} cross the borders of parts: {size}{more}"
 
 
 def _splits(found: Mapping[str, Any]) -> Iterator[str]:
@@ -103,7 +104,8 @@ def _splits(found: Mapping[str, Any]) -> Iterator[str]:
         if split["parts"] is not None:
             what = plural(split["parts"], "part")
             advice.append(
-                f"without them: {what}{'' if split['parts'] != now else ' as now'}, {split['left']} left"
+                f"without them: {what}{'' if split['parts'] != now else ' as now'}, "
+                f"{split['left']} left on other providers"
             )
         if advice:
             yield f"    {'; '.join(advice)}"

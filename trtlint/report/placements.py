@@ -10,8 +10,9 @@ from trtlint.report.escape import clean
 _WIDEST = (40, 20, 56, 9, 44, 10)
 _HEAD = ("node", "operator", "layer", "precision", "format", "ms")
 _NOTE = (
-    "times are for the whole layer; (in): layout operator absorbed by another layer; "
-    "shape: computes sizes outside the layers; -: no layer names the node, for example after folding"
+    "times are for the whole layer; (in): the node only changes the layout, inside another layer; "
+    "shape: the node computes sizes, outside the layers; -: no layer names the node, for example "
+    "after constant folding"
 )
 
 
@@ -46,7 +47,7 @@ def _row(placement: Placement) -> tuple[str, ...]:
 
 
 def _cut(text: str, width: int) -> str:
-    """Shorten a text in the middle, since names differ at their ends."""
+    """Shorten a text in the middle, because names usually differ at their ends."""
     if len(text) <= width:
         return text
     half = (width - 1) // 2

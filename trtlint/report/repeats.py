@@ -31,7 +31,7 @@ class Explanation(Struct, frozen=True):
 
 
 class Explained:
-    """Explanations that a report already contains, with their messages."""
+    """The explanations that a report already contains, so that later findings can be short."""
 
     def __init__(self) -> None:
         self._messages: dict[Explanation, set[str]] = {}
@@ -70,12 +70,12 @@ def _key(finding: Finding) -> Explanation:
 
 
 def _is_own(finding: Finding) -> bool:
-    """Check whether a finding has evidence about its model only."""
+    """Return whether a finding has evidence that is only about its model."""
     return bool(finding.said or finding.includes)
 
 
 def references(finding: Finding, *, several: bool) -> Sequence[str]:
-    """Return the first references, and the command that lists the others."""
+    """Return the first references, and the command that lists all references."""
     shown = finding.references[: MOST_REPEATED if several else MOST_REFERENCES]
     more = len(finding.references) - len(shown)
     return (*shown, f"{more} more: trtlint rule {finding.rule}") if more > 1 else finding.references

@@ -18,7 +18,7 @@ Status = Literal["found", "conditional", "suppressed", "caveat", "clean", "skipp
 
 
 class ReportRow(Struct, frozen=True):
-    """Finding of a model for a target, or the status of a model without findings.
+    """One row: a finding of a model for a target, or the status of a model without findings.
 
     Attributes:
         model: the file, relative to the repository.
@@ -26,7 +26,7 @@ class ReportRow(Struct, frozen=True):
         target: the target.
         status: ``found``, ``conditional`` on unset options, ``suppressed`` or ``caveat``. Models without a
             finding are ``clean``, ``skipped`` or ``unreadable``.
-        rule: id of the rule; empty without a finding, as are name, severity and confidence.
+        rule: id of the rule.  Without a finding, it is empty, like name, severity and confidence.
         name: name of the rule.
         severity: ``error``, ``warning`` or ``note``.
         confidence: confidence of the finding.

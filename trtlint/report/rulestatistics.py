@@ -23,7 +23,7 @@ _GROUNDS = ("model", "command", "log", "layers", "trial", "torch")
 
 
 def ground(rule: Rule) -> str:
-    """Return the source of facts of a rule, with separate sources for the log and the layers."""
+    """Return the source of the facts of a rule.  The log and the layers are separate sources."""
     found = ground_of(rule.find)
     if found != "build":
         return found

@@ -25,7 +25,7 @@ class _RuleRow(Struct):
 
 
 class RuleTable:
-    """Table with the counts of models and places for each rule."""
+    """Table with the number of models and places for each rule."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[Severity, str], _RuleRow] = {}

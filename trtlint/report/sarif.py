@@ -167,7 +167,7 @@ def _artifact(path: str) -> dict[str, str]:
 
 
 def _logical(sites: Iterable[Site]) -> list[dict[str, str]]:
-    """Return the modules and nodes of all sites, each once."""
+    """Return the modules and nodes of all sites, without duplicates."""
     entries: dict[tuple[str, str], dict[str, str]] = {}
     for site in sites:
         if site.module:

@@ -1,4 +1,4 @@
-"""Short names for long symbolic sizes in types, with a legend."""
+"""Replace long symbolic sizes in types by short names, and explain them in a legend."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ def shown_path(source: Source, root: Path | None) -> str:
     """Return the path of a line, relative to the current folder if the file was found.
 
     Args:
-        source: the line; its path is relative to the repository if the file is in it.
+        source: the line.  For a file in the repository, its path is relative to the repository.
         root: the repository; None without one.
     """
     if not source.found or root is None:
@@ -24,5 +24,5 @@ def shown_path(source: Source, root: Path | None) -> str:
 
 
 def shown_source(source: Source, root: Path | None) -> str:
-    """Format a line with its path from the current folder: ``../net.py:17 in forward``."""
+    """Format a line with a path relative to the current folder: ``../net.py:17 in forward``."""
     return source.at(shown_path(source, root))

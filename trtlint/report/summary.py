@@ -80,8 +80,8 @@ class Summary(Struct):
 
         Args:
             file: the stream to write to.
-            height: lines of the screen; the least severe and rarest rules share one line if they do not
-                fit. None lists all rules and unreadable files.
+            height: lines of the screen.  If not all rules fit, the least severe and rarest rules share one
+                line. None lists all rules and unreadable files.
         """
         out = console(file)
         width = out.width if file.isatty() else None
@@ -131,7 +131,7 @@ class Summary(Struct):
         if rest := [self._rows[key] for key in keys[room:]]:
             places = sum(row.places for row in rest)
             more = f"{plural(len(rest), 'less severe or rarer rule')} at {plural(places, 'place')}"
-            yield Text(f"{more}: see them with --statistics", style="dim")
+            yield Text(f"{more}: --statistics lists all rules", style="dim")
 
     def _unreadable(self, height: int | None) -> Iterator[Text]:
         if not self._problems:
@@ -154,7 +154,7 @@ class SummaryWriter:
 
     Args:
         file: the stream to write to.
-        apart: whether to write an empty line first, after another format.
+        apart: whether to write an empty line first, because another format precedes.
         all_rules: whether to list all rules, or only as many as fit on a screen.
     """
 

@@ -36,7 +36,7 @@ class ConsoleReport:
             self._console.print(line, soft_wrap=self._width is None)
 
     def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:
-        """Yield a text with a hanging indent after its mark."""
+        """Yield the lines of a text, with a hanging indent after the mark of the first line."""
         yield from hang(Text(mark, style="bold"), Text(clean(text), style=style), self._width)
 
 

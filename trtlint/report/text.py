@@ -1,7 +1,7 @@
 """Report on a terminal, with findings drawn like compiler messages.
 
-Colours need a console that shows them, and wrapping needs a terminal. The findings of a file are printed
-as soon as the file is linted.
+Colours are used if the console supports them.  Lines are wrapped only on a terminal.  The findings of a file
+are printed as soon as the file is linted.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ class TextReport:
         files: the number of files.
         width: cells of a line; by default the width of the terminal, or unlimited without one.
         show_conditional: whether to show findings that depend on unset options.
-        quiet: write only findings and errors; for several models, one line each.
-        table: for several models, end with a table of models and places for each rule.
+        quiet: whether to write only findings and errors, and for several models one line for each model.
+        table: whether the report about several models ends with a table of rules.
         root: the repository, for relative paths of source lines.
     """
 
@@ -146,7 +146,7 @@ class TextReport:
         """Write the findings of one file.
 
         Args:
-            models: its reports, one for each target.
+            models: the reports of the file, one for each target.
         """
         problems = list(dict.fromkeys(problem for model in models for problem in model.errors))
         for problem in problems:
@@ -189,7 +189,7 @@ class TextReport:
             self._print(*hang(Text(), Text(clean(line)), self._width))
 
     def close(self, notes: Iterable[str] = ()) -> None:
-        """Write the closing lines: counts, and the options that conditional findings depend on.
+        """Write the closing lines: counts, and the options that would decide conditional findings.
 
         Args:
             notes: notes about the whole run.
@@ -248,11 +248,11 @@ class TextReport:
 
         Args:
             item: the finding.
-            drawn: the findings at the block, beginning with this finding; empty if the block is drawn
-                already.
+            drawn: the findings at the same block, beginning with this finding; empty if the block was drawn
+                before.
             models: the reports of the file.
             names: short names of the targets.
-            printed: the lines that the report of this file already has for the rule.
+            printed: the lines about the rule that were already written for this file.
         """
         finding = item.finding
         self._rule = self._rule or finding.rule
@@ -295,7 +295,7 @@ class TextReport:
     def _short(
         self, item: MergedFinding, message: str, models: Sequence[ModelReport], names: Sequence[str]
     ) -> None:
-        """Write one line for a finding whose rule is already explained."""
+        """Write one line for a finding whose rule was explained before."""
         finding = item.finding
         title = Text.assemble(
             (f"{finding.severity}[{finding.rule}]", SEVERITY_STYLES[finding.severity]), f" {finding.name}: "
@@ -308,7 +308,7 @@ class TextReport:
         self._after_line = True
 
     def _facts(self, lines: Iterable[tuple[str, str]], printed: set[str]) -> None:
-        """Write the lines below a drawing, without lines that this file already has for the rule."""
+        """Write the lines below a drawing, except lines about the rule that this file already has."""
         repeated = []
         for key, group in groupby(lines, key=lambda line: line[0]):
             values = [value for _, value in group]
@@ -343,7 +343,7 @@ class TextReport:
 
 
 def _lacks_lines(model: ModelReport) -> bool:
-    """Check whether a model lacks source lines that another exporter would record."""
+    """Return whether a model lacks source lines that another exporter would record."""
     found = (*model.findings, *model.conditional)
     return model.exporter == "torchscript" and not any(s.source for finding in found for s in finding.sites)
 

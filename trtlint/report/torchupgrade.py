@@ -21,7 +21,7 @@ HEADINGS: dict[Change, str] = {
     "falls back": "Newly fall back to PyTorch",
     "converts": "Newly convert",
     "stays in PyTorch": "Stay in PyTorch",
-    "unknown": "Not known for both ends of the range",
+    "unknown": "Support is unknown in the first or the last release",
 }
 _FEW = 3
 """Largest number of shown places of an operator."""
@@ -33,7 +33,7 @@ class TorchUpgradeReport:
     Args:
         file: the output.
         width: cells of a line; by default the width of the terminal.
-        quiet: write one line for each file.
+        quiet: whether to write only one line for each file.
     """
 
     def __init__(self, file: TextIO, *, width: int | None = None, quiet: bool = False) -> None:
@@ -149,7 +149,7 @@ def operator_words(change: OperatorChange, upgrade: TorchUpgrade) -> str:
 
 
 def _between(change: OperatorChange, releases: Sequence[TorchRelease]) -> Iterator[str]:
-    """Yield the release lines between the old state and the new one."""
+    """Yield the release lines between the last old and the first new behaviour."""
     lines = [release.line for release in releases]
     yield from lines[lines.index(change.until) + 1 : lines.index(change.since)]
 

@@ -1,4 +1,4 @@
-"""Differences between two scans of many models, from their rows."""
+"""New and removed findings between two scans of many models, from their rows."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _Key = tuple[str, str, str, str]
 
 
 class RowsError(UnreadableError):
-    """A file that does not contain the rows of a scan."""
+    """Error: a file does not contain the rows of a scan."""
 
 
 class Trend(Struct, frozen=True):
     """Differences between an earlier and a later scan.
 
     Attributes:
-        new: findings only in the later scan, of models in both.
-        gone: findings only in the earlier scan, of models readable in both.
+        new: findings that only the later scan has, for models in both scans.
+        gone: findings that only the earlier scan has, for models that were readable in both scans.
         still: findings in both scans.
         added: findings of models that are new or were unreadable in the earlier scan.
         models: counts of models: in both scans, added, removed, changed, and unreadable only in the later
@@ -63,7 +63,7 @@ class Trend(Struct, frozen=True):
     models: Mapping[str, int]
 
     def counts(self) -> Iterator[tuple[str, int, int, int]]:
-        """Yield the counts of new, gone and remaining findings by rule; new includes added models."""
+        """Yield the counts of new, removed and remaining findings by rule.  Added models count as new."""
         new = Counter(row.rule for row in (*self.new, *self.added))
         gone, still = (Counter(row.rule for row in listed) for listed in (self.gone, self.still))
         for rule in sorted(new | gone | still):
@@ -74,7 +74,8 @@ def read_rows(path: Path) -> tuple[ReportRow, ...]:
     """Read the rows of a scan from JSON Lines or Parquet.
 
     Raises:
-        RowsError: the file cannot be read, exceeds a limit, or has other content; with the line number.
+        RowsError: the file cannot be read, exceeds a limit, or has other content.  The message has the line
+            number.
     """
     try:
         with open_regular(path) as file:
@@ -91,7 +92,7 @@ def read_rows(path: Path) -> tuple[ReportRow, ...]:
 
 
 def _rows(file: BinaryIO) -> tuple[ReportRow, ...]:
-    """Read rows from JSON Lines; equal texts share one object."""
+    """Read rows from JSON Lines.  Equal texts share one object, to save memory."""
     found: list[ReportRow] = []
     texts: dict[str, str] = {}
     length = read = number = 0
@@ -114,7 +115,9 @@ def _rows(file: BinaryIO) -> tuple[ReportRow, ...]:
                     length += len(value)
                 fields[name] = texts[value]
         if length > _MOST_TEXT:
-            raise RowsError(f"its texts exceed {_MOST_TEXT >> 20} MiB; scan fewer models at a time")
+            raise RowsError(
+                f"the texts of the file exceed {_MOST_TEXT >> 20} MiB; scan fewer models at a time"
+            )
         found.append(ReportRow(**fields))
     if not found:
         # A complete scan has at least one row for each model.
@@ -125,8 +128,8 @@ def _rows(file: BinaryIO) -> tuple[ReportRow, ...]:
 def compare(earlier: Iterable[ReportRow], later: Iterable[ReportRow]) -> Trend:
     """Compare two scans.
 
-    Findings are equal if model, target, rule and fingerprint are equal. Suppressed findings count as not
-    found. Unreadable models have no new or gone findings.
+    Findings are equal if model, target, rule and fingerprint are equal.  Suppressed findings are ignored.
+    Unreadable models have no new or removed findings.
     """
     before, after = list(earlier), list(later)
     old, new = {row.model for row in before}, {row.model for row in after}
@@ -194,7 +197,7 @@ def as_text(trend: Trend) -> Iterator[str]:
     for row in fresh[:_SHOWN]:
         yield clean(f"new {row.severity}[{row.rule}] {row.name}: {row.model}  ({row.target})")
     if len(fresh) > _SHOWN:
-        yield f"and {len(fresh) - _SHOWN} more new ones"
+        yield f"and {len(fresh) - _SHOWN} more new findings"
 
 
 def _rank(row: ReportRow) -> tuple[int, str, str]:
@@ -223,7 +226,7 @@ def _fields(line: bytes, number: int) -> dict[str, Any]:
 
 
 def _write_lines(path: Path, lines: Path) -> None:
-    """Convert Parquet to JSON Lines in a limited process: a few bytes can decode to gigabytes."""
+    """Convert Parquet to JSON Lines in a process with limits: a small file can decode to gigabytes."""
     if find_spec("pyarrow") is None:
         raise RowsError(f"Parquet needs the package pyarrow: {how_to_install('parquet')}")
     request = {

@@ -30,7 +30,7 @@ from trtlint.report.wording import fix_command, fixable
 _HEADINGS: dict[Concern, str] = {
     "graph": "In the graph",
     "command": "In the build command",
-    "code": "In the code that builds and runs it",
+    "code": "In the code that builds and runs the engine",
 }
 _COLUMNS: dict[Concern, str] = {"graph": "Graph", "command": "Build command", "code": "Code"}
 _NARROW = 100
@@ -48,8 +48,8 @@ class UpgradeReport:
         file: the stream to write to.
         width: cells of a line; by default the width of the terminal.
         show_conditional: whether to show findings that depend on unset options.
-        several: whether there are several models; findings about command and code then appear once, at the
-            end.
+        several: whether there are several models.  Then findings about command and code are written once, at
+            the end.
         quiet: whether to write only the closing parts.
     """
 
@@ -132,7 +132,7 @@ class UpgradeReport:
                 self._print(*hang(Text("  "), Text(clean(words.strip())), self._width))
 
     def _decision(self) -> None:
-        """Write the version to choose, the rules with their models, and the exceptions."""
+        """Write the version to choose, the rules with their models, and models with other problems."""
         for key, sentence in sentences(self._upgrades):
             self._field(key, sentence, "bold green" if key == "version" else "")
         listed = rule_rows(self._upgrades)
@@ -259,7 +259,7 @@ class UpgradeReport:
                     self._print(*hang(Text("    "), head + Text(f" {name}"), self._width))
 
     def _cell(self, upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> Text:
-        """Format the changes of a step about one concern, with names on separate lines."""
+        """Format the changes in one step to graph, command or code, with names on separate lines."""
         lines = (head + Text(f"\n  {name}") for head, name in _entries(upgrade, step, concern))
         return Text("\n").join(lines)
 
@@ -309,7 +309,7 @@ class UpgradeReport:
 
 
 def _entries(upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> list[tuple[Text, str]]:
-    """Return rule and name of the findings that a step fixes or adds, with counts."""
+    """Return rule and name of the findings that are fixed or new from one release line to the next."""
     counts: Counter[tuple[str, Severity, str, str]] = Counter()
     for sign, numbers in (("-", step.fixed), ("+", step.new)):
         for number in numbers:
@@ -327,9 +327,9 @@ def _entries(upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> list[tupl
 
 
 def _table_width(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> int:
-    """Return the table width that breaks no name.
+    """Return the table width at which no name is broken into lines.
 
-    Columns have equal widths, so the widest entry decides.
+    All columns have the same width, so the widest entry decides.
     """
     first = max(len(f" {step.before} to {step.after} ") for step in steps)
     shown = [concern for concern in CONCERNS if _touches(upgrade, steps, concern)]

@@ -1,4 +1,4 @@
-"""Upgrade of several models: the version to choose, rules with their models, and exceptions."""
+"""Upgrade of several models: the version to choose, and the rules with their models."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class RuleRow(Struct):
         first: the release lines of the first model, as text.
         current: the current release line.
         models: the paths.
-        already: the models that have these findings on the current line already.
-        fixes: whether ``trtlint fix`` has a rewrite for all of its findings.
+        already: the models that also have these findings on the current release line.
+        fixes: whether ``trtlint fix`` can fix all findings of the rule.
     """
 
     severity: Severity
@@ -53,7 +53,7 @@ class RuleRow(Struct):
 
     @property
     def released(self) -> str:
-        """The release lines, and whether the current one is among them already."""
+        """The release lines in words, and whether the current release line is one of them."""
         if not self.already:
             return self.first
         if len(self.already) < len(self.models):
@@ -67,7 +67,7 @@ class Decision(Struct, frozen=True):
     Attributes:
         line: index of the release line; None if no line supports the GPU.
         safe: models without an error or a warning on this line.
-        fixable: models whose errors and warnings all have rewrites.
+        fixable: models whose errors and warnings ``trtlint fix`` can fix.
         open: the other models, each with its findings.
     """
 
@@ -103,7 +103,7 @@ def decide(upgrades: Sequence[Upgrade]) -> Decision:
 
 
 def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
-    """Return the graph errors and warnings at a release line, without low confidence."""
+    """Return the errors and warnings about the graph at a release line.  Low confidence is ignored."""
     found = (upgrade.findings[number] for number in upgrade.lines[line].found)
     return tuple(
         item
@@ -116,7 +116,7 @@ def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
 
 
 def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
-    """Return the type to convert each model to, so that it keeps its precision at a release line."""
+    """Return the type to convert each model to, so that a release line builds it in the same precision."""
     found: dict[str, str] = {}
     for upgrade in upgrades:
         for item in (upgrade.findings[number] for number in upgrade.lines[line].found):
@@ -127,7 +127,7 @@ def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
 
 
 def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the errors in the build command at a release line that the first line does not have."""
+    """Return the errors in the build command at a release line that the first release line does not have."""
     found = {
         item.finding.rule: f"{item.finding.rule}: {item.finding.message}"
         for upgrade in upgrades
@@ -138,7 +138,10 @@ def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
 
 
 def changed_code(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the rules about the code that a release line adds to the first, without notes."""
+    """Return the rules about code with findings at a release line, but not at the first.
+
+    Notes are ignored.
+    """
     found = {
         item.finding.rule: f"{item.finding.rule} {item.finding.name}"
         for upgrade in upgrades
@@ -149,7 +152,7 @@ def changed_code(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
 
 
 def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
-    """Return the graph rules with their models, the most severe and frequent first."""
+    """Return the rules about the graph with their models, the most severe and frequent first."""
     rows: dict[str, RuleRow] = {}
     for upgrade in upgrades:
         names = [line.line for line in upgrade.lines]
@@ -197,7 +200,10 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
         yield "fix them with", fix_all(upgrades, decision)
     if converted:
         types = " and ".join(dict.fromkeys(converted.values()))
-        need = f"{len(converted)} of {total} ({some(list(converted))}); without it, they run in FP32"
+        need = (
+            f"{len(converted)} of {total} ({some(list(converted))}); without convert, these "
+            "models run in FP32"
+        )
         yield f"convert needed to keep {types}", need
     if commands := changed_commands(upgrades, decision.line):
         yield "the build command must change", some(commands, "; ")
@@ -205,7 +211,7 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
         yield "the code must change", some(rules)
     if decision.open:
         old = sum(all(item.already for item in work) for _, work in decision.open)
-        known = f", {old} of them with the same findings on {lines[0].line} already" if old else ""
+        known = f", {old} of these models with the same findings already on {lines[0].line}" if old else ""
         yield "needs changes", f"{plural(len(decision.open), 'model')}{known}: see Exceptions"
 
 
@@ -219,7 +225,7 @@ def fix_all(upgrades: Sequence[Upgrade], decision: Decision) -> str:
 
 
 def exceptions(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
-    """Yield the models that rewrites cannot fix, each with its rules."""
+    """Yield the models that ``trtlint fix`` cannot fix, each with its rules."""
     for path, work in decide(upgrades).open[:_MODELS]:
         rules: dict[str, bool] = {}
         for item in work:
@@ -230,7 +236,7 @@ def exceptions(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
 
 
 def joined_rows(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Return the lines of models; merge equal lines of many models."""
+    """Return a line for each model.  Equal lines of many models are merged."""
     if len(rows) <= MANY:
         return list(rows)
     groups: dict[tuple[str, str], list[str]] = {}
@@ -240,7 +246,7 @@ def joined_rows(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, st
 
 
 def joined_matrix(found: Matrix) -> Matrix:
-    """Return the matrix; merge rows with equal numbers of many models."""
+    """Return the matrix.  Rows of many models with equal numbers are merged."""
     if len(found.rows) <= MANY:
         return found
     groups: dict[tuple[int, ...], list[str]] = {}

@@ -18,7 +18,7 @@ _GAP = 2
 
 
 class Matrix(Struct, frozen=True):
-    """Numbers of refused places; releases with equal numbers share one column.
+    """Numbers of refused places.  Releases with equal numbers share one column.
 
     Attributes:
         columns: release lines, ``10.0-10.2`` for several.
@@ -51,7 +51,7 @@ def refusing(found: Matrix) -> Matrix:
 
 
 def _names(upgrades: Sequence[Upgrade]) -> list[str]:
-    """Return the paths, with the build if one path has several builds."""
+    """Return the paths of the models.  If a path has several builds, the build is added."""
     paths = [upgrade.path for upgrade in upgrades]
     return [
         f"{upgrade.path} ({upgrade.setting})" if paths.count(upgrade.path) > 1 else upgrade.path
@@ -94,7 +94,7 @@ def _shown(names: Sequence[str]) -> list[str]:
 
 
 def _short(name: str) -> str:
-    """Keep the end of a long name, which differs between models of one folder."""
+    """Shorten a long name at the beginning, because the ends of names usually differ."""
     return name if cell_len(name) <= _NAME else "..." + name[-(_NAME - 3) :]
 
 

@@ -22,7 +22,7 @@ class Shared(Struct):
 
 
 def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
-    """Return the findings about a concern, each once, in the order of versions."""
+    """Return the findings about the command or the code, without duplicates, in the order of versions."""
     found: dict[object, Shared] = {}
     for upgrade in upgrades:
         for item in upgrade.findings:
@@ -47,7 +47,7 @@ def conditional_rows(upgrades: Sequence[Upgrade]) -> Iterator[str]:
 
 
 def rows(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str, str]]:
-    """Yield the path, the safest version and the risks in the last version of each model."""
+    """Yield, for each model, the path, the safest version and the risks in the last version."""
     for upgrade in upgrades:
         safest = "none" if upgrade.safest is None else upgrade.lines[upgrade.safest.line].line
         end = upgrade.lines[-1]

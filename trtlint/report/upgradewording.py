@@ -26,7 +26,7 @@ def newest_words(upgrade: Upgrade) -> str:
 
 
 def why(upgrade: Upgrade) -> str:
-    """Describe the risks of the safest version compared with the others."""
+    """Describe the risks of the safest version compared with other versions."""
     assert upgrade.safest is not None
     best = upgrade.lines[upgrade.safest.line]
     known = [
@@ -39,11 +39,17 @@ def why(upgrade: Upgrade) -> str:
     if len(equals) == 1:
         return f"{risks}, fewer than for any other version of the range"
     others = when(upgrade.safest.equals[:-1], [line.line for line in upgrade.lines])
-    return f"{risks}; {others} {'has' if len(equals) == 2 else 'have'} equally few, and this is the newest"
+    return (
+        f"{risks}; {others} {'has' if len(equals) == 2 else 'have'} equally few, and this "
+        "version is the newest of these"
+    )
 
 
 def risks(upgrade: Upgrade) -> str:
-    """Describe the graph errors and warnings of each version, grouping equal neighbours."""
+    """Describe the errors and warnings about the graph of each version.
+
+    Equal consecutive versions are merged.
+    """
     names = [line.line for line in upgrade.lines]
     runs: list[tuple[str, list[int]]] = []
     for index, line in enumerate(upgrade.lines):
@@ -104,7 +110,7 @@ def asks(upgrade: Upgrade) -> Iterable[str]:
             and 0 not in item.lines
         )
         if titles:
-            yield f"to get there, change {where}: {', '.join(titles)}"
+            yield f"for this upgrade, change {where}: {', '.join(titles)}"
 
 
 def when(lines: Sequence[int], names: Sequence[str]) -> str:
@@ -130,7 +136,7 @@ def when(lines: Sequence[int], names: Sequence[str]) -> str:
 
 
 def since(item: Listed, names: Sequence[str]) -> str:
-    """Format the versions of a finding, and say if the current version already has the finding."""
+    """Format the versions of a finding, with a remark if the current version also has the finding."""
     return f"{when(item.lines, names)}, already on {names[0]}" if item.already else when(item.lines, names)
 
 

@@ -69,19 +69,19 @@ def full(spot: Spot) -> str:
 
 
 def sureness(finding: Finding) -> str:
-    """Return confidence and evidence: ``high, documented``, and whether evidence refutes the finding."""
+    """Return confidence and evidence, ``high, documented``, with a remark if a build refutes the finding."""
     refuted = "; refuted by the evidence" if finding.standing == "refuted" else ""
     return f"{finding.confidence}, {finding.evidence_level}{refuted}"
 
 
 def witnesses(finding: Finding, *, drawn: bool = False) -> tuple[str, ...]:
-    """Return the evidence for a finding: lines of a build, and nodes of its first site.
+    """Return the evidence for a finding: lines of a build, and the marked nodes of its first site.
 
     If no node is marked, all nodes of the block are included.
 
     Args:
         finding: the finding.
-        drawn: whether a drawing shows the marked nodes; they are omitted then.
+        drawn: whether a drawing shows the marked nodes.  Then they are left out here.
     """
     rows = finding.sites[0].rows if finding.sites else ()
     marked = [row for row in rows if row.label]
@@ -103,7 +103,7 @@ def fix_command(finding: Finding, model: str = "MODEL") -> str:
 
 
 def fixable(finding: Finding) -> tuple[Finding, ...]:
-    """Return the findings with rewrites among a finding and its included findings."""
+    """Return the fixable findings among a finding and its included findings."""
     return tuple(each for each in (finding, *finding.includes) if each.fixes)
 
 
@@ -113,9 +113,9 @@ def included(finding: Finding) -> str:
 
 
 def further_lines(models: Iterable[ModelReport]) -> Iterator[tuple[Further, str]]:
-    """Yield further files that would decide an error or a warning, each with the line about it.
+    """Yield files that would explain an error or a warning, each with a line of text.
 
-    Inputs appear once, for the first target.
+    The suggestion to measure with inputs appears once, for the first target.
     """
     wrong = [model for model in models if any(finding.severity != "note" for finding in model.findings)]
     measured = False
@@ -129,9 +129,9 @@ _OWN_TENSORRT = "Torch-TensorRT"
 
 
 def target_remark(finding: Finding, target: str) -> str:
-    """Return the remark that names the target beside a finding's releases; empty if no remark is needed.
+    """Return a remark with the target, to add to the releases of a finding; empty if not needed.
 
-    A release of Torch-TensorRT brings its own TensorRT: its users choose no target.
+    The remark is not needed for Torch-TensorRT, because users do not choose the TensorRT release.
     """
     if not target or finding.applies.startswith(_OWN_TENSORRT):
         return ""

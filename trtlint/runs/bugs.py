@@ -14,7 +14,7 @@ DEBUG = "TRTLINT_DEBUG"
 def describe(error: BaseException) -> str:
     """Describe an unexpected exception in one line.
 
-    With ``TRTLINT_DEBUG`` set, the traceback goes to standard error.
+    If ``TRTLINT_DEBUG`` is set, the traceback is printed on standard error.
     """
     if os.environ.get(DEBUG, "0") not in ("", "0"):
         traceback.print_exception(error, file=sys.stderr)
@@ -27,7 +27,7 @@ def describe(error: BaseException) -> str:
 
 
 def _tracker() -> str:
-    """The issue tracker of the installed package, as the end of a sentence."""
+    """Return the address of the issue tracker, as the end of a sentence."""
     try:
         urls = metadata.metadata("trtlint").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:

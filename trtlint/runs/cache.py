@@ -1,17 +1,17 @@
 """Cache of lint results for the next run.
 
-The name of an entry is a digest of everything that the result depends on: the model's content, the
-targets, the files of the active rules, and trtlint itself.  Files with external data are known only
-after the model has been read.  The entry lists them, and :meth:`Cache.find` compares them.
+The name of an entry is a digest of everything that the result depends on: the content of the model, the
+targets, the files of the active rules, and trtlint itself.  Files with external data are known only after the
+model was read.  So the entry lists them, and :meth:`Cache.find` compares them.
 
-Files of up to 64 MB are identified by content, so that a fresh clone finds the results of another one.
-Hashing a larger file takes longer than linting it, because linting does not read the weights.  A larger
-file is identified by path, size, times and inode, and is linted again after a ``touch``.
+Files of up to 64 MB are identified by content, so that two clones of a repository share results.  Hashing a
+larger file would take longer than linting it, because linting does not read the weights.  So a larger file is
+identified by path, size, times and inode, and is linted again after a ``touch``.
 
-An entry is JSON below a checksum, never a pickle. It is written to a temporary file, which then replaces the
-entry: concurrent runs see whole entries only. A damaged entry is ignored. The checksum protects against
-damage, not against malice: whoever can write to the folder can forge results. Therefore the folder belongs to
-the user, and trtlint never uses a cache in a checkout.
+An entry is a checksum, followed by JSON (never a pickle).  It is written to a temporary file, which then
+replaces the entry.  So concurrent runs see only complete entries.  A damaged entry is ignored.  The checksum
+does not protect against attacks: whoever can write to the folder can forge results.  Therefore the folder
+belongs to the user, and trtlint never uses a cache in a checkout.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ _SWEEP_EVERY = 24 * 3600
 
 
 class UncertainError(TrtlintError):
-    """A file that may change without a change of its status."""
+    """Error: a file was written so recently that its status (size, times) may not show a further change."""
 
 
 class _KeptResult(Struct, frozen=True):
-    """A result with the other files that it depends on, each with its key."""
+    """A cached result, and the keys of the other files that it depends on."""
 
     companions: tuple[_Companion, ...]
     reports: tuple[ModelReport, ...]
@@ -74,9 +74,9 @@ class _Companion(Struct, frozen=True):
 
 
 def folder() -> Path | None:
-    """Return the user's cache folder; None if the system has none.
+    """Return the cache folder of the user; None if the system has no such folder.
 
-    Links made by the user are followed.
+    Links to other folders are followed.
     """
     if named := os.environ.get(ENVIRONMENT):
         return Path(os.path.realpath(named))
@@ -88,7 +88,7 @@ def folder() -> Path | None:
 
 
 class Cache:
-    """The results in one folder, which need not exist yet."""
+    """The cached results in one folder, which may not exist yet."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
@@ -96,7 +96,7 @@ class Cache:
         """Whether the folder is a cache, or is missing or empty. trtlint does not touch other folders."""
 
     def place(self, job: Job) -> Store | None:
-        """Return the place of a job's result, or None if the model cannot be identified for sure."""
+        """Return the place for the result of a job; None if the model cannot be identified for sure."""
         try:
             case = job.case
             built = _described(case.built_for), _described(case.command)
@@ -108,7 +108,7 @@ class Cache:
         return Store(cachefolder.entry_in(self._folder, key), before)
 
     def find(self, job: Job, store: Store) -> tuple[ModelReport, ...] | None:
-        """Return the cached reports; None if there are no usable reports."""
+        """Return the cached reports; None without usable reports."""
         data = read(store.entry)
         if data is None:
             return None
@@ -142,7 +142,7 @@ class Cache:
 def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
     """Cache the result of linting a model.
 
-    Nothing is cached if the model has changed since or could not be read.
+    Nothing is cached if the model has changed since it was linted, or could not be read.
     """
     if any(report.errors for report in reports):
         return
@@ -175,7 +175,7 @@ def digest(data: bytes) -> str:
 
 @cache
 def program() -> list[str]:
-    """Return the versions of trtlint and ONNX; in a checkout also the status of trtlint's files."""
+    """Return the versions of trtlint and ONNX.  In a checkout, add the status of the files of trtlint."""
     from trtlint import __version__
 
     package = Path(__file__).parents[1]
@@ -198,11 +198,11 @@ def _described(value: object) -> Any:
         return [_described(item) for item in value]
     if value is None or isinstance(value, str | int):
         return value
-    raise ValueError(f"{value!r} has no stable description")
+    raise ValueError(f"{value!r} cannot be a part of a cache key")
 
 
 def known_by(path: Path) -> str:
-    """Return the digest of a file's content, or of a large file's status.
+    """Return the digest of the content of a file.  For a large file, return the digest of its status.
 
     Raises:
         OSError: the file cannot be read.
@@ -219,7 +219,7 @@ def known_by(path: Path) -> str:
 
 
 def known_of(case: Case) -> str:
-    """Identify the model of a case: by content, status, or the version that its server reports.
+    """Return the key of the model of a case: from the content, the status, or the version on a server.
 
     Raises:
         OSError: the model cannot be read.
@@ -236,7 +236,7 @@ def known_of(case: Case) -> str:
 
 
 def revision(case: Case) -> str:
-    """Identify the revision of a model; empty if it cannot be identified for sure."""
+    """Return the revision of a model; empty if it cannot be determined for sure."""
     try:
         if case.address is not None:
             return known_of(case).partition(" ")[2]
@@ -247,7 +247,7 @@ def revision(case: Case) -> str:
 
 
 def _companion_of(model: Path, name: str) -> _Companion:
-    """Return a file that a model names relative to its folder, with the file's key."""
+    """Return the name and the key of a file that a model names relative to its folder."""
     return _Companion(name, companion(model, name))
 
 
@@ -265,7 +265,7 @@ def companion(model: Path, name: str) -> str:
 
 
 def read(entry: Path) -> bytes | None:
-    """Return the content of an entry and mark it as used; None if missing or damaged."""
+    """Return the content of an entry and mark the entry as used; None if it is missing or damaged."""
     try:
         checksum, _, data = cachefolder.read_entry(entry, _LARGEST_ENTRY).partition(b"\n")
         used = entry.lstat().st_mtime

@@ -1,8 +1,8 @@
 """The cache folder: trtlint reads, writes and deletes only its own regular files there.
 
-A tag file marks a folder as a cache of trtlint (https://bford.info/cachedir/). trtlint changes nothing in
-another folder unless it is empty. A checkout may contain a folder of links to outside files, with the names
-that a cache uses. A user may also name a wrong folder by mistake.
+A tag file marks a folder as a cache of trtlint (https://bford.info/cachedir/).  trtlint changes nothing in a
+folder without this tag, unless the folder is empty.  Otherwise, files could be overwritten if a user names a
+wrong folder by mistake, or if a checkout contains links to outside files under the names of cache entries.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FILE = re.compile(r"[0-9a-f]{38}\.(?:json|dry)|\.trtlint-[0-9a-f]{16}\.tmp")
 
 
 def is_cache(folder: Path) -> bool:
-    """Return whether a folder has the tag; a link to a tagged folder does not count."""
+    """Return whether a folder has the tag.  A link to a tagged folder gives False."""
     try:
         return (
             stat.S_ISDIR(folder.lstat().st_mode)
@@ -49,7 +49,7 @@ def may_be_cache(folder: Path) -> bool:
 
 
 def entry_in(folder: Path, key: str) -> Path:
-    """The file for a key, a digest of 40 hexadecimal digits."""
+    """Return the file for a key, a digest of 40 hexadecimal digits."""
     return folder / key[:2] / f"{key[2:]}.json"
 
 
@@ -64,7 +64,7 @@ def read_entry(entry: Path, most: int) -> bytes:
 
 
 def write_entry(entry: Path, data: bytes) -> None:
-    """Write a file of the cache; the cache is created if necessary.
+    """Write a file of the cache.  The cache is created if necessary.
 
     Raises:
         OSError: the file cannot be written, or its folder is not a cache.
@@ -80,7 +80,7 @@ def write_entry(entry: Path, data: bytes) -> None:
 
 
 def files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """The files of a cache except the tag, with their status; empty if the folder is not a cache."""
+    """Return the files of a cache except the tag, with their status; empty for another folder."""
     if not is_cache(folder):
         return
     for shelf in folder.iterdir():
@@ -94,7 +94,7 @@ def files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _make(root: Path) -> None:
-    """Create a cache together with its tag, so that concurrent runs never see a cache without a tag."""
+    """Create a cache and its tag in one step, so that concurrent runs never see a cache without a tag."""
     _require(may_be_cache(root), root)
     import shutil  # here, since most runs find one
 

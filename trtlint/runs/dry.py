@@ -1,7 +1,7 @@
-"""Dry builds of a run: one for each GPU, cached, and limited by memory.
+"""Run the dry builds of a run: one for each GPU, with a cache and a limit of memory.
 
-The cache holds the results and their logs.  The name of an entry is a digest of everything that a dry
-build depends on.  Files with external data are compared when an entry is found.
+The cache contains results and logs.  The name of an entry is a digest of everything that a dry build depends
+on, except files with external data.  The entry lists these files, and they are compared later.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _LARGEST_LOG = 256 << 20
 
 
 def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[DryBuildEvidence, ...]:
-    """Make the dry builds of some targets; targets with the same GPU share one.
+    """Run the dry builds for these targets.  Targets with the same GPU share a dry build.
 
     Raises:
         WheelError: the wheels are not installed.
-        InputsError: the inputs for a comparison do not fit the model.
+        InputsError: the inputs for a comparison do not match the model.
     """
     wheels = find(job.version, None if job.folder is None else Path(job.folder))
     step(f"{'parsing' if job.level == 'parse' else 'building'} {model.name} with TensorRT-RTX")
@@ -66,7 +66,7 @@ def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[D
 
 
 def _for(made: DryBuildEvidence, request: DryBuildRequest) -> DryBuildEvidence:
-    """Return the dry build for another target with the same nearest GPU."""
+    """Return the dry build for another target whose nearest supported GPU is the same."""
     if made.build is None:
         return made
     result = replace(made.build.result, asked_sm=request.sm)
@@ -115,7 +115,7 @@ def _compared(job: DryJob, request: DryBuildRequest, model: Path) -> Agreement:
 
 
 def _entry(folder: Path, request: DryBuildRequest, model: Path) -> Path | None:
-    """Return the cache entry of a dry build, or None if the model cannot be identified for sure."""
+    """Return the cache entry of a dry build; None if the model cannot be identified for sure."""
     shapes = [[given.name, given.shapes] for given in request.shapes]
     asked = ["dry", request.wheels.version, request.level, request.built_sm, shapes, request.limits.memory]
     with suppress(OSError, cache.UncertainError):
@@ -125,7 +125,7 @@ def _entry(folder: Path, request: DryBuildRequest, model: Path) -> Path | None:
 
 
 def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryBuildResult | None:
-    """Return the cached result and write its log to a file; None if there is no usable result."""
+    """Return the cached result and write its log to a file; None without a usable result."""
     data = cache.read(entry)
     if data is None:
         return None
@@ -143,7 +143,7 @@ def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryB
 
 
 def _keep(entry: Path, result: DryBuildResult, model: Path, log: Path) -> None:
-    """Cache a result with its log, unless the result depends on the load of the machine."""
+    """Cache a result with its log, except results that depend on the load of the machine."""
     if result.cause not in ("done", "crashed") or result.signal == "SIGKILL":
         return
     with suppress(OSError, cache.UncertainError):
@@ -158,7 +158,7 @@ def _save(folder: Path, model: Path, result: DryBuildResult, log: Path) -> None:
     """Save the log and the result in the folder for logs.
 
     Raises:
-        OSError: they cannot be written.
+        OSError: the files cannot be written.
     """
     name = f"{model.stem}.rtx-{result.version}"
     name += "" if result.level == "parse" else f".sm{result.sm}"
@@ -171,7 +171,7 @@ def _save(folder: Path, model: Path, result: DryBuildResult, log: Path) -> None:
 
 
 class _Room:
-    """Memory that the concurrent dry builds of one process may use."""
+    """The memory that concurrent dry builds of one process may use together."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -179,7 +179,7 @@ class _Room:
 
     @contextmanager
     def of(self, needed: int, most: int) -> Iterator[None]:
-        """Wait until the given number of bytes is free; one dry build may always run."""
+        """Wait until this number of bytes is free.  A single dry build never has to wait."""
         with self._condition:
             self._condition.wait_for(lambda: not self._taken or self._taken + needed <= most)
             self._taken += needed
@@ -196,13 +196,13 @@ _ROOM = _Room()
 
 @contextmanager
 def _room(needed: int) -> Iterator[None]:
-    """Wait for memory that the threads of one process, such as a Dask worker, share."""
+    """Wait for memory.  The threads of one process, such as a Dask worker, share it."""
     with _ROOM.of(needed, available_memory()):
         yield
 
 
 def available_memory() -> int:
-    """Bytes of available memory; a very large number if the system does not report it."""
+    """Return the available memory in bytes; a very large number if unknown."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):

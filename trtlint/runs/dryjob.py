@@ -1,4 +1,4 @@
-"""Request to NVIDIA's parser and builder, as data for another process."""
+"""Request for a dry build, as data for another process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class DryJob(Struct, frozen=True):
-    """Request to NVIDIA's parser and builder about one model.
+    """Request for the dry builds of one model.
 
     Attributes:
         version: the release of TensorRT-RTX.
@@ -29,8 +29,8 @@ class DryJob(Struct, frozen=True):
         shapes: the shapes of the inputs.
         limits: the limits of one process.
         kept: the cache folder; None to cache nothing.
-        logs: the folder for logs; None to save none.
-        compare: the inputs for the comparison of network and model; None for no comparison.
+        logs: the folder for logs; None to save no logs.
+        compare: the inputs for the comparison of network and model; None without a comparison.
     """
 
     version: str
@@ -44,20 +44,20 @@ class DryJob(Struct, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The grounds of the facts that the dry builds make available."""
+        """The sources of facts that the dry builds make available."""
         return frozenset({"build", "trial"})
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
-        """Make the dry builds, one for each GPU among the targets.
+        """Run the dry builds, one for each GPU of the targets.
 
         Raises:
             WheelError: the wheels are not installed.
-            InputsError: the inputs for a comparison do not fit the model.
+            InputsError: the inputs for a comparison do not match the model.
         """
         from trtlint.runs.dry import dry_builds
 
         return dry_builds(self, model, targets)
 
     def elsewhere(self) -> DryJob:
-        """Return the job for a machine that cannot reach the cache and the folder for logs."""
+        """Return the job for a machine without access to the cache and the folder for logs."""
         return replace(self, kept=None, logs=None)

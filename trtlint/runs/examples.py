@@ -1,10 +1,10 @@
 """Run the examples of rule files in a process with limits.
 
-A rule file can come from a stranger.  Its examples are models for ONNX's parser, checker and shape
-inference.  This native code crashes on some texts and needs gigabytes for others.  One forked process
-runs all examples, one after the other, and announces each before it starts.  If the process dies, the
-current example is broken, the other examples of its rule file are skipped, and a new process continues
-with the next rule file.  Where the system has no fork, the examples run in this process.
+Rule files can be untrusted.  Their examples are models for ONNX's parser, checker and shape inference.  This
+native code crashes on some texts, and needs gigabytes for others.  So a forked process runs all examples one
+after another.  It sends a message before each example.  If the process dies, the current example is reported
+as broken, and the other examples of the rule file are skipped.  A new process continues with the next rule
+file.  Without ``os.fork``, the examples run in this process.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ Examples = Callable[[Begin], Iterator[ExampleResult]]
 
 
 class RuleFileError(FileError, ValueError):
-    """A rule file is wrong; the text names the file and the line."""
+    """Error: a rule file is wrong.  The message names the file and the line."""
 
 
 class BugError(TrtlintError):
-    """An example triggers a bug in trtlint; the text is for the user."""
+    """Error: an example triggers a bug in trtlint.  The message is for the user."""
 
 
 def run_limited(examples: Examples) -> Iterator[ExampleResult]:
     """Return the results of all examples, including examples that end their process.
 
     Args:
-        examples: runs the examples, in the same order each time.
+        examples: function that runs the examples, always in the same order.
 
     Raises:
         RuleFileError: a rule file is wrong.
@@ -89,7 +89,7 @@ class _Progress(Struct):
     Attributes:
         done: number of examples that need not run again.
         broken: rule files whose remaining examples are skipped.
-        others: results that are not examples. A new process returns them again.
+        others: results that are not about an example.  A new process sends them again.
     """
 
     done: int
@@ -115,11 +115,11 @@ def _forked(examples: Examples) -> Iterator[ExampleResult]:
         progress.done = child.begun
         yield child.broken
         if len(progress.broken) == MOST_BROKEN:
-            raise RuleFileError(f"stopped: the examples of {MOST_BROKEN} rule files are broken")
+            raise RuleFileError(f"stopped, because the examples of {MOST_BROKEN} rule files failed to run")
 
 
 class _Child:
-    """The process, as its parent sees it.
+    """The child process that runs examples, in the parent process.
 
     Attributes:
         finished: whether the process has run the last example.
@@ -150,7 +150,7 @@ class _Child:
         """Yield the results of the process until it ends.
 
         Raises:
-            RuleFileError, BugError: the process reports one.
+            RuleFileError, BugError: the process reports such an error.
         """
         for kind, data in self._messages():
             if kind == "begin":
@@ -174,7 +174,7 @@ class _Child:
                 self.finished = True
 
     def end(self) -> None:
-        """End the process, if it has not ended."""
+        """End the process if it is still running."""
         self._child.__exit__(None, None, None)
 
     def _messages(self) -> Iterator[tuple[str, Any]]:
@@ -202,7 +202,7 @@ class _Child:
     def _wait(self) -> None:
         self._child.wait()
         if self._child.signal == "SIGXCPU":
-            self.reason = f"was stopped at the rule file's limit of {SECONDS} s of processor time"
+            self.reason = f"was stopped at the limit of {SECONDS} s of processor time for one rule file"
         elif self._child.signal:
             self.reason = f"crashed ({self._child.signal})"
         elif self._child.code:
@@ -234,7 +234,7 @@ class _Sender:
         self._file: Path | None = None
 
     def begin(self, example: ExampleResult) -> bool:
-        """Announce an example; return False to skip it."""
+        """Tell the parent that an example starts.  Return False to skip the example."""
         self._seen += 1
         if self._seen <= self._progress.done:
             return False

@@ -1,4 +1,4 @@
-"""Work on one file and its outcome, as data for another process."""
+"""A job (one file to lint) and its outcome, as data for another process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Store(Struct, frozen=True):
 
     Attributes:
         entry: the file of the cache.
-        model: the stamp of the model when the job was made, see :func:`trtlint.runs.cache.stamp`; empty for
-            a remote model.
+        model: the status of the model file when the job was made, see :func:`trtlint.runs.cache.stamp`; empty
+            for a remote model.
     """
 
     entry: Path
@@ -28,12 +28,12 @@ class Job(Struct, frozen=True):
     """One case to lint, in any process.
 
     Attributes:
-        case: the case; its policy is applied where the reports are reviewed.
+        case: the case.  Its policy is applied later, in the main process.
         name: the file as the user named it.
         require_lfs: whether a file that Git LFS has not fetched is an error.
         store: the place of the result in the cache; None without a cache.
-        refused: why the case cannot be linted, such as a wrong configuration; otherwise empty.
-        revised: whether the reports include the revision of the model.
+        refused: why the case cannot be linted, such as an error in the configuration; empty otherwise.
+        revised: whether to add the revision of the model to the reports.
     """
 
     case: Case

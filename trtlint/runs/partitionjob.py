@@ -43,11 +43,11 @@ class PartitionJob(Struct, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """No grounds, because a partition gives no facts."""
+        """Empty, because no facts come from a partition."""
         return frozenset()
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:  # noqa: ARG002
-        """Ask the parser.
+        """Compute the partition with NVIDIA's parser.
 
         Raises:
             WheelError: the wheels are not installed.
@@ -56,15 +56,17 @@ class PartitionJob(Struct, frozen=True):
         try:
             found = simulate(model, self.provider, wheels, self.settings, limits=self.limits)
         except (DryBuildError, ModelError, OSError) as error:
-            why = f"no partition by the parser: {error}"
+            why = f"could not compute the partition with NVIDIA's parser: {error}"
             return (PartitionEvidence(self.provider, self.settings, about=(why,)),)
         about = (
-            () if found.partition is not None else (f"partition by the parser: the process {found.ended}",)
+            ()
+            if found.partition is not None
+            else (f"could not compute the partition with NVIDIA's parser: the process {found.ended}",)
         )
         return (PartitionEvidence(self.provider, self.settings, found, about=about),)
 
     def elsewhere(self) -> PartitionJob:
-        """Return the job for another machine, which is the same."""
+        """Return the unchanged job, which needs no folder of this machine."""
         return self
 
 
@@ -75,7 +77,7 @@ def evidence_of(
     *,
     rtx_path: str | None = None,
 ) -> Evidence | PendingEvidence:
-    """Return the partition by a provider, or a request for it, with the options of a command."""
+    """Return the partition by a provider, or a request to compute it, with the options of a command."""
     wanted = partition_settings(command)
     dry = next((each for each in before if isinstance(each, DryJob)), None)
     if dry is None:
@@ -84,7 +86,7 @@ def evidence_of(
 
 
 def partition_settings(command: BuildCommand | None) -> ProviderSettings:
-    """Return the options of a command that affect the partition, with defaults for unset ones."""
+    """Return the options of a command that affect the partition.  Unset options get defaults."""
     usual = ProviderSettings()
     if command is None or command.provider is None:
         return usual
@@ -103,7 +105,7 @@ def _value(command: BuildCommand, name: str) -> str:
 
 
 def _number(text: str, usual: int) -> int:
-    """Return a positive number; providers replace any other number by their default."""
+    """Return a positive number.  For other numbers, return the default, as the providers do."""
     return max(1, min(int(text), 1_000_000)) if text.isdecimal() and len(text) < 10 and int(text) else usual
 
 

@@ -1,6 +1,6 @@
 """Executors: processes of this machine, or the workers of a Dask cluster.
 
-Both are :class:`concurrent.futures.Executor`, so callers do not depend on either.
+Both have the interface of :class:`concurrent.futures.Executor`, so callers need not distinguish them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 
 
 class ExecutorError(SettingError):
-    """An executor that cannot be used; the text is the reason."""
+    """Error: an executor cannot be used.  The message is the reason."""
 
 
 class Pool(Struct, frozen=True):
@@ -49,7 +49,7 @@ Pools = Callable[[int], AbstractContextManager[Pool]]
 
 
 def cores() -> int:
-    """Number of processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -59,8 +59,8 @@ def cores() -> int:
 def processes(most: int) -> Iterator[Pool]:
     """Start fresh processes on this machine.
 
-    They are spawned, not forked, because numpy has its own threads. If a thread holds a lock during a fork,
-    the child can never acquire this lock.
+    The processes are spawned, not forked, because numpy runs threads.  If such a thread holds a lock during a
+    fork, the child can never acquire this lock.
     https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods
     """
     import multiprocessing  # here, since most runs take one file and need no pool
@@ -82,7 +82,7 @@ def processes(most: int) -> Iterator[Pool]:
 def _safe_path() -> Iterator[None]:
     """Keep new processes from importing ``multiprocessing`` from the current folder.
 
-    That folder may be a stranger's checkout.
+    The current folder may be an untrusted checkout.
 
     https://docs.python.org/3/using/cmdline.html#envvar-PYTHONSAFEPATH
     """
@@ -153,7 +153,7 @@ def dask(address: str) -> Pools:
 
 
 def _has_workers(client: Any) -> bool:
-    """Return whether a cluster has workers; False if its scheduler does not answer."""
+    """Return whether a cluster has workers.  False if the scheduler does not answer."""
     try:
         return client.status == "running" and bool(client.nthreads())
     except Exception:  # noqa: BLE001 - comm errors, timeouts and errors of the scheduler
@@ -165,7 +165,7 @@ def _version() -> str:
 
 
 def _require_same_version(address: str, versions: dict[str, object]) -> None:
-    """Reject a cluster without workers, or with other versions of trtlint."""
+    """Raise an error for a cluster without workers, or with another version of trtlint."""
     if not versions:
         raise ExecutorError(f"{address} has no workers")
     for worker, version in versions.items():

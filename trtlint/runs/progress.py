@@ -1,6 +1,7 @@
 """Progress bar on standard error, on a terminal only.
 
-A thread draws the bar, so that the bar moves during a long step. Forked children do not inherit its locks.
+A thread draws the bar, so that the bar moves during a long step.  Forked children do not inherit the locks of
+this thread.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Activity:
 
     Args:
         label: the activity.
-        total: the number of items; None for one of unknown length.
+        total: the number of items; None if unknown.
     """
 
     current: Activity | None = None
@@ -79,7 +80,7 @@ class Activity:
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """Hide the bar while the caller writes to standard output, if that is a terminal too."""
+        """Hide the bar while the caller writes to standard output, if standard output is also a terminal."""
         if self._progress is None or not sys.stdout.isatty():
             yield
             return
@@ -96,11 +97,11 @@ class Activity:
                     self._progress.start()
 
     def step(self, label: str | None = None, share: float | None = None) -> None:
-        """Name the current step.
+        """Show the name of the current step.
 
         Args:
             label: the step; None for the activity as a whole.
-            share: the share of the work that is done, if there is one item.
+            share: the finished share of the work, 0 to 1, for an activity with a single item.
         """
         if self._progress is None:
             return
@@ -120,9 +121,9 @@ class Activity:
 
 
 def _wanted() -> bool:
-    """Check whether a person watches.
+    """Return whether a person watches the output.
 
-    A terminal is not enough, because some CI systems give a command a terminal.
+    A terminal is not enough, because some CI systems run commands in a terminal.
     """
     return (
         sys.stderr.isatty()
@@ -133,7 +134,7 @@ def _wanted() -> bool:
 
 
 def step(label: str | None) -> None:
-    """Name the current step on the bar of the running activity, if there is one."""
+    """Show the name of the current step on the bar of the running activity, if there is a bar."""
     if Activity.current is not None:
         Activity.current.step(label)
 
@@ -148,9 +149,9 @@ def with_progress(
 
     Args:
         items: the items.
-        total: their number; None if unknown.
-        label: the work on them.
-        name: returns the name of an item by its index.
+        total: the number of items; None if unknown.
+        label: the work on the items.
+        name: function that returns the name of an item for its index.
     """
     with Activity(label, total) as activity:
         iterator = iter(items)

@@ -1,4 +1,4 @@
-"""Run jobs and yield their outcomes in order, even if one of them fails."""
+"""Run jobs and yield their outcomes in order, even if a job fails."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ _LOOK_EVERY = 2.0
 _PATIENCE = 20.0
 """Seconds without workers before the run gives up; a cluster may replace workers that died."""
 _GONE = "the executor has no workers left"
-_DIED = "the process that linted this file died; it ran out of memory, or a library crashed"
-_BATCH_DIED = " (any of {} files that were linted together may be the cause)"
+_DIED = "the process that linted this file ended: out of memory, or a crash of a library"
+_BATCH_DIED = " (the process linted {} files together, and any of these may be the cause)"
 
 
 class JobRunner(Struct, frozen=True):
     """Settings of a run of jobs.
 
     Attributes:
-        pools: opens the executor; None to run all jobs in this process.
-        workers: the number of workers to use at most.
-        remote: whether workers have another current folder and do not reach the cache.
-        batch: number of jobs sent to a worker together; a worker that dies loses all of them.
+        pools: function that opens the executor; None to run all jobs in this process.
+        workers: largest number of workers to use.
+        remote: whether workers have another current folder and no access to the cache.
+        batch: number of jobs that are sent to a worker together.  If the worker dies, all of them are
+            repeated.
     """
 
     pools: Pools | None = None
@@ -52,7 +53,7 @@ class JobRunner(Struct, frozen=True):
         """Run jobs and yield their outcomes, in the same order.
 
         Args:
-            jobs: each job with its cache; None for no cache.
+            jobs: pairs of a job and its cache.  The cache is None for a job without a cache.
 
         Raises:
             ExecutorError: the executor cannot be used.
@@ -101,7 +102,7 @@ def _remote_job(job: Job) -> Job:
 
 
 def _find_cached(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
-    """Return the job with the place of its result, and its cached outcome if there is one."""
+    """Return the job with its place in the cache, and the cached outcome (None without one)."""
     job, kept = entry
     store = None if kept is None else kept.place(job)
     if kept is None or store is None:
@@ -111,14 +112,14 @@ def _find_cached(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
 
 
 class _GoneError(TrtlintError):
-    """No worker is left for a job."""
+    """Error: there is no worker for a job any more."""
 
 
 _Batch = list[tuple[int, Job]]
 
 
 class _Queue:
-    """Jobs in progress in an executor, which is opened for the first job."""
+    """Jobs in progress in an executor.  The executor is opened for the first job."""
 
     def __init__(self, pools: Pools, most: int, batch: int, prepare: Callable[[Job], Job]) -> None:
         self._pools = pools
@@ -148,7 +149,7 @@ class _Queue:
         return self._pool is not None and len(self._waiting) >= max(1, self._pool.width) * _WAITING
 
     def submit(self, index: int, job: Job) -> None:
-        """Add a job; a full batch goes to the executor."""
+        """Add a job.  A full batch is sent to the executor."""
         self._batch.append((index, job))
         if len(self._batch) >= self._size:
             self._send()
@@ -185,7 +186,7 @@ class _Queue:
             yield from _outcomes(future, self._waiting.pop(future))
 
     def _done(self) -> set[Future[list[Outcome]]]:
-        """Wait for batches that are done; return none if no worker is left."""
+        """Wait for finished batches.  Return nothing if there is no worker any more."""
         last_seen = time.monotonic()
         while True:
             done, _ = wait(self._waiting, _LOOK_EVERY, FIRST_COMPLETED)
@@ -197,7 +198,7 @@ class _Queue:
                 return set()
 
     def _recover(self) -> Iterator[tuple[int, Job, Outcome]]:
-        """After a process died, run each file of the open batches alone, to find the cause."""
+        """After a process died, run each file of the unfinished batches alone, to find the cause."""
         wait(self._waiting)
         self._open.close()
         self._pool = None
@@ -218,7 +219,7 @@ def _error(future: Future[list[Outcome]]) -> BaseException | None:
 
 
 def _outcomes(future: Future[list[Outcome]], batch: _Batch) -> Iterator[tuple[int, Job, Outcome]]:
-    """Return the outcomes of a finished future. An exception in the future comes from the executor."""
+    """Return the outcomes of a finished future.  An exception in a future means that the executor failed."""
     try:
         found = future.result()
     except _GoneError:

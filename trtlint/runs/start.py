@@ -1,4 +1,4 @@
-"""First steps of a worker process; this module imports nothing slow."""
+"""First steps of a worker process.  This module imports nothing slow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 def _end_with_parent() -> None:
     """End this process when its parent has ended, for any reason.
 
-    Otherwise it would wait for work forever, because it holds both ends of the pipe for work.
+    Otherwise, the process would wait for work forever, because it has both ends of the pipe for work open.
     """
     import multiprocessing
     import threading
@@ -31,7 +31,7 @@ def begin() -> None:
     """Set up a worker process.
 
     Ctrl-C ends the worker at once, even while it loads modules. The parent prints the message. Garbage
-    collection is rare, because modules live until the process ends, and models create tens of thousands of
+    collection is set to run rarely: modules live until the process ends, and a model has tens of thousands of
     objects.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""Scripts and programs for Torch-TensorRT, from the keywords of the Python API."""
+"""Create cases of scripts and programs for Torch-TensorRT from the keywords of the Python API."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TorchCase = tuple[Path, tuple[Evidence | PendingEvidence, ...], tuple[Problem, .
 
 @contextmanager
 def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
-    """Yield the paths, and whether they are the temporary file of a program in memory.
+    """Yield the paths, and whether this is a temporary file with a program from memory.
 
     Raises:
         TypeError: ``path`` is not a path and not an exported program.

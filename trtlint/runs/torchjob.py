@@ -1,4 +1,4 @@
-"""Request to Torch-TensorRT about a program, as data for another process."""
+"""Request for a dry run of Torch-TensorRT on a program, as data for another process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TorchJob(Struct, frozen=True):
 
     Attributes:
         program: the program.
-        request: the request; the job sets its ``sm`` from the targets.
+        request: the request.  The job sets ``sm`` from the targets.
     """
 
     program: Program
@@ -37,18 +37,18 @@ class TorchJob(Struct, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The grounds of the facts that the dry run may make available."""
+        """The sources of facts that the dry run may make available."""
         return frozenset({"torch", "network"})
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
-        """Ask Torch-TensorRT, for the first GPU among the targets."""
+        """Run Torch-TensorRT for the first GPU of the targets."""
         sm = next((target.sm for target in targets if target.sm is not None), _USUAL_SM)
         nearest = min(_BUILT, key=lambda own: (abs(own - sm), own))
         run = ask(model, replace(self.request, sm=nearest))
         return (TorchProgramEvidence(replace(self.program, run=run)),)
 
     def elsewhere(self) -> TorchJob:
-        """The job for another machine, which is the same."""
+        """The unchanged job, which needs no folder of this machine."""
         return self
 
 
@@ -63,7 +63,7 @@ def is_torch(path: str) -> bool:
 def torch_evidence(
     path: Path, release: str, request: TorchRequest | None
 ) -> tuple[tuple[Evidence | PendingEvidence, ...], tuple[Problem, ...]]:
-    """Return the evidence of a script or program, and the problems that prevent reading it.
+    """Return the evidence from a script or program, and the problems if it cannot be read.
 
     Args:
         path: the file.
@@ -86,8 +86,8 @@ def for_release(
 ) -> tuple[Target, ...]:
     """Return the targets of a release of Torch-TensorRT.
 
-    They have the TensorRT of the release if they set no version.  With a dry run, they also have the builder
-    flags that Torch-TensorRT sets; flags of the user take precedence.
+    Targets without a version get the TensorRT version of the release.  With a dry run, they also get the
+    builder flags that Torch-TensorRT sets.  Flags of the user take precedence.
     """
     flags: Mapping[str, bool] = {} if request is None else builder_flags(release, request.options.values)
     return tuple(

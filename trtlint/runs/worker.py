@@ -26,7 +26,7 @@ def lint_jobs(jobs: Iterable[Job]) -> list[Outcome]:
 
 
 def lint_job(job: Job) -> Outcome:
-    """Lint one file; errors are part of the outcome."""
+    """Lint one file.  Errors are part of the outcome."""
     if job.refused:
         return failed(job, job.refused, Exit.USAGE)
     try:
@@ -80,7 +80,7 @@ def _skipped(job: Job) -> Outcome:
 
 
 def renamed(report: ModelReport, name: str) -> ModelReport:
-    """Return a report, and the errors in it, under another name."""
+    """Return a report with another name of the model, also in its errors."""
     if report.path == name:
         return report
     errors = tuple(replace(problem, path=name) for problem in report.errors)

@@ -1,4 +1,4 @@
-"""Completion of a target from the command and the files of a build, and conflicts between them."""
+"""Complete targets with settings from the command and the files of a build, and report conflicts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Completed(Struct, frozen=True):
 
     Attributes:
         target: the given target, with unset properties taken from the build.
-        notes: conflicts with the build; the given target takes precedence.
+        notes: sentences about conflicts with the build.  The given target takes precedence.
     """
 
     target: Target
@@ -41,7 +41,7 @@ def complete(target: Target, record: BuildRecord) -> Completed:
 
 
 def complete_all(targets: Sequence[Target], record: BuildRecord | None) -> tuple[Completed, ...]:
-    """Complete several targets; without a build, return them unchanged."""
+    """Complete several targets.  Without a build, they do not change."""
     if record is None:
         return tuple(Completed(target, ()) for target in targets)
     return tuple(complete(target, record) for target in targets)
@@ -87,7 +87,7 @@ class _Completion:
         known = None if version is None else _known_version(version, product)
         if version is not None and known is None:
             place = self.record.places.get("version", "the build")
-            unknown = "which trtlint does not know; the version is treated as unknown"
+            unknown = "which trtlint does not know; trtlint treats the version as unknown"
             self.notes.append(f"{place} reports {words}, {unknown}")
         self.target = replace(self.target, product=product, version=known)
 
@@ -130,7 +130,7 @@ class _Completion:
                 self.target = self.target.completed({flag: on})
 
     def _build_flags(self) -> Iterator[tuple[Flag, bool, str]]:
-        """Yield the flags that the build reports, whether each was on, and the setting that shows it."""
+        """Yield each flag that the build reports, whether it was on, and the setting that shows this."""
         settings = self.settings
         typed = settings.strongly_typed
         if typed is not None and self.target.strongly_typed is not typed:
@@ -155,7 +155,7 @@ def _product(name: str | None) -> Product | None:
 
 
 def _known_version(version: str, product: Product) -> str | None:
-    """Return the version if it is known, else its longest known prefix of two or three parts, else None."""
+    """Return a version if it is known; else its longest known prefix of two or three parts, or None."""
     parts = version.split(".")
     texts = (".".join(parts[:count]) for count in (len(parts), 3, 2))
     return next((known for text in texts if (known := _checked(text, product)) is not None), None)

@@ -1,4 +1,4 @@
-"""Parsing of versions, GPUs and builder settings; unknown ones are errors."""
+"""Parse versions, GPUs and builder settings.  Unknown values are errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TargetError(SettingError):
-    """An unknown version, GPU or flag; the message names the nearest known ones."""
+    """Error: a version, GPU or flag is unknown.  The message names the nearest known values."""
 
 
 _LONGEST_SHOWN = 60
@@ -28,17 +28,17 @@ _LONGEST_SHOWN = 60
 
 
 class Gpu(NamedTuple):
-    """A compute capability times ten (89 is SM 8.9), and the GPU's name if given."""
+    """A compute capability times ten (89 is SM 8.9), and the name of the GPU if the user gave a name."""
 
     sm: int
     name: str | None
 
 
 def check_version(text: str, product: Product = "tensorrt") -> str:
-    """Return a version number in its plain form, ``v10.13.3.9.post1`` as ``10.13.3.9``.
+    """Normalize a version number: ``v10.13.3.9.post1`` becomes ``10.13.3.9``.
 
     Raises:
-        TargetError: the release is unknown; the message names the nearest ones.
+        TargetError: the release is unknown.  The message names the nearest releases.
     """
     name = PRODUCTS[product]
     try:
@@ -69,10 +69,10 @@ def _short(text: str) -> str:
 
 
 def parse_versions(text: str, product: Product = "tensorrt") -> list[str]:
-    """Return the versions of ``10.7`` or of a range ``10.7..11.4``; a range gives release lines.
+    """Parse ``10.7``, or a range ``10.7..11.4``, into versions.  A range gives release lines.
 
     Raises:
-        TargetError: an end is unknown, or the range is reversed.
+        TargetError: the first or last version is unknown, or the range is reversed.
     """
     first, dots, last = text.partition("..")
     if not dots:
@@ -95,7 +95,7 @@ def parse_gpu(text: str) -> Gpu:
     """Return the GPU of a name (``L4``, ``RTX 4070``) or compute capability (``sm89``, ``8.9``).
 
     Raises:
-        TargetError: the GPU is unknown; the message names the nearest ones.
+        TargetError: the GPU is unknown.  The message names the nearest GPUs.
     """
     if match := _SM.fullmatch(text.strip()):
         sm = int(match[1]) * 10 + int(match[2])
@@ -118,7 +118,7 @@ def sm_words(sm: int) -> str:
 
 
 def flags_named(given: Iterable[str]) -> frozenset[Flag]:
-    """Return flags by name; ``stronglyTyped`` and ``strongly_typed`` mean ``strongly-typed``."""
+    """Normalize the names of flags: ``stronglyTyped`` and ``strongly_typed`` become ``strongly-typed``."""
     known = {flag.replace("-", ""): flag for flag in get_args(Flag)}
     found = set()
     for name in given:
@@ -136,21 +136,21 @@ def _nearest(text: str, words: Iterable[str]) -> str:
 
 @cache
 def releases_matching(version: str | None, product: Product) -> tuple[Release, ...]:
-    """Return the releases whose number begins with a version, ignoring its build number (fourth part)."""
+    """Return the releases whose number begins with a version.  The build number (fourth part) is ignored."""
     parts = () if version is None else tuple(map(int, version.split(".")))[:3]
     return tuple(r for r in releases(product) if r.number.release[: len(parts)] == parts)
 
 
 @cache
 def typing_of(version: str | None, product: Product) -> Typing | None:
-    """Return the typing of networks; None if the releases of the version differ."""
+    """Return whether networks are strongly typed in a version; None if its releases differ."""
     found = {release.typing for release in releases_matching(version, product)}
     return found.pop() if len(found) == 1 else None
 
 
 @cache
 def specifier_of(text: str) -> SpecifierSet:
-    """Parse a version range; ``*`` and the empty text mean all versions.
+    """Parse a version range.  ``*`` and an empty text mean all versions.
 
     Raises:
         TargetError: the text is not a version range.

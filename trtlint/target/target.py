@@ -1,7 +1,7 @@
 """Target of a build: product, version, GPU and builder flags.
 
-A property that is not set is unknown, not false. A property is True, False or None. For None,
-:meth:`Target.needs` returns the command-line options that would decide it.
+A property that is not set is unknown, not false.  So a property is True, False or None.  For None,
+:meth:`Target.needs` returns the command-line options that would decide the property.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _TYPES: Mapping[str, tuple[type, str]] = {
 }
 """Single-valued fields: the type, and the allowed values for messages."""
 _SETS: Mapping[str, str] = {
-    "asked": "names of builder settings such as {'fp16'}",
-    "refused": "names of builder settings such as {'tf32'}",
-    "plugins": "names of plugins such as {'MyPlugin'}",
+    "asked": "a set of builder settings that are on, such as {'fp16'}",
+    "refused": "a set of builder settings that are off, such as {'tf32'}",
+    "plugins": "a set of plugin names, such as {'MyPlugin'}",
 }
 """Multi-valued fields: the allowed values for messages."""
 _PRECISIONS: frozenset[Flag] = frozenset({"fp16", "bf16", "int8", "fp8", "best"})
@@ -61,8 +61,8 @@ class Target(Struct, frozen=True):
 
     Attributes:
         product: ``tensorrt`` or ``tensorrt-rtx``.
-        version: a release number or a prefix of one; ``10.8`` means every 10.8.x.
-        sm: compute capability times ten, 89 for SM 8.9; derived from ``gpu`` if that is set.
+        version: a release number or a prefix; ``10.8`` means every 10.8.x.
+        sm: compute capability times ten, 89 for SM 8.9.  If ``gpu`` is set, it is derived from ``gpu``.
         gpu: name of the GPU; ``sm89`` and ``8.9`` are accepted too.
         asked: builder settings that the user turned on.
         refused: builder settings that the user turned off.
@@ -181,12 +181,12 @@ class Target(Struct, frozen=True):
 
     @property
     def gpu_supported(self) -> bool | None:
-        """True if this version supports this GPU, None if either is unknown."""
+        """True if this version supports this GPU; None if the version or the GPU is unknown."""
         return None if self.version is None or self.sm is None else self.unsupported() is None
 
     @property
     def gpu_notice(self) -> str | None:
-        """A sentence on why this version does not support this GPU; None if it may support it."""
+        """A sentence on why this version does not support this GPU; None if it may support the GPU."""
         return self.unsupported()
 
     @property
@@ -213,8 +213,9 @@ class Target(Struct, frozen=True):
     def strongly_typed(self) -> bool | None:
         """True if all types come from the ONNX file, so that precision flags have no effect.
 
-        Always true from TensorRT 11.0 and in TensorRT-RTX, never before 9.0.  In between, the user chooses; a
-        precision flag means False, because trtexec drops such flags from a strongly typed build.
+        This is always True from TensorRT 11.0 and in TensorRT-RTX, and always False before 9.0.  In between,
+        the user chooses. Then a precision flag means False, because trtexec drops such flags from a strongly
+        typed build.
         https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html
         https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
         """
@@ -235,13 +236,13 @@ class Target(Struct, frozen=True):
             return None
         named = ", ".join(f"--{flag}" for flag in flags)
         since = PRODUCTS[self.product] + (" 11.0 and newer" if self.product == "tensorrt" else "")
-        return f"{since} takes the types from the model; flags without effect: {named}"
+        return f"{since} takes the types from the model and ignores the flags {named}"
 
     @property
     def tf32(self) -> bool | None:
         """True if FP32 convolutions and matrix products may round their inputs to TF32.
 
-        On by default in trtexec and the API.  It needs SM 8.0, and is still a flag in 11.x.
+        TF32 is on by default in trtexec and the API.  It needs SM 8.0, and is still a flag in 11.x.
         https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html
         """
         if "tf32" in self.refused:
@@ -263,9 +264,9 @@ class Target(Struct, frozen=True):
     def matches(self, specifier: str, product: Product = "tensorrt") -> Truth:
         """Return whether a PEP 440 range such as ``>=10.7,<10.8`` covers this version of a product.
 
-        A version can stand for several releases. The result is True if all of them match and False if none
-        does. Otherwise, and without a version, the result is unknown. An empty range and ``*`` cover every
-        version.
+        A version can stand for several releases.  The result is True if all of them match, and False if none
+        of them matches. Otherwise, the result is unknown.  It is also unknown without a version.  An empty
+        range and ``*`` cover every version.
 
         Raises:
             TargetError: the text is not a version range.
@@ -286,7 +287,7 @@ class Target(Struct, frozen=True):
         return releases_matching(self.version, self.product)
 
     def unsupported(self) -> str | None:
-        """Return a sentence on why this version does not support this GPU; None if it may."""
+        """Return a sentence on why this version does not support this GPU; None if it may support the GPU."""
         entry = self._architecture
         if entry is None or self.version is None:
             return None
@@ -316,7 +317,7 @@ class Target(Struct, frozen=True):
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The command-line options for this target, without the old version of an upgrade."""
+        """The command-line options for this target.  The old version of an upgrade is left out."""
         found: list[str] = []
         if self.version is not None:
             found += ["--rtx" if self.product == "tensorrt-rtx" else "--trt", self.version]
@@ -350,7 +351,11 @@ class Target(Struct, frozen=True):
         return self._best(flag) if "best" in self.asked else None
 
     def _best(self, flag: Flag) -> bool | None:
-        """Return whether ``--best`` enables FP16, INT8 (not on SM 10.3) and BF16 (from SM 8.0); never FP8.
+        """Return whether ``--best`` enables a type.
+
+        It enables FP16, INT8 (not on SM 10.3) and BF16 (from SM 8.0).
+
+        ``--best`` never enables FP8.
 
         https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
         """

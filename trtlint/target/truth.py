@@ -1,9 +1,9 @@
 """Three-valued logic: a condition is true, false, or unknown.
 
 This is Kleene's strong logic (https://plato.stanford.edu/entries/logic-manyvalued/#KleSys): an unknown
-operand makes the result unknown only if it matters. An unknown also has two sets of command-line options:
-options that could make it true, and options that could make it false. Reports name these options. For
-example, no option can make ``target.fp16 and known_only_at_run_time`` true.
+operand makes the result unknown only if it matters. An unknown value also has two sets of command-line
+options: options that could make the value true, and options that could make it false.  Reports name these
+options.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ class Unknown(Struct, frozen=True):
     """A value that is neither true nor false.
 
     Attributes:
-        needs: options that could make it true; empty if no option can.
-        refutes: options that could make it false; by default the same as ``needs``.
+        needs: options that could make the value true; empty without such options.
+        refutes: options that could make the value false; by default the same as ``needs``.
     """
 
     needs: frozenset[str] = frozenset()
@@ -42,7 +42,12 @@ def negate(truth: Truth) -> Truth:
 
 
 def both(*truths: Truth) -> Truth:
-    """Return True if all are true or there are none, False if one is false, else unknown."""
+    """Combine values with "and".
+
+    The result is False if a value is false, True if all are true, else unknown.
+
+    Without values, the result is True.
+    """
     unknown = []
     for truth in truths:
         if truth is False:
@@ -62,5 +67,10 @@ def both(*truths: Truth) -> Truth:
 
 
 def either(*truths: Truth) -> Truth:
-    """Return True if one is true, False if all are false or there are none, else unknown."""
+    """Combine values with "or".
+
+    The result is True if a value is true, False if all are false, else unknown.
+
+    Without values, the result is False.
+    """
     return negate(both(*map(negate, truths)))

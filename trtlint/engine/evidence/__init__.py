@@ -1,5 +1,6 @@
-"""Evidence for and against findings.  Each kind has one module with the protocol of :mod:`.base`.
+"""Evidence for and against findings, such as a build log or measured ranges.
 
-A new kind is a module here with a subclass of :class:`~trtlint.engine.evidence.base.Evidence`, a reader in
-:mod:`trtlint.commands.evidence`, and a row in its table of readers.
+Each kind of evidence has one module.  A new kind needs three things: a module here with a subclass of
+:class:`~trtlint.engine.evidence.base.Evidence`, a function that reads it in :mod:`trtlint.commands.evidence`,
+and a row in the table of readers there.
 """

@@ -1,4 +1,4 @@
-"""Protocol of evidence: its targets, its verdicts, and the lines in reports."""
+"""Base class of evidence: to which targets it applies, how it judges findings, and the lines in reports."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class Question(Struct, frozen=True):
-    """One place of a finding.
+    """The question to evidence: does the finding of this rule hold at this place?
 
     Attributes:
         rule: the rule of the finding.
         facts: the facts of the model.
-        subject: the place.
-        target: the target of the engine.
-        holds: whether the rule holds without further options.
+        subject: the place in the model or build.
+        target: the build target.
+        holds: whether the rule holds for sure.  False if unset options decide whether it holds.
     """
 
     rule: Rule
@@ -41,17 +41,18 @@ class Question(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """Verdict of evidence about one place.
+    """The answer of evidence about one place.
 
     Attributes:
         standing: whether the evidence confirms the finding, refutes it, or leaves it open.
         said: sentences for the report, each with file and line, layer or tensor.
         cited: file and line of the messages in these sentences.
-        support: the lowest confidence of a finding that the evidence supports but cannot confirm; None
-            without support.
-        doubt: the highest confidence of a finding that the evidence makes doubtful; None without doubt.
+        support: set if the evidence supports the finding but cannot confirm it.  Then the finding has at
+            least this confidence.
+        doubt: set if the evidence makes the finding doubtful.  Then the finding has at most this confidence.
         ended: whether a real build failed with one of the cited messages.
-        everywhere: whether the confirming message names no place.  Then a refutation takes precedence.
+        everywhere: whether the confirming message names no node.  Then evidence that refutes the finding
+            counts more.
     """
 
     standing: Standing = "open"
@@ -64,12 +65,12 @@ class Verdict(Struct, frozen=True):
 
 
 class BlockTimes(Struct, frozen=True):
-    """The measured time of the blocks of a finding.
+    """The measured time of the operators of a finding.
 
     Attributes:
         words: the line in reports.
-        ms: milliseconds of the layers of the blocks in one run.
-        share: their share of the time of all layers, 0 to 1.
+        ms: time of the engine layers that compute these operators, in milliseconds per inference.
+        share: the same time divided by the time of all layers, 0 to 1.
     """
 
     words: str
@@ -80,7 +81,8 @@ class BlockTimes(Struct, frozen=True):
 class Evidence:
     """One piece of evidence about a model: a build, a dry build, or measured ranges.
 
-    Subclasses are frozen structs that can be pickled.  The default of each method means "no evidence".
+    Subclasses are frozen structs that can be pickled.  The default implementation of a method returns the
+    value for "no evidence".
     """
 
     __slots__ = ()
@@ -88,7 +90,7 @@ class Evidence:
     kind: str
     """Name of the kind of evidence: its key in reports."""
     grounds: frozenset[Ground]
-    """Grounds of the facts that the evidence makes available."""
+    """The sources of facts that the evidence makes available, such as ``build``."""
     judges = True
     """Whether the evidence can confirm or refute a finding."""
     settles_targets = False
@@ -96,16 +98,16 @@ class Evidence:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Return the files that the evidence was read from; no report may overwrite them."""
+        """Return the files that contain the evidence.  No report may overwrite them."""
         return ()
 
     def form(self, path: str) -> str:  # noqa: ARG002
-        """Return the kind of one of its files, as a word for reports."""
+        """Return the kind of a file of the evidence, such as ``log``, for reports."""
         return "build"
 
     @property
     def data(self) -> object:
-        """Return the data for facts; None if there are none."""
+        """Return the data that facts are made from; None without such data."""
         raise NotImplementedError
 
     @property
@@ -115,12 +117,18 @@ class Evidence:
 
     @property
     def of_any_form(self) -> Evidence | None:
-        """Return the part of the evidence that also holds for a rewritten model.  None if no part does."""
+        """Return the part of the evidence that is also valid for a rewritten model.
+
+        None without such a part.
+        """
         return None
 
     @property
     def summary(self) -> EvidenceSummary | None:
-        """Return the evidence as data for a report; None if reports contain none."""
+        """Return the evidence as JSON data for a report.
+
+        None if reports do not show this kind of evidence.
+        """
         return None
 
     def conclude(
@@ -130,7 +138,7 @@ class Evidence:
         rules: RuleSet,  # noqa: ARG002
         target: Target,  # noqa: ARG002
     ) -> EvidenceSummary | None:
-        """Return the evidence as data for a report, given the findings."""
+        """Return the evidence as JSON data for a report.  The data can depend on the findings."""
         return self.summary
 
     def bears_on(self, target: Target) -> bool:  # noqa: ARG002
@@ -138,11 +146,14 @@ class Evidence:
         return True
 
     def states(self, fact: str) -> bool:  # noqa: ARG002
-        """Return whether the evidence provides facts of a kind.  Then only it judges findings about them."""
+        """Return whether facts of this kind come from the evidence.
+
+        Other evidence does not judge findings about these facts.
+        """
         return False
 
     def holds_for(self, fact: str, target: Target) -> bool:  # noqa: ARG002
-        """Return whether the facts of a kind from this evidence hold for a target."""
+        """Return whether facts of this kind, taken from the evidence, are true for a target."""
         return True
 
     def judge(self, question: Question) -> Verdict | None:
@@ -150,11 +161,11 @@ class Evidence:
         raise NotImplementedError
 
     def citations(self, subject: Subject) -> Iterable[str]:  # noqa: ARG002
-        """Return file, line and message of a finding about a log message."""
+        """Return file, line and text of the log message that a finding is about."""
         return ()
 
     def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:  # noqa: ARG002
-        """Return the measured time of the blocks of a finding; None if it was not measured."""
+        """Return the measured time of the operators of a finding; None if no time was measured."""
         return None
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:  # noqa: ARG002
@@ -163,14 +174,17 @@ class Evidence:
 
 
 class PendingEvidence(Protocol):
-    """Evidence from an experiment.  The experiment runs in the process that lints the model."""
+    """An experiment, such as a dry build, that has not run yet.
+
+    It runs in the process that lints the model.
+    """
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """Grounds of the facts that the experiment will make available."""
+        """The sources of facts that the experiment will make available."""
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
         """Run the experiment."""
 
     def elsewhere(self) -> PendingEvidence:
-        """Return the experiment for a machine that cannot reach the folders of this one."""
+        """Return the experiment for a machine without access to the folders of this machine."""

@@ -54,7 +54,7 @@ class BuildEvidence(Evidence, Struct, frozen=True):
         return self.record.files
 
     def form(self, path: str) -> str:
-        """Return the kind of a file; a log can also contain layers and times."""
+        """Return the kind of a file of the build.  A file with several kinds of content is a log."""
         record = self.record
         named = {
             record.profile_name: "profile",
@@ -78,11 +78,11 @@ class BuildEvidence(Evidence, Struct, frozen=True):
         return None if question.facts.of_another_model else judged(question)
 
     def citations(self, subject: Subject) -> Iterable[str]:
-        """File, line and message, if the finding is a message."""
+        """File, line and text of the log message, if the finding is about a log message."""
         return cited_message(subject)
 
     def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:
-        """Time of the layers of the blocks, from the profile of the build."""
+        """Time of the engine layers of the finding, from the profile of the build."""
         layers = {id(layer): layer for subject in subjects for layer in layers_of(facts, subject)}
         timed = [layer for layer in layers.values() if layer.ms is not None and layer.share is not None]
         if not timed:
@@ -93,7 +93,7 @@ class BuildEvidence(Evidence, Struct, frozen=True):
 
 
 def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
-    """Return the layers of the engine that compute the block of a subject, without repeats."""
+    """Return the engine layers that compute the operators at a place, without duplicates."""
     if isinstance(subject.fact, LayerFact):
         return (subject.fact,)
     known = facts.node_evidence.layers
@@ -102,7 +102,7 @@ def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
 
 
 def judged(question: Question) -> Verdict:
-    """Judge one place by the build among the facts, a real or a dry one."""
+    """Judge one place by a real build or a dry build."""
     facts, conditions = question.facts, question.rule.witness
     if question.subject.refusal is not None:
         return _judged_refusal(question)
@@ -140,18 +140,18 @@ def _judged_refusal(question: Question) -> Verdict:
 
 
 def _places(found: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Return file and line of the messages among some statements."""
+    """Return file and line of each statement that is a message."""
     return frozenset(at for _, at in found if at)
 
 
 def quotations(question: Question) -> Iterator[tuple[str, str]]:
-    """Yield each error of the log at the refused nodes as file and line, with the whole sentence."""
+    """Yield each log error about the refused nodes: file and line, and the quoted sentence."""
     for message in errors_in_log(question.facts, question.subject, holds=question.holds):
         yield message.at, quoted(message)
 
 
 def statements(conditions: Iterable[EvidenceCondition], question: Question) -> Iterator[tuple[str, str]]:
-    """Yield file and line, and text, of the statements of a build that fulfil the conditions."""
+    """Yield text, and file and line, of each statement of a build that meets one of the conditions."""
     subject, target = question.subject, question.target
     for condition in conditions:
         if condition.kind == "log":
@@ -190,7 +190,7 @@ def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator
 
 
 def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield messages that apply to every place, because the log names no place."""
+    """Yield messages that count for every place, because no such message in the log names a node."""
     names = {name for condition in conditions if condition.anywhere for name in condition.messages}
     messages = (message for message in facts.of("log_message") if isinstance(message, LogMessage))
     if any(message.named and message.name in names for message in messages):
@@ -201,7 +201,7 @@ def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator
 
 
 def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[str]:
-    """Yield messages that would confirm if the log named their nodes."""
+    """Yield messages that would confirm the finding, if the log named their nodes."""
     names = {name for condition in conditions for name in condition.messages}
     for message in facts.node_evidence.nameless:
         if message.name in names and message.first:
@@ -209,7 +209,7 @@ def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Ite
 
 
 def cited_message(subject: Subject) -> Iterator[str]:
-    """Yield file, line and text of the message of a finding, its cause and its repeats."""
+    """Yield file, line and text of the log message of a finding.  The cause and repeated messages follow."""
     if isinstance(subject.fact, LogMessage):
         yield quoted(subject.fact)
         yield from map(shortened, subject.fact.echoes[:_ECHOES])
@@ -218,9 +218,12 @@ def cited_message(subject: Subject) -> Iterator[str]:
 
 
 def _time(timed: Sequence[LayerFact], ms: float, share: float) -> str:
-    """Return ``layer conv1: 18 % of 4.1 ms``.  For several layers, name their number and the slowest one."""
+    """Return the time of layers in words, such as ``layer conv1: 18 % of 4.1 ms``.
+
+    For several layers, the sentence has their number and the name of the slowest layer.
+    """
     total = f"{in_percent(share)} of {milliseconds(ms / share)}" if share else milliseconds(ms)
     slowest = max(timed, key=lambda layer: layer.ms or 0.0)
     if len(timed) == 1:
         return f"layer {shortened(slowest.name)}: {total}"
-    return f"{len(timed)} layers: {total}, most of it in {shortened(slowest.name)}"
+    return f"{len(timed)} layers take {total}; the slowest layer is {shortened(slowest.name)}"

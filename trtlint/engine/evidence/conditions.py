@@ -1,6 +1,6 @@
 """Conditions in rule files for evidence that confirms or refutes a finding.
 
-A rule names them in its front matter::
+A rule has these conditions in its front matter::
 
   witness:
     confirm:
@@ -13,18 +13,21 @@ A rule names them in its front matter::
       - layers: precision == "f32"
         because: "the norm runs in FP32: {name}"
 
-A rule whose findings predict a refusal has no ``refute``.  It needs no ``confirm`` for errors that name the
-node, because :mod:`trtlint.engine.refusals` judges such findings for all rules.
+A finding can predict a refusal, an error of the parser or builder.  A rule with such findings has no
+``refute``. It needs no ``confirm`` for errors that name the node, because :mod:`trtlint.engine.refusals`
+handles these errors for all rules.
 
-* ``log`` lists names of messages.  A message counts if it names a node of the block and ``where``, an
-  expression over the ``log_message`` fact, holds or is missing.  With ``anywhere``, a message without a
-  node counts for every block, unless another such message in the log names a node.
-* ``layer`` is an expression over the ``layer`` fact.  It must hold for one layer with a node of the block.
-* ``layers`` is like ``layer``, but it must not be false for any other layer of the block.
+* ``log`` lists names of log messages.  A message counts if it names a node of the block of operators that the
+  finding is about.  With ``where``, this expression over the ``log_message`` fact must hold, too.  With
+  ``anywhere``, a message without a node counts for every block.  This needs a log in which no message with
+  such a name names a node.
+* ``layer`` is an expression over the ``layer`` fact.  The expression must hold for one engine layer of the
+  block.
+* ``layers`` is like ``layer``.  In addition, the expression must not be false for another layer of the block.
 * ``build`` is an expression over the ``build`` fact.
-* ``range`` and ``ranges`` are like ``layer`` and ``layers``, over the ``tensor_range`` fact: the measured
-  ranges of the block's tensors.  For ``ranges``, the report shows the widest range.
-* ``because`` is the sentence in the report.
+* ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact.  The facts are
+  the measured ranges of the tensors of the block.  For ``ranges``, the report shows the widest range.
+* ``because`` is the sentence that the report adds.
 """
 
 from __future__ import annotations
@@ -56,8 +59,8 @@ class EvidenceCondition(Struct, frozen=True):
         kind: the kind of evidence.
         messages: names of log messages.
         where: the condition on a layer, the build or the message; None for any message.
-        because: the sentence in the report; None to quote the message or layer.
-        anywhere: whether a message without a node applies to every block.
+        because: the sentence that the report adds; None to quote only the message or layer.
+        anywhere: whether a message without a node counts for every block.
     """
 
     kind: Kind
@@ -88,12 +91,12 @@ def read_conditions(
     *,
     refusal: bool = False,
 ) -> EvidenceConditions:
-    """Read the ``witness`` entry of a rule.
+    """Read the ``witness`` entry of a rule file.
 
     Args:
         item: the entry; None if the rule has none.
-        condition: compiles conditions.
-        text: compiles texts.
+        condition: function that compiles a condition.
+        text: function that compiles a text with fields, such as ``{name}``.
         messages: the known names of log messages; None for any.
         refusal: whether the findings of the rule predict a refusal.
 
@@ -105,8 +108,8 @@ def read_conditions(
     sides = item.mapping("witness", ("confirm", "refute"))
     if refusal and "refute" in sides:
         raise FrontMatterError(
-            "findings of this kind predict a refusal, and only a success of the parser or builder "
-            "refutes them; remove 'refute'",
+            "remove 'refute': facts of this kind predict a rejection, and trtlint refutes them when "
+            "the parser or builder succeeds",
             sides["refute"].line,
         )
     found = {
@@ -122,16 +125,18 @@ def _read(
     fields = item.mapping("witness", (*FACTS, "where", "anywhere", "because"))
     kinds = [kind for kind in FACTS if kind in fields]
     if len(kinds) != 1:
-        raise FrontMatterError(f"a witness must be one of {', '.join(map(repr, FACTS))}", item.line)
+        raise FrontMatterError(
+            f"a witness must have exactly one of the keys {', '.join(map(repr, FACTS))}", item.line
+        )
     kind, because = kinds[0], fields.get("because")
     what = f"witness {kind}"
     messages, where, anywhere = [], fields.get("where"), fields.get("anywhere")
     if anywhere is not None and kind != "log":
-        raise FrontMatterError("'anywhere' is only for a witness of the log", anywhere.line)
+        raise FrontMatterError("'anywhere' is only allowed for a witness with the key 'log'", anywhere.line)
     if kind == "log":
         messages = [entry.choice(what, known) for entry in fields[kind].items(what)]
     elif where is not None:
-        raise FrontMatterError("'where' is only for a witness of the log", where.line)
+        raise FrontMatterError("'where' is only allowed for a witness with the key 'log'", where.line)
     else:
         where = fields[kind]
     return EvidenceCondition(

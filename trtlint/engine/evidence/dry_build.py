@@ -1,8 +1,8 @@
 """Dry build as evidence: NVIDIA's parser and builder, run without a GPU.
 
-For its own targets, a dry build is evidence like any other build.  In addition, a stage that succeeds
-refutes all refusals of that stage.  For other targets, the parser's refusals support findings, and other
-messages are only cited.
+For the product and release that it ran, a dry build is evidence like a real build.  In addition, a stage that
+succeeds refutes all predicted errors of this stage.  For other targets, errors of the parser support
+findings, and reports only quote other messages.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
     Attributes:
         build: the dry build; None if it could not run.  Then the notes contain the reason.
         targets: the targets of the dry build; empty for all targets.
-        about: sentences about it.
+        about: sentences for reports: the settings and the result of the dry build.
     """
 
     build: DryBuild | None
@@ -60,12 +60,12 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The settings and the end of the dry build."""
+        """Sentences about the settings and the result of the dry build."""
         return self.about
 
     @property
     def summary(self) -> EvidenceSummary | None:
-        """The answers of the parser and the builder, as values."""
+        """The results of the parser and the builder as JSON data."""
         return None if self.build is None else EvidenceSummary.of(self.kind, _values(self.build.result))
 
     def bears_on(self, target: Target) -> bool:
@@ -77,21 +77,28 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
         return fact in _FACTS or ground_of(fact) == "build"
 
     def holds_for(self, fact: str, target: Target) -> bool:
-        """Return whether the kernels, times and settings of this build are those of the target."""
+        """Return whether facts of this kind are true for a target.
+
+        Facts about kernels, times and settings are true only for the product, release and GPU of the dry
+        build.
+        """
         if self.build is None or fact not in _OF_ANOTHER_BUILD:
             return True
         return confidence_for(self.build.result, "build", target) == "confirmed"
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge one place, as far as a build of TensorRT-RTX is evidence about the target."""
+        """Judge one place, with the confidence that a build of TensorRT-RTX has for the target."""
         return None if self.build is None else _judged(self.build.result, question)
 
     def citations(self, subject: Subject) -> Iterable[str]:
-        """File, line and message, if the finding is a message."""
+        """File, line and text of the log message, if the finding is about a log message."""
         return cited_message(subject)
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:
-        """Return all errors of the log after the rule about the parser's errors."""
+        """Return file and line of all log errors, after the rule about errors of the parser.
+
+        So later rules do not report the same errors again.
+        """
         if rule.find != "parser_refusal" or self.build is None or self.build.result.parsed is not False:
             return ()
         return (
@@ -102,12 +109,13 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
 
 
 def confidence_for(result: DryBuildResult, stage: Stage, target: Target) -> Confidence:
-    """Confidence in a stage of a dry build for a target; ``confirmed`` for its own targets.
+    """Return how sure the result of a dry build is for a target.
 
-    A dry build uses TensorRT-RTX, perhaps for another GPU.  For TensorRT-RTX of the same release, a dry build
-    is as good as a build.  For TensorRT, the parser of TensorRT-RTX is good evidence if both parsers come
-    from the same sources, and weak evidence otherwise.  For TensorRT, the builder of TensorRT-RTX is at most
-    an indication: networks are strongly typed, kernels differ, and nothing is timed.
+    A dry build uses TensorRT-RTX, perhaps for another GPU.  For TensorRT-RTX of the same release, the result
+    is as good as the result of a real build: ``confirmed``.  For TensorRT, the parser of TensorRT-RTX is good
+    evidence if both parsers come from the same sources, and weak evidence otherwise.  For TensorRT, the
+    builder of TensorRT-RTX is at most an indication: networks are strongly typed, kernels differ, and nothing
+    is timed.
     """
     line = _words(Version(result.version).release)
     if target.product == "tensorrt-rtx" and (target.release is None or _words(target.release) == line):
@@ -125,7 +133,7 @@ def _words(release: tuple[int, ...]) -> str:
 
 
 def _reached(result: DryBuildResult) -> Stage:
-    """Return the stage of the errors of a dry build."""
+    """Return the stage that the errors of a dry build belong to."""
     return "build" if result.parsed and result.level == "build" else "parse"
 
 
@@ -139,7 +147,7 @@ def _judged(result: DryBuildResult, question: Question) -> Verdict:
     sure = confidence_for(result, stage, question.target)
     if about_builds(rule) or about_experiments(rule):
         if sure == "confirmed" and result.built is False and any(shape.chosen for shape in result.shapes):
-            sure = "medium"  # of other shapes the builder might say something else
+            sure = "medium"  # with other shapes, the build could succeed
         return Verdict(support=sure, said=(result.label,) if about_experiments(rule) else ())
     if question.subject.refusal is not None:
         return _judged_refusal(result, question)
@@ -149,7 +157,10 @@ def _judged(result: DryBuildResult, question: Question) -> Verdict:
 
 
 def _judged_refusal(result: DryBuildResult, question: Question) -> Verdict:
-    """Judge a finding that predicts a refusal: an error at its node counts more than any success."""
+    """Judge a finding that predicts a refusal.
+
+    An error at the node of the finding counts more than a stage that succeeds.
+    """
     refusal, stage = question.subject.refusal, _reached(result)
     assert refusal is not None
     sure = confidence_for(result, stage, question.target)
@@ -177,7 +188,7 @@ def _judged_refusal(result: DryBuildResult, question: Question) -> Verdict:
 
 
 def _cited(question: Question, support: Confidence | None) -> Verdict:
-    """Cite the messages of another product's build that match the conditions of a rule."""
+    """Quote the messages of a dry build that match the conditions of a rule, for another product."""
     messages = tuple(entry for entry in question.rule.witness.confirm if entry.kind == "log")
     found = tuple(statements(messages, question))
     if not found:
@@ -195,7 +206,7 @@ def _passed_words(result: DryBuildResult, stage: Stage) -> str:
 
 
 def _values(result: DryBuildResult) -> dict[str, Any]:
-    """The answers of NVIDIA's parser and builder, as JSON data."""
+    """Return the results of NVIDIA's parser and builder as JSON data."""
     return {
         "version": result.version,
         "level": result.level,
@@ -227,7 +238,7 @@ def _values(result: DryBuildResult) -> dict[str, Any]:
 
 
 def _comparison(found: Agreement) -> dict[str, Any]:
-    """The result of comparing the parsed network with the model, as JSON data."""
+    """Return the comparison of the parsed network with the model as JSON data."""
     return {
         "release": found.release,
         "outcome": found.outcome,

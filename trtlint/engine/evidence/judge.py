@@ -1,4 +1,4 @@
-"""Combine all evidence: the verdict about one place, and the lines that a finding quotes."""
+"""Combine all evidence into one verdict about a place, and into the lines that a report quotes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trtlint.facts.facts import Facts
 def judge(evidence: Sequence[Evidence], question: Question) -> Verdict:
     """Judge one place by all evidence.  A confirmation takes precedence over a refutation.
 
-    If a finding is about a fact that comes from evidence, only that evidence judges the finding.
+    If a finding is about a fact from one piece of evidence, only this piece of evidence judges the finding.
     """
     fact = question.subject.fact
     own = () if fact is None else tuple(each for each in evidence if each.states(fact.kind))
@@ -49,7 +49,7 @@ def _joined(verdicts: Sequence[Verdict]) -> Verdict:
 def lines_of(
     evidence: Sequence[Evidence], places: Sequence[tuple[Subject, Verdict]], facts: Facts
 ) -> tuple[tuple[str, ...], BlockTimes | None]:
-    """Return the lines that evidence adds to a finding, and the measured time of its blocks."""
+    """Return the lines that evidence adds to a finding, and the measured time of its operators."""
     words = (
         line
         for subject, verdict in places

@@ -1,6 +1,7 @@
 """Partition of a model by a provider of ONNX Runtime, as evidence.
 
-The prediction follows from the findings.  The answers of NVIDIA's parser, if available, add to it.
+trtlint predicts the partition from the findings.  If NVIDIA's parser is available, the report shows the
+partition by this parser.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
     Attributes:
         provider: the provider.
         settings: the options of the provider that affect the partition.
-        simulation: the partition by NVIDIA's parser; None if the parser did not run.
-        log: the partition in a log of ONNX Runtime; None without one.
+        simulation: the partition that NVIDIA's parser gives; None if the parser did not run.
+        log: the partition in a log of ONNX Runtime; None without a log.
         about: sentences about the simulation.
     """
 
@@ -61,11 +62,14 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
     @property
     def of_any_form(self) -> PartitionEvidence:
-        """Return the prediction alone, which is recomputed for each rewritten model."""
+        """Return the evidence without simulation and log.
+
+        The prediction is made again for each rewritten model.
+        """
         return replace(self, simulation=None, log=None, about=())
 
     def judge(self, question: Question) -> None:  # noqa: ARG002
-        """Return None, because a partition follows from the findings."""
+        """Return None: a partition cannot confirm a finding, because trtlint derives it from the findings."""
         return
 
     def conclude(
@@ -93,7 +97,7 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
 
 def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
-    """Return the partition in a log, and whether it equals the predicted one."""
+    """Return the partition in a log, and whether it equals the predicted partition."""
     others = None if log.others is None else [each.name or each.op for each in log.others]
     left = {each.node for each in expected.left}
     verdicts = [] if log.parts is None else [log.parts == len(expected.parts)]
@@ -111,7 +115,7 @@ def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
 
 
 def _explained(asked: Partition, expected: Partition) -> Partition:
-    """Add the reasons of the prediction to the nodes that the parser rejects."""
+    """Copy the reasons in the prediction to the nodes that NVIDIA's parser rejects."""
     reasons = {each.node: each for each in expected.left}
     left = tuple(replace(reasons.get(each.node, each), op=each.op) for each in asked.left)
     paths = {each.node for each in left}
@@ -131,7 +135,10 @@ def _known(left: Left) -> Left:
 
 
 def _of_other_rules(evaluation: Evaluation, rules: RuleSet, target: Target) -> Iterable[Finding]:
-    """Return the refusals of rules that the run excludes, because they also affect the partition."""
+    """Return the refusals of rules that the user did not select.
+
+    These refusals also affect the partition.
+    """
     from trtlint.engine.rulebook import load_builtin
 
     run = {entry.id for entry in rules.entries}

@@ -21,10 +21,10 @@ _ASKED = frozenset({"range", "ranges"})
 
 
 class RangeEvidence(Evidence, Struct, frozen=True):
-    """Measured ranges of the tensors of a model, and the errors of a narrow type at its outputs.
+    """Measured ranges of the tensors of a model, and the errors that a 16-bit type causes in its outputs.
 
     Attributes:
-        measurement: the figures.
+        measurement: the result of ``trtlint measure``.
     """
 
     measurement: Measurement
@@ -38,7 +38,7 @@ class RangeEvidence(Evidence, Struct, frozen=True):
         return self.measurement
 
     def states(self, fact: str) -> bool:
-        """Return whether facts of a kind are ranges."""
+        """Return whether facts of this kind are measured ranges."""
         return fact == TensorRange.kind
 
     def judge(self, question: Question) -> Verdict | None:
@@ -59,7 +59,7 @@ class RangeEvidence(Evidence, Struct, frozen=True):
 
 
 def _own(measured: TensorRange) -> Verdict:
-    """Return the verdict about a tensor that a finding is about: its own figure."""
+    """Return the verdict for a finding that is itself about a measured tensor."""
     what = measured.inside or "greatest magnitude"
     said = f"{measured.place}: {what} {measured.words}, on {measured.on}"
     return Verdict(support="medium" if measured.made_up else "confirmed", said=(said,))
@@ -85,7 +85,7 @@ def _fulfilling(condition: EvidenceCondition, where: Expression, question: Quest
 
 
 def _ranges_of(facts: Facts, subject: Subject) -> tuple[TensorRange, ...]:
-    """Return the measured ranges of the tensors of a block, the widest first."""
+    """Return the measured ranges of the tensors that the nodes of a subject compute, the widest first."""
     nodes = frozenset(subject.nodes)
     found = (fact for fact in facts.of(TensorRange.kind) if isinstance(fact, TensorRange))
     return tuple(sorted((each for each in found if each.node in nodes), key=lambda each: -each.greatest))

@@ -9,7 +9,7 @@ from trtlint.facts.kinds import ground_of
 
 
 class TorchEvidence(Evidence, Struct, frozen=True):
-    """The only evidence about a file: no other evidence exists beside it."""
+    """A script or program for Torch-TensorRT.  It is the only evidence about its file."""
 
     kind = "torch_tensorrt"
     grounds = frozenset({"torch"})
@@ -19,5 +19,5 @@ class TorchEvidence(Evidence, Struct, frozen=True):
         return ground_of(fact) == "torch"
 
     def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
-        """Return None, because there is no other evidence to compare with."""
+        """Return None: all facts come from this file, so it cannot confirm or refute a finding."""
         return None

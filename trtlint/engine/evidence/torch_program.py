@@ -1,4 +1,4 @@
-"""Exported program as evidence: its operators, and the answers of Torch-TensorRT."""
+"""Exported program as evidence: its operators, and the result of a dry run by Torch-TensorRT."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:  # type: ignore[override]
-        """The grounds of the facts: the program, and the networks that Torch-TensorRT made."""
+        """The sources of facts: the program, and the networks that Torch-TensorRT made."""
         run = self.program.run
         return frozenset({"torch", "network"} if run is not None and run.graphs else {"torch"})
 
@@ -46,7 +46,7 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
         """Sentences about the dry run, or the reason why there was none."""
         program, run = self.program, self.program.run
         if run is None:
-            return ("Torch-TensorRT was not asked (use --dry-build); a table of operators is used instead",)
+            return ("trtlint predicts from a table of operators; --dry-build runs Torch-TensorRT instead",)
         if run.unasked:
             known = run.unasked.startswith(COULD_NOT)
             return (run.unasked if known else f"{COULD_NOT}: {run.unasked}",)
@@ -60,18 +60,22 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
         on_cpu = [each.name for each in run.fallbacks if each.reason_kind == "cpu"]
         if on_cpu:
             notes.append(
-                f"torch uses {on_cpu[0]} on a CPU only ({len(on_cpu)} nodes); a GPU has another operator, "
-                "which can be converted, so the number of engines can differ"
+                f"torch uses {on_cpu[0]} only on a CPU ({len(on_cpu)} nodes). On a GPU, torch uses "
+                "another operator, which Torch-TensorRT converts. So the number of engines on a "
+                "GPU can differ"
             )
         if run.dropped:
-            notes.append(f"the dry run ignored options without a known value: {', '.join(run.dropped)}")
+            notes.append(
+                "the dry run ignored these options because trtlint could not determine "
+                f"their values: {', '.join(run.dropped)}"
+            )
         if run.built:
             notes.append(f"the builder of TensorRT-RTX built {run.built} of these engines, without a GPU")
         return tuple(notes)
 
     @property
     def summary(self) -> EvidenceSummary:
-        """The release and its answers, for reports."""
+        """The release of Torch-TensorRT and the result of the dry run, for reports."""
         program, run = self.program, self.program.run
         data: dict[str, object] = {"release": program.release, "operators": len(program.nodes)}
         if run is None:

@@ -1,4 +1,4 @@
-"""Python script with calls of Torch-TensorRT as evidence: their arguments and their release."""
+"""Python script as evidence: the calls of Torch-TensorRT, their arguments and the release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
     """The calls of a script.
 
     Attributes:
-        script: the calls and their release.
+        script: the calls, and the release of Torch-TensorRT that they are for.
     """
 
     script: TorchScript
@@ -38,7 +38,10 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
         """Sentences about calls that were not checked."""
         script = self.script
         if not script.calls:
-            return ("no call of Torch-TensorRT's compiler found",)
+            return (
+                "the script contains no call of torch_tensorrt.compile or another compiler "
+                "function of Torch-TensorRT",
+            )
         judged = {id(call) for call in script.judged}
         return tuple(
             f"line {call.line}: not checked: {_reason(call.ir)}"
@@ -48,7 +51,7 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
 
     @property
     def summary(self) -> EvidenceSummary:
-        """The release and the calls, for reports."""
+        """The release of Torch-TensorRT and the calls, for reports."""
         script = self.script
         calls = [
             {
@@ -84,5 +87,5 @@ def text_evidence(text: str, name: str, release: str) -> TorchScriptEvidence:
 
 def _reason(ir: str | None) -> str:
     if ir is None:
-        return "the value of ir is not written in this file"
-    return "the TorchScript and FX front ends have different arguments"
+        return "the argument ir is not a literal in this file"
+    return "trtlint knows only the arguments of the Dynamo front end, not of TorchScript and FX"

@@ -1,4 +1,4 @@
-"""Sentences of evidence, and their limits in a report."""
+"""Sentences about evidence, and their largest number and length in a report."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ CITED_IN_ALL = 6
 
 
 def said_under(condition: EvidenceCondition, names: Mapping[str, object], own: str) -> str:
-    """Return the sentence for a match of a condition: the text ``own`` and the sentence in the rule."""
+    """Return the sentence for a met condition: the text ``own``, then the sentence in the rule."""
     return own if condition.because is None else f"{own}: {condition.because.fill(names)}"
 
 
 def names_of(fact: Fact, subject: Subject, target: Target) -> dict[str, object]:
-    """Return the names that a condition on a fact can use, with their values at a place."""
+    """Return the names that a condition on a fact can use, with their values for one subject."""
     common = {name: value for name, value in subject.values.items() if name in _COMMON}
     own = {name: getattr(fact, name) for name in field_names(fact.kind)}
     return {**common, **own, "target": target}
 
 
 def quoted(message: LogMessage) -> str:
-    """Quote a message with file and line, its lines joined, because the reason is often on the second line.
+    """Quote a message in one line, with file and line number.
 
-    If a message is long and its reason is on a later line, only the sentence with the reason is quoted.
+    The lines of the message are joined, because the reason is often on the second line.  For a long message
+    with the reason on a later line, only the sentence with the reason is quoted.
     """
     text = " ".join(message.message.split())
     late = len(text) > _SHORT and "\n" in message.message and "why" in message.groups
@@ -46,11 +47,14 @@ def quoted(message: LogMessage) -> str:
 
 def quoted_without_place(message: LogMessage) -> str:
     """Quote a message that does not name its nodes."""
-    return f"{quoted(message)} (this log does not name the nodes)"
+    return f"{quoted(message)} (the log does not name the nodes of this message)"
 
 
 def bounded(words: Iterable[str], most: int) -> tuple[str, ...]:
-    """Return the first few sentences without repeats.  The last one counts the omitted sentences."""
+    """Return the first sentences without duplicates.
+
+    The last sentence has the number of omitted sentences.
+    """
     found = tuple(dict.fromkeys(words))
     if len(found) <= most:
         return found
@@ -58,7 +62,7 @@ def bounded(words: Iterable[str], most: int) -> tuple[str, ...]:
 
 
 def layer_in_words(layer: LayerFact) -> str:
-    """Describe a layer: its name, type and share of the time."""
+    """Describe a layer: name, type and share of the total time."""
     parts = [f"layer {shortened(layer.name)}"]
     if layer.precision:
         parts.append(f" ({layer.precision})")
@@ -73,7 +77,7 @@ def shortened(text: str) -> str:
 
 
 def in_percent(share: float) -> str:
-    """Format a share of the time."""
+    """Format a share of the total time as percent."""
     return f"{share * 100:.0f} %" if share >= 0.095 else f"{share * 100:.1f} %"
 
 

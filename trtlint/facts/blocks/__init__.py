@@ -1,1 +1,1 @@
-"""Shared code of kinds of facts: walks, blocks of operators and their properties."""
+"""Code that several kinds of facts use: searches in the graph, and properties of blocks of operators."""

@@ -51,10 +51,10 @@ class Activation(Struct, frozen=True):
         op: the operator type.  Several operators that form one clip are joined: ``Max → Min``.
         low: lower bound of the results; None if there is no bound, or if it is known only at run time.
         high: upper bound of the results; None as for ``low``.
-        clip_like: whether it limits values above, or on both sides, such as ``Clip``, or ``Min`` after
-            ``Max`` or ``Relu``; False for a plain ``Relu`` and for smooth functions.
-        to_output: number of nodes between it and the nearest output of the model; 0 if it
-            computes an output itself, None if it reaches none.
+        clip_like: whether the activation has an upper limit, such as ``Clip``, or ``Min`` after ``Max`` or
+            ``Relu``. False for a plain ``Relu`` and for smooth functions.
+        to_output: number of nodes between the activation and the nearest output of the model. 0 if the
+            activation computes an output, None if no output depends on it.
         nodes: the operators.
     """
 
@@ -116,7 +116,10 @@ def _gate(sigmoid: Node, value: Value) -> Node | None:
 
 
 class _Clip(Struct, frozen=True):
-    """Bounds of a clip.  A missing or unknown bound is None.  ``above`` is whether it has an upper bound."""
+    """Bounds of a clip.
+
+    A missing or unknown bound is None. ``above`` is whether the clip has an upper bound.
+    """
 
     low: float | None
     high: float | None

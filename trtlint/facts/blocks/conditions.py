@@ -1,4 +1,4 @@
-"""Table of what parsers and builders refuse, with queries for a node.
+"""Table of the operators that parsers and builders refuse, with lookups for a node.
 
 The conditions are data, written in the expressions of rules: trtlint/knowledge/conditions.yaml.
 """
@@ -66,12 +66,13 @@ class Condition(Struct, frozen=True, eq=False):
         reason: the class of reasons.
         where: the expression that is true if the node is refused.
         says: the problem, a sentence without its full stop.
-        way: the remedy, a sentence; empty if the problem implies it.
+        way: the remedy, a sentence; empty if the remedy is clear from the problem.
         plugin: the missing plugin, if that is the reason; otherwise empty.
-        typing: ``strong`` if it holds only for strongly typed networks.
+        typing: ``strong`` if the condition holds only for strongly typed networks.
         types: element types.  A value of the operator must have one of them; empty for all.
-        once: whether it is reported only for the first operator of a model.
-        unused: whether it also holds for operators that no output depends on, which the builder drops.
+        once: whether trtlint reports the condition only for the first matching operator of a model.
+        unused: whether the condition also holds for operators that no output depends on. The builder
+            removes such operators.
         min_sm: the lowest compute capability, times ten, that accepts the node; None if all do.
         source: public URL.
         known: the basis of the range of releases.
@@ -126,9 +127,9 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
 
 
 def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
-    """Return whether an entry may hold for these types.
+    """Return whether the text of an entry mentions one of these types.
 
-    A search in the text of the entry is cheaper than parsing YAML.
+    This search is cheaper than parsing the YAML of the entry.
     """
     own = None if types is None else _OF_TYPES.search(block)
     return own is None or types is None or not types.isdisjoint(own[1].split(", "))
@@ -158,7 +159,7 @@ class ConditionEntry(Struct, frozen=True):
         ops: the operators, as they are written.
         condition: the condition.
         refused: models that must be refused, as they are written and not validated.
-        accepted: near misses, as they are written and not validated.
+        accepted: similar models that must be accepted, as they are written and not validated.
     """
 
     line: int
@@ -189,7 +190,7 @@ def _entry(entry: TableEntry) -> ConditionEntry:
     refused, accepted = keys.pop("refused", None), keys.pop("accepted", None)
     own = _without_examples(entry.text)
     if parsed(own) != [keys]:
-        raise ValueError(f"{keys['op']}: the examples must be the last keys")
+        raise ValueError(f"{keys['op']}: the keys of the examples must come last")
     ops = ", ".join(entry.ops)
     condition = _condition(own)
     for type_ in condition.types:
@@ -219,10 +220,12 @@ def _condition(block: str) -> Condition:
             raise ValueError(f"{entry['op']}: unknown key {key!r}")
     reason, stage = entry["reason"], entry.get("stage", "parse")
     if reason not in get_args(Reason) or stage not in get_args(Stage):
-        raise ValueError(f"{entry['op']}: no such reason or stage: {reason}, {stage}")
+        raise ValueError(f"{entry['op']}: unknown reason {reason} or stage {stage}")
     known = entry.get("known")
     if known not in get_args(Known):
-        raise ValueError(f"{entry['op']}: known is one of {', '.join(get_args(Known))}, not {known}")
+        raise ValueError(
+            f"{entry['op']}: the key 'known' must be one of {', '.join(get_args(Known))}, not {known}"
+        )
     return Condition(
         applies=_applies(entry),
         stage=cast("Stage", stage),

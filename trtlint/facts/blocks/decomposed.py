@@ -1,4 +1,4 @@
-"""Normalizations written out as mean, square, mean of squares, epsilon, root and division.
+"""Normalizations that the exporter decomposed into mean, square, mean of squares, epsilon, root and division.
 
 All exporters start from the mean of squares and end with a division by its root (``Sqrt`` then
 ``Div``, ``Reciprocal`` and ``Mul``, or ``Div(1, .)`` and ``Mul``).  Casts, views, a correction factor
@@ -25,7 +25,7 @@ _MEANS = ("ReduceMean", "GlobalAveragePool")
 
 
 class Decomposed(Struct, frozen=True):
-    """A written-out normalization.
+    """A normalization that consists of several operators.
 
     Attributes:
         tensor: the input of the normalization.
@@ -36,8 +36,7 @@ class Decomposed(Struct, frozen=True):
         root: the square root.
         divide: the division, or the multiplication by the reciprocal root.
         axes: the reduced axes, counted from the end if the rank is known.
-        centred: whether the mean is also subtracted from the squared tensor, not only from the divided
-            tensor.
+        centred: whether the squared tensor is ``x - mean(x)``; False if only the divided tensor is.
         standard: whether the formula equals LayerNormalization or RMSNormalization: the epsilon is added
             below the root, and the variance has no correction such as Bessel's n / (n - 1).
             https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
@@ -79,7 +78,7 @@ class Decomposed(Struct, frozen=True):
 
 
 def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]:
-    """Find the written-out normalizations of a graph."""
+    """Find the normalizations of a graph that consist of several operators."""
     for variance in graph.by_op(*_MEANS):
         squared = variance.input(0)
         square = _square(squared, constants) if squared is not None else None
@@ -149,7 +148,7 @@ def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
 
 
 def _centre_of_numerator(numerator: Value, tensor: Value) -> tuple[Node | None, Node | None, Value]:
-    """Return the same as :func:`_centre` for E[x²] - E[x]² forms, where only the numerator is centred."""
+    """Return the result of :func:`_centre` for the numerator of a form with E[x²] - E[x]²."""
     mean, centre, x = _centre(numerator)
     return (mean, centre, x) if centre is not None else (None, None, tensor)
 
@@ -192,7 +191,10 @@ def _tail(variance: Node, constants: Constants) -> _Tail | None:
 
 
 def _advance(state: _State, node: Node, port: int, constants: Constants) -> _State | _Tail | None:
-    """Advance by one operator: return the next position, the end of the path, or None."""
+    """Follow the path by one operator.
+
+    Return the next position, or the division at the end, or None if the path is no normalization.
+    """
     kept = replace(state, value=node.output)
     if node.op in CAST or (node.op in MOVING and port == 0):
         return kept

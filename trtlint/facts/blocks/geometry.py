@@ -25,7 +25,7 @@ class Geometry(Struct, frozen=True):
 
 
 def geometry(node: Node, weight: tuple[Dimension, ...] | None) -> Geometry:
-    """Return the size of a ``Conv`` or ``ConvTranspose``, or an integer one, from the shape of its weight.
+    """Return the size of a ``Conv``, ``ConvTranspose`` or integer convolution, from the shape of its weight.
 
     The weight is ``[M, C/group, ...]`` for ``Conv`` and ``[C, M/group, ...]`` for ``ConvTranspose``.
     """

@@ -37,9 +37,9 @@ class BadRelease(Struct, frozen=True, eq=False):
     """A defect of some releases.
 
     Attributes:
-        ops: operator types.  The model must have at least one of them.
-        kind: the kind of facts that ``where`` is about; empty for nodes.
-        beside: further operator types.  The model must have all of them.
+        ops: operator types. The model must contain at least one of these types.
+        kind: the kind of facts that ``where`` tests; empty if ``where`` tests nodes.
+        beside: further operator types. The model must contain all of these types.
         applies: the releases by product.
         sms: compute capabilities times ten; empty for all.
         types: element types; empty for all.
@@ -68,7 +68,7 @@ class BadRelease(Struct, frozen=True, eq=False):
 
     @property
     def sure(self) -> bool:
-        """True if the evidence is more than a report."""
+        """True if the evidence for the defect is more than a user's report."""
         return self.evidence in _SURE
 
 
@@ -79,7 +79,7 @@ class BadReleaseEntry(Struct, frozen=True):
         line: first line of the entry in the table, from 1.
         cause: the defect.
         bad: models with the defect, as they are written and not validated.
-        good: near misses, as they are written and not validated.
+        good: similar models without the defect, as they are written and not validated.
     """
 
     line: int
@@ -129,7 +129,7 @@ def _entry(entry: TableEntry) -> BadReleaseEntry:
         bad, good = keys.pop("bad", None), keys.pop("good", None)
         own = _without_examples(entry.text)
         if parsed(own) != [keys]:
-            raise ValueError("the examples must be the last keys, 'bad' before 'good'")
+            raise ValueError("the keys 'bad' and 'good' of the examples must come last, in this order")
         cause = _cause(own)
         _check(cause)
     except (ValueError, ExpressionError) as error:
@@ -151,7 +151,9 @@ def _check(cause: BadRelease) -> None:
     if not cause.applies:
         raise ValueError("it names no release")
     if not _TYPES.issuperset(cause.types):
-        raise ValueError(f"types: {', '.join(cause.types)} are not all of {', '.join(sorted(_TYPES))}")
+        raise ValueError(
+            f"the key 'types' is {', '.join(cause.types)}; only {', '.join(sorted(_TYPES))} are allowed"
+        )
     if not cause.source.startswith("https://"):
         raise ValueError(f"{cause.source!r} is not an https URL")
 

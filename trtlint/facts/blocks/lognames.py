@@ -47,7 +47,7 @@ def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
 
 
 def island_of(record: Record) -> str | None:
-    """Return the Myelin island of a failure: the named island, or else the island that is being timed."""
+    """Return the Myelin island of a failure, from the message or from the last timing line."""
     entry = table().named(record.pattern)
     if entry is None or not entry.island:
         return None
@@ -69,7 +69,10 @@ def op_of(record: Record, log: Log) -> str | None:
 
 
 def output_of(record: Record, log: Log) -> str | None:
-    """Return the first output of the node in a parser message.  The parser may name the node by it."""
+    """Return the first output of the node in a parser message.
+
+    The parser may use this output as the name of the node.
+    """
     return record.groups.get("output") or _of_failure(record, log, "output")
 
 

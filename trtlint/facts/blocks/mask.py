@@ -30,7 +30,7 @@ class Mask(Struct, frozen=True):
 
 
 def fill_of(value: Value | None, constants: Constants) -> float | None:
-    """Return the most negative of the constants that a mask tensor is built from.
+    """Return the most negative constant among the constants that a mask tensor is computed from.
 
     The search goes upstream through the operators that build masks: a choice between two fills
     (``Where``), a 0/1 mask times a large number (``Mul``), an expanded constant (``Expand``,

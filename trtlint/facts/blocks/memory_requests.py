@@ -37,7 +37,7 @@ class Request(Struct, frozen=True):
     Attributes:
         size: the requested size.
         free: the available size.
-        largest: the largest request in the log, and the size that was available for it, if known.
+        largest: the largest requested size in the log, with the size that was available, if known.
     """
 
     size: str = ""
@@ -49,7 +49,7 @@ UNKNOWN = Request()
 
 
 def memory_requests(records: Sequence[Record]) -> Mapping[int, Request]:
-    """Return the request of each message about memory, by the identity of the message.
+    """Map each message about memory to its request, by ``id()`` of the record.
 
     If a message has no size, the size comes from the nearest message about memory.
 
@@ -78,7 +78,7 @@ def memory_requests(records: Sequence[Record]) -> Mapping[int, Request]:
 def _both(sizes: tuple[float, float]) -> str:
     """Return a text for a requested and an available size."""
     wanted, free = map(_text, sizes)
-    return f"{wanted}, and the GPU had {free} free" if free else wanted
+    return f"{wanted}, but only {free} of GPU memory were free" if free else wanted
 
 
 def _mebibytes(pattern: re.Pattern[str], text: str) -> float:

@@ -22,7 +22,8 @@ class Operand(Struct, frozen=True):
         scales: scalings by factors other than exactly 1, nearest to the product first.
         sequence_last: whether the sequence is the last axis at the root (channels-first); None if the axes
             cannot be tracked.
-        scaled_sequence_last: the same at the scaling nearest to the product; None without a scaling.
+        scaled_sequence_last: whether the sequence is the last axis at the scaling nearest to the product;
+            None without a scaling.
     """
 
     value: Value
@@ -40,7 +41,7 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
 
     Args:
         value: the operand.
-        last: which of its axes is last in the product; None if unknown.
+        last: the axis (sequence or feature) that is last in the product; None if unknown.
         constants: the model's constants.
     """
     start, axes = value, _Axes(last)

@@ -10,8 +10,8 @@ from trtlint.model.graph import Graph, Node
 def nodes_to_output(graph: Graph) -> Mapping[Node, int]:
     """Return for each node the number of nodes between it and the nearest graph output.
 
-    0 means that the node computes an output itself.  Nodes without a path to an output are left out.  One
-    pass in reverse topological order is enough, so the cost is linear in the edges.
+    0 means that the node computes an output itself.  Nodes without a path to an output are left out. The
+    search is one pass in reverse topological order, so the time is linear in the number of edges.
     """
     distances: dict[Node, int] = {}
     for node in reversed(graph.nodes):

@@ -14,7 +14,7 @@ _MOST = 8
 
 
 def dynamic_inputs(inputs: Sequence[Value]) -> tuple[Value, ...]:
-    """Return the inputs of known rank with a dimension whose size is not in the file."""
+    """Return the inputs with a known rank and at least one dynamic dimension."""
     return tuple(
         value
         for value in inputs
@@ -29,9 +29,9 @@ def in_brackets(value: Value) -> str:
 
 
 def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
-    """Return the options of a program for a profile with likely shapes of the dynamic inputs.
+    """Return the options of a program, such as trtexec, for a profile of the dynamic inputs.
 
-    Empty if there are no dynamic inputs, or too many.
+    The profile has likely shapes.  The result is empty if the model has no dynamic inputs or too many.
     """
     dynamic = dynamic_inputs(inputs)
     if not dynamic or len(dynamic) > _MOST:

@@ -36,8 +36,8 @@ class Quantizer(Struct, frozen=True):
         dtype: type of the quantized numbers (``i8``, ``f8e4m3fn``); None if unknown.
         granularity: one scale for the ``tensor``, for each index of one ``axis``, or for each ``block`` of
             elements; None if unknown.
-        axis: the axis with a scale for each index, as the operator sees it, counted from 0; None for another
-            granularity, or if the axis cannot be tracked through a view.
+        axis: the axis with a scale for each index, in the operator's view of the tensor, counted from 0.
+            None for another granularity, or if a view hides the axis.
         scales: number of scales; None if unknown.
         scale: the scale; None if there are several scales or the scale is unknown.
         symmetric: whether the zero point is 0 or missing; None if unknown.
@@ -64,11 +64,11 @@ class QuantizedOperand(Struct, frozen=True):
 
     Attributes:
         quantizer: the quantization; None if the operand is not quantized.
-        constant: whether it is computed from stored tensors alone.
-        op: the operator that computes it, upstream of quantizers, casts, views, a bias and operators that
-            a kernel fuses; empty for a stored tensor and an input of the model.
-        fed_quantized: whether that operator reads quantized data itself.
-        nodes: the quantizers between that operator and this one, in data-flow order.
+        constant: whether the operand depends only on stored tensors.
+        op: the type of the operator that computes the operand, upstream of quantizers, casts, views, a bias
+            and operators that a kernel fuses. Empty for a stored tensor and for an input of the model.
+        fed_quantized: whether this operator reads quantized data.
+        nodes: the quantizers between this operator and the reader of the operand, in data-flow order.
     """
 
     quantizer: Quantizer | None
@@ -78,7 +78,7 @@ class QuantizedOperand(Struct, frozen=True):
     nodes: tuple[Node, ...] = ()
 
     def __str__(self) -> str:
-        """Describe its origin and how it is quantized."""
+        """Describe the origin and the quantization of the operand."""
         source = self.op or ("a stored tensor" if self.constant else "an input")
         return f"{source}: {self.quantizer or 'not quantized'}"
 
@@ -119,7 +119,7 @@ def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Nod
 
 
 def quantized_type(value: Value) -> ElementType | None:
-    """Return the quantized type of a value where operators read it.  None if it is not quantized."""
+    """Return the quantized type in which operators read a value; None if the value is not quantized."""
     node = _dequantizer(value)[1]
     stored = None if node is None else node.input(0)
     return None if stored is None else stored.dtype
@@ -172,7 +172,7 @@ def _source(value: Value, constants: Constants) -> Node | None:
 
 
 def _quantizer(node: Node, passed: tuple[Node, ...], constants: Constants) -> Quantizer:
-    """Return the quantization of a node, as seen downstream of the views ``passed``."""
+    """Return the quantization of a node, with the axis after the views ``passed``."""
     data, scale, point = node.input(0), node.input(1), node.input(2)
     numbers = data if node.op in DEQUANTIZERS else node.output
     granularity, axis = _granularity(node, data, scale)

@@ -35,8 +35,9 @@ class Product(Struct, frozen=True):
     """The product of Q and K.
 
     Attributes:
-        query, key: its operands.
-        query_last, key_last: whether the sequence or the feature axis is last; None for any other axis.
+        query, key: the operands of the product.
+        query_last, key_last: whether the sequence axis or the feature axis is the last axis; None for any
+            other axis.
         heads, head_size: the sizes in the shapes; None if unknown.
     """
 
@@ -56,7 +57,7 @@ class ScorePath(Struct, frozen=True):
     Attributes:
         product: the product of Q and K.
         nodes: the operators in between.
-        scales: the nodes that scale the scores by other factors than exactly 1.
+        scales: the nodes that scale the scores by a factor other than exactly 1.
         shared: whether other operators also read the scores, or the scores are an output of the graph.
     """
 
@@ -132,7 +133,10 @@ def _path(
 
 
 def _shared(values: Iterable[Value], block: list[Node]) -> bool:
-    """Return whether operators outside the block read one of its inner values, except through its shape."""
+    """Return whether operators outside the block read an inner value of the block.
+
+    Reads of its shape do not count.
+    """
     return any(
         value.is_output or any(node not in block and node.op not in _METADATA for node, _ in value.uses)
         for value in values

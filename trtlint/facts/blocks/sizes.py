@@ -96,7 +96,10 @@ def _larger(declared: Dimension, before: Dimension, size: int) -> Dimension:
 
 
 def _size(dim: Dimension, names: Mapping[str, int]) -> int | None:
-    """Return the largest size of a dimension.  Its name may be arithmetic on names, ``N+N`` or ``2*N``."""
+    """Return the largest size of a dimension.
+
+    The name of the dimension may be an expression such as ``N+N`` or ``2*N``.
+    """
     if isinstance(dim, int) or dim is None:
         return dim
     if dim in names:

@@ -38,7 +38,7 @@ class MaskPath(Struct, frozen=True):
 
 
 def mask_paths(graph: Graph) -> Mapping[Value, MaskPath]:
-    """Return the path to a Softmax for every value that masks or scales its argument.
+    """Return the path to a Softmax for every value that masks or scales the input of this Softmax.
 
     One breadth-first search backwards from all Softmax operators visits each value once.
     """

@@ -1,4 +1,4 @@
-"""Walks through operators that do not change the meaning of a tensor."""
+"""Searches through operators that only move, cast or scale a tensor."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def scaling(node: Node, constants: Constants) -> Scaled | None:
 
 
 def is_parameter(value: Value) -> bool:
-    """Return whether a value depends on no input, as a parameter does, such as learned queries."""
+    """Return whether a value depends on no input of the model, such as a parameter or learned queries."""
     return value.rank is not None and value.rank >= 3
 
 

@@ -1,8 +1,8 @@
 """Origin of the weight of a convolution or matrix product.
 
 TensorRT stores a constant weight in the engine, in the layout of the chosen kernel and merged with the
-operators after it.  A weight that a layer computes stays a tensor, with ``HasDynamicFilter`` set in the
-layer information (https://github.com/pytorch/TensorRT/issues/3561).
+operators after it.  A weight that a layer computes at run time remains a tensor. The layer information then
+has ``HasDynamicFilter`` (https://github.com/pytorch/TensorRT/issues/3561).
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def source_of(value: Value, constants: Constants) -> Source:
 def _computation(value: Value, constants: Constants) -> tuple[tuple[Node, ...], Value]:
     """Return the last nodes that compute a weight, in data-flow order, and their first input.
 
-    At each node the search follows the input that decides the source: a value known only at run time
-    first, then a computed one, then a stored one.
+    At each node with several inputs, the search follows one input: an input known only at run time, else a
+    computed input, else a stored input.
     """
     nodes: list[Node] = []
     while constants.stored(value) is None and (node := value.producer) is not None:

@@ -29,12 +29,12 @@ class BuildFact(Fact, frozen=True):
         has_log: whether there is a log.
         has_layers: whether the engine's layers are known.
         has_profile: whether layer times are known.
-        product: the product that built it.
+        product: the product that built the engine.
         version: the release, such as ``10.16.1``.
-        release: the first two numbers of that version, to compare with ``target.release``.
+        release: the first two numbers of ``version``, to compare with ``target.release``.
         plan_product: the product in the engine file's header.
         plan_version: the release in the engine file's header.
-        plan_release: the first two numbers of that version, to compare with ``target.release``.
+        plan_release: the first two numbers of ``plan_version``, to compare with ``target.release``.
         tool: the program behind the log: ``trtexec``, ``polygraphy``, ``torch-tensorrt``, ``onnxruntime`` ...
         verbose: whether the log has messages of TensorRT's verbose level.
         louder: how to enable verbose messages in the tool.
@@ -55,13 +55,14 @@ class BuildFact(Fact, frozen=True):
         optimization_level: the builder's optimisation level.
         command: the command line.
         status: ``passed`` or ``failed``; also ``failed`` if only error messages in the log show the failure.
-        parsed: whether the parser accepted the whole network.  Then the builder started.
+        parsed: whether the parser accepted the whole network, so that the builder started.
         torch: settings of Torch-TensorRT as printed, by name.
         options: the option lines of trtexec, by name.
         counts: number of lines in the log by message name (see ``log_message``).
         seconds: durations: ``parse``, ``graph``, ``engine``, ``build``.
         memory: bytes by purpose in the log, such as ``Total Weights Memory``.
-        workspace_wanted: bytes that the largest tactic needed, among the tactics skipped for lack of memory.
+        workspace_wanted: the largest number of bytes that a tactic needed which was skipped for lack of
+            memory.
         errors: number of errors in the log, including internal and fatal errors.
     """
 
@@ -171,7 +172,7 @@ def _entries(log: Log) -> Iterator[LogPattern]:
 
 
 def _parsed(log: Log) -> bool | None:
-    """Return whether parsing succeeded; None if unknown."""
+    """Return whether the parser accepted the model; None if unknown."""
     if any(log.telling("unparsed")):
         return False
     return True if any(log.telling("parsed")) else None

@@ -70,7 +70,10 @@ class EngineFact(Fact, frozen=True):
 
 
 class _Timed(Struct, frozen=True):
-    """A layer and its time.  The layer comes from the engine's layer file, or from the profile alone."""
+    """A layer and its time.
+
+    The layer comes from the engine's layer file; without such a file, from the profile.
+    """
 
     name: str
     type: str | None

@@ -22,10 +22,10 @@ class EngineAttention(Fact, frozen=True):
 
     Attributes:
         attention: the block, with the fields of the fact ``attention``.
-        fused: whether one fused attention kernel computes the block; False if its products and its softmax
-            are in different layers.  A block inside an island has no fact if the file does not list
-            the island's kernels.
-        layers: the names of the layers that compute its products and its softmax.
+        fused: whether one fused attention kernel computes the block; False if the products and the softmax
+            are in different layers. If the block is inside a Myelin island whose kernels the file does not
+            list, there is no fact.
+        layers: the names of the layers that compute the products and the softmax of the block.
         ms: average milliseconds of these layers in one run.
         share: share of these layers in the time of all layers, 0 to 1.
     """

@@ -64,34 +64,35 @@ class LayerFact(Fact, frozen=True):
     """One layer of the engine.  Fields are None if the file lacks them.
 
     Attributes:
-        name: its name, without the number of its optimization profile.
+        name: the name of the layer, without the number of the optimization profile.
         type: the layer type in the engine: ``CaskConvolution``, ``Reformat``, ``kgen`` ...
-        nodes: its nodes of the model, in graph order; empty if unknown.
+        nodes: the model nodes that the layer computes, in graph order; empty if unknown.
         ops: the operator types of ``nodes``, without repeats.
-        family: the layer type with one name for all releases.  ``generated`` is a kernel of Myelin, and
-            ``none`` is a layer without work; None if the file has only names.
-        reformat: whether it only copies a tensor into another layout or type.
+        family: a name of the layer type that is equal in all releases. ``generated`` is a kernel of Myelin,
+            and ``none`` is a layer that computes nothing. None if the file contains only layer names.
+        reformat: whether the layer only copies a tensor into another layout or type.
         origin: the reason of a reformat: ``REFORMAT``, ``QDQ``.
-        shape: whether it only computes shapes or synchronizes.
-        attention: whether it is a fused attention kernel; None for an island, whose kernels are unknown.
-        precision: its computation type, such as ``f16``.
-        asked: its type in ``--layerPrecisions`` of the build command; None if the option does not name the
-            layer.
-        weights: the stored type of its weights.
+        shape: whether the layer only computes shapes or synchronizes streams.
+        attention: whether the layer is a fused attention kernel; None for a Myelin island, because its
+            kernels are unknown.
+        precision: the type that the layer computes in, such as ``f16``.
+        asked: the type that ``--layerPrecisions`` of the build command sets for the layer; None if the
+            option does not name the layer.
+        weights: the type in which the engine stores the weights of the layer.
         input_types: element types of its inputs; None for an unknown type.
         output_types: element types of its outputs; None for an unknown type.
         tactic: name of the kernel.
-        dynamic_filter: whether its weights are a run-time tensor.
-        dynamic_bias: whether its bias is a run-time tensor.
+        dynamic_filter: whether the weights of the layer are computed at run time.
+        dynamic_bias: whether the bias of the layer is computed at run time.
         activation: activation fused into the layer; None without activation.
         steps: the steps of a generated kernel, such as ``Mean``, ``Sub``, ``Sqrt``.
         cast_before_mean: whether a generated kernel converts its input before a mean.
-        reads_network_input: whether it reads an input of the engine.
-        writes_network_output: whether it writes an output of the engine.
-        stream: its auxiliary stream.
-        profile: its optimization profile.
+        reads_network_input: whether the layer reads an input of the engine.
+        writes_network_output: whether the layer writes an output of the engine.
+        stream: the number of the auxiliary stream of the layer.
+        profile: the number of the optimization profile of the layer.
         ms: average milliseconds of one run.
-        share: its share of the time of all layers, 0 to 1.
+        share: the share of the layer in the time of all layers, 0 to 1.
     """
 
     kind: ClassVar[str] = "layer"

@@ -72,8 +72,8 @@ class LogMessage(Fact, frozen=True):
         numbers: the values in ``groups`` that are numbers.
         line: line number in the log, from 1.
         at: file and line, such as ``record.log:1842``.
-        named: the nodes, layers or tensors that the message names, as printed.  If it names none, the names
-            come from earlier messages that belong to it.
+        named: the nodes, layers or tensors that the message names, as printed. If the message names none,
+            the names come from earlier messages about the same problem.
         alike: the entries of ``named`` in all messages with the same ``name``, without repeats, at most 40.
         modules: the entries of ``named`` without the last part of each path, without repeats.  If the
             exporter names nodes by path, these are the modules of the nodes.
@@ -81,10 +81,10 @@ class LogMessage(Fact, frozen=True):
         inputs: the model inputs that have a dimension named in the message.
         available: if the message is about an unknown input name, the names of the model's inputs, at
             most 40.
-        unprofiled: if an optimization profile is missing, the dynamic inputs of the model with their
-            shapes, such as ``x[b,3,8,8]``.
-        profile: the options of the program behind the log for a profile of these inputs with likely shapes,
-            such as ``--minShapes=x:1x3x8x8 ...``; empty for none.
+        unprofiled: for a message about a missing optimization profile, the dynamic inputs of the model with
+            their shapes, such as ``x[b,3,8,8]``.
+        profile: the options that give the building program a profile of these inputs with likely shapes,
+            such as ``--minShapes=x:1x3x8x8 ...``; empty if there are no such inputs.
         ops: the operator types of ``nodes``, without repeats.
         op: the operator type that the message names, or at which the parser stopped.
         names_nodes: whether the message itself contains a name.
@@ -92,35 +92,39 @@ class LogMessage(Fact, frozen=True):
             The message may be about another node.
         reason: the sentence in the message, without error code, source location and failed call; cut at 700
             characters.
-        cause: for an error of the builder, the exception of a tactic or of Myelin above it.
+        cause: for an error of the builder, the earlier exception of a tactic or of Myelin that explains the
+            error.
         cause_at: file and line of the cause.
+        explains: whether a missing implementation has this message as its cause.
         raised_at: for a Python exception, file, line and function that raised it, such as
             ``export.py:31 in build``; empty without a traceback.
-        raised_in: file, line and function of the last function outside of installed packages; empty if it is
-            ``raised_at``.
+        raised_in: file, line and function of the last function outside of installed packages; empty if this
+            is the same place as ``raised_at``.
         package: the installed package that raised the exception; empty for other code.
         code: the source line that raised the exception, if the traceback has it.
-        stops: whether this is the message that explains best why the build, load or run failed, and no
+        stops: whether this message explains best why the build, load or run failed, in a log where no
             message has a known reason.
-        leads: whether this is the first message with a known reason of the failure.
-        alone: whether no other entry matches the line.  An error of the library often matches a second entry,
-            such as ``no_profile``.
-        first: whether it is the first message of this name.
+        leads: whether this message is the first one with a known reason of the failure.
+        alone: whether no other pattern matches the line. An error of the library often matches a second
+            pattern, such as ``no_profile``.
+        first: whether this is the first message with this ``name``.
         count: number of messages of this name in the log.
-        overcome: whether the same run has an engine later in the log, so that the error did not end the
-            build.
-        refuses: whether a failed dry build ended with this message.
+        overcome: whether the same run produces an engine later in the log, so that the error did not stop
+            the build.
+        refuses: whether this message ended a failed dry build.
         echo: whether the message repeats a failure that a nearby earlier message explains.
         echoes: file, line and text of the messages that repeat this one.
-        part: the name of the model, or of its part, in these messages, as the framework writes it.
+        part: the name of the model (or of the part of the model) in these messages, as the framework prints
+            the name.
         libraries: the known libraries with the missing plugin, each with its project.
         library_get: how to get the library, if there is exactly one.
         requested: for a message about memory, the requested size in this or a nearby message: ``1024 MiB``.
         free: the memory that was available for this request, as text.
         most_requested: the largest request in the log, and the available memory if it is known.
-        old: whether a release before TensorRT 8 printed the message, by the release in the log or its form.
-        loading: how the program behind the log loads the library with the plugin, or any library if that one
-            is unknown.
+        old: whether a release before TensorRT 8 printed the message; known from the release in the log, or
+            from the form of the message.
+        loading: how the building program loads the library with the plugin, or any plugin library if the
+            library is unknown.
     """
 
     kind: ClassVar[str] = "log_message"
@@ -149,6 +153,7 @@ class LogMessage(Fact, frozen=True):
     reason: str
     cause: str | None
     cause_at: str | None
+    explains: bool
     raised_at: str
     raised_in: str
     package: str
@@ -187,7 +192,7 @@ class LogMessage(Fact, frozen=True):
 
     @property
     def of_island(self) -> bool:
-        """Return whether the message is about an island of the builder and names no single node."""
+        """Return whether the message is about a Myelin island and names no single node."""
         named = any("ForeignNode[" in text for text in self.groups.values())
         return len(self.nodes) > 1 and (named or not self.names_nodes)
 
@@ -224,6 +229,8 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             repeating[id(repeated[id(record)])].append(words)
             parts.setdefault(id(repeated[id(record)]), part_of(record))
     program = front_end(facts.record.settings.tool)
+    missing = log.records.get("no_implementation", ())
+    causes = {(cause.pattern, said(cause)) for record in missing if (cause := cause_of(record, log))}
     for record in kept:
         own, named = named_in(record, log)
         found = libraries_of(missing_plugin(record, op_of(record, log)))
@@ -257,6 +264,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             reason=reason(record.message)[:_LONG],
             cause=None if cause is None else said(cause)[:_SHORT],
             cause_at=None if cause is None else f"{facts.record.log_name}:{cause.line}",
+            explains=(record.pattern, said(record)) in causes,
             raised_at="" if record.raised is None else record.raised.at,
             raised_in=_outside(record),
             package="" if record.raised is None else record.raised.package,
@@ -334,7 +342,7 @@ def _nodes(
 def _of_island(
     record: Record, island: str, facts: Facts, members: Mapping[str, tuple[str, ...]]
 ) -> tuple[Node, ...]:
-    """Return the nodes of an island: the nodes listed in the log, or else the nodes between its ends."""
+    """Return the nodes of a Myelin island: the nodes in the log, or else those between the named nodes."""
     found = facts.names.all(members.get(island, ()))
     if not found:
         ranges = layer_names(island).ranges

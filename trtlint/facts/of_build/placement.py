@@ -23,9 +23,9 @@ class Placement(Fact, frozen=True):
 
     Attributes:
         layers: names of the layers, in engine order; empty if the engine's file does not show them.
-        shape: whether the node computes sizes of tensors from sizes alone.  TensorRT computes such a node on
-            the host, outside of the engine's layers.
-        absorbed: whether the node has no own layer, because other layers include its change of layout.
+        shape: whether the node only computes tensor sizes from other sizes. TensorRT computes such a node
+            on the host, outside of the engine's layers.
+        absorbed: whether the node has no layer because other layers include its change of layout.
         precision: the type that the layers compute in; None if it is unknown or the layers differ.
         format: the layout of the last layer's output, as printed.
         others: number of other nodes that the same layers compute.

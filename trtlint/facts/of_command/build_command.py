@@ -20,10 +20,10 @@ class BuildCommandFact(Fact, frozen=True):
         tool: the program.
         source: the file and line of the command, ``build.sh:12``; empty for a command given as text.
         text: the command in one line; a value with an unexpanded variable is shown as ``...``.
-        flags: the names of its options, with their dashes; for Triton, the keys of the accelerator.
-        values: the values of options after ``=``, without computed ones.
+        flags: the names of the options, with dashes; for Triton, the parameter names of the accelerator.
+        values: the option values after ``=``, without values that a variable or script computes.
         words: the arguments without dashes.
-        complete: whether all options are known.  Otherwise, a variable may contain further options.
+        complete: whether all options are known; False if a shell variable may contain further options.
         shapes: whether the command gives a shape for any input.
         unreadable: invalid shapes, as written.
         profiles: number of optimization profiles; 1 without shapes.

@@ -19,15 +19,16 @@ State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed"
 class Flag(Fact, frozen=True):
     """An option of the build command; the fact exists only if a command was given.
 
-    Each option has one fact with the state ``given``, which is true for every version.  It has one more fact
-    for each state that it has only in some versions of trtexec.
+    Each option has one fact with the state ``given``, for all versions. If trtexec treats the option
+    specially in some versions, the option has one more fact for each such state, such as ``removed``.
 
     Attributes:
         name: the option with its dashes, ``--fp16``.
         text: as written, ``--workspace=4096``.
-        state: ``given``; ``misspelt`` if it is unknown but similar to an option; ``future`` in versions
-            before its introduction; ``absent`` in versions that lack it between others; ``deprecated``;
-            ``removed``; ``idle`` in versions that accept and ignore it.
+        state: ``given``; ``misspelt`` for an unknown option that is similar to a known option; ``future``
+            in versions before the introduction of the option; ``absent`` in versions that lack the option,
+            between versions with it; ``deprecated``; ``removed``; ``idle`` in versions that accept and
+            ignore the option.
         since: the first release line with the state, ``11.0``.  For ``future``, the first line with the
             option.  Empty if there is no such line.
         group: the subject: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,

@@ -31,23 +31,23 @@ class InputShape(Fact, frozen=True):
         name: the name of the input in the model; for an unknown input, its name in the command.
         is_input: whether the model has this input.
         inputs: the names of the model's inputs.
-        declared: its shape in the model, ``batchx3x224x224``, ``?`` for a nameless dynamic
-            dimension; None if the model has no such input or no shape for it.
+        declared: the shape of the input in the model, ``batchx3x224x224``, with ``?`` for a nameless
+            dynamic dimension; None if the model has no such input or no shape for the input.
         dynamic: whether a dimension is dynamic; None if the model has no such input.
         given: the shapes as text, ``1x3x224x224``, smallest first; empty without a shape.
         option: the option with the shapes; empty without one.
         profile: index of the optimization profile; None without a shape.
         rank_fits: whether all shapes have as many dimensions as the input; None if unknown.
         fits: whether the sizes agree with the static sizes of the file; None if unknown.
-        ordered: whether each size is at most that of the next larger shape.
+        ordered: whether min <= opt <= max holds for each dimension.
         smallest: the smallest size in all shapes; None without a shape.
-        spread: the largest ratio of maximum to minimum size of one dimension, the first one excepted; None
-            if unknown.
+        spread: the largest ratio of maximum to minimum size of a dimension other than the first; None if
+            unknown.
         clash: a named dimension with two sizes in one profile, as text, ``N is 2 here and 3 of z``; empty
             without a conflict.
         complete: whether all shapes of the command are known.
-        unset: the dynamic inputs without a shape in the command, as values of ``--optShapes``:
-            ``ids:batchxseq,mask:batchxseq``; at most the first two.
+        unset: the dynamic inputs for which the command gives no shape, in the syntax of ``--optShapes``:
+            ``ids:batchxseq,mask:batchxseq``; at most the first two inputs.
     """
 
     kind: ClassVar[str] = "input_shape"
@@ -195,7 +195,7 @@ def _fits(declared: tuple[Dimension, ...], shape: Shape) -> bool:
 
 
 def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
-    """Return the largest ratio of a dimension, except the first, which is usually the batch."""
+    """Return the largest ratio of maximum to minimum size; without the first dimension, often the batch."""
     if smallest is None or largest is None or len(smallest) != len(largest):
         return None
     pairs = zip(smallest[1:], largest[1:], strict=True)
@@ -203,5 +203,5 @@ def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
 
 
 def _at_most(smaller: Shape, larger: Shape) -> bool:
-    """Return whether each size is at most the size in the larger shape.  True for different ranks."""
+    """Return whether each size is at most the size in the next larger shape. True for different ranks."""
     return len(smaller) != len(larger) or all(a <= b for a, b in zip(smaller, larger, strict=True))

@@ -28,9 +28,9 @@ class LayerSpecFact(Fact, frozen=True):
         option: ``--layerPrecisions``, ``--layerOutputTypes`` or ``--layerDeviceTypes``.
         name: the layers, as written, perhaps with a ``*``.
         value: the required type or device, ``fp32``.
-        made: whether the name belongs to a layer that the parser adds.
-        nodes: number of model nodes with such a name; None if the name may mean the layer of an unnamed node,
-            which is named after its operator and a number.
+        made: whether the name is the name of a layer that the parser adds without an ONNX node.
+        nodes: number of model nodes with a matching name. None if the name may be the layer of an unnamed
+            node; the parser names such a layer by operator and number.
     """
 
     kind: ClassVar[str] = "layer_spec"
@@ -67,7 +67,7 @@ def find(facts: Facts) -> Iterator[LayerSpecFact]:
 
 
 class _Names:
-    """Counter of the nodes that names match.  It compares a limited number of names with ``*``."""
+    """Counts the nodes that names match, for a limited number of names with ``*``."""
 
     def __init__(self, facts: Facts) -> None:
         nodes = facts.model.graph.nodes

@@ -43,13 +43,13 @@ class ProviderOptionFact(Fact, frozen=True):
         value: the value as written; empty if a script computes it.
         state: ``known``, ``unknown``, or ``other-provider`` if only the other TensorRT provider has the
             option.
-        instead: the known option most similar to an unknown one; empty if none is similar.
+        instead: for an unknown option, the most similar known option; empty if no option is similar.
         fits: whether the value has the right form; None if the value is computed or the option unknown.
         takes: the allowed values, in words.
         on: whether a boolean option is on; None for a non-boolean option or a computed value.
-        since: the first release with the option; empty if all known releases have it.
-        only: the only form of the RTX provider with the option, ``in-tree`` or ``plug-in``; empty if both
-            have it.
+        since: the first release with the option; empty if all known releases have the option.
+        only: ``in-tree`` or ``plug-in``, if only this form of the RTX provider has the option; empty if
+            both forms have the option.
         group: ``precision`` or empty.
         source: file and line; empty for options given as text.
     """

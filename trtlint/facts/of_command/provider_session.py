@@ -16,7 +16,7 @@ _BOUNDS = ("min", "opt", "max")
 
 
 class ProviderSession(Fact, frozen=True):
-    """A session of ONNX Runtime with a TensorRT provider; the fact exists only if its options were given.
+    """A session of ONNX Runtime with a TensorRT provider, if provider options were given.
 
     Attributes:
         provider: ``tensorrt`` or ``nv-tensorrt-rtx``.
@@ -26,9 +26,10 @@ class ProviderSession(Fact, frozen=True):
         complete: whether all values are written as constants.
         dynamic: the inputs with a dynamic dimension.
         bounds: which of ``min``, ``opt`` and ``max`` shapes are given.
-        without_profile: the dynamic inputs that a given profile omits; empty without a profile.
+        without_profile: the dynamic inputs for which the given profile has no shapes; empty without a
+            profile.
         min_nodes: the minimum number of nodes of a part; 1 if not given.
-        context: whether a context file is written.
+        context: whether the session writes an EP context file (a saved engine).
         absolute_cache: whether the path of the engine cache is absolute.
         source: file and line; empty for options given as text.
     """
@@ -55,7 +56,7 @@ class ProviderSession(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[ProviderSession]:
-    """Return the one session, if there is one; Triton has its own rules."""
+    """Yield one fact if provider options were given, except for Triton, which has separate rules."""
     from trtlint.buildcommand.shapes import shapes_of
 
     command = facts.command

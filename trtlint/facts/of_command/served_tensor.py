@@ -1,4 +1,4 @@
-"""Inputs and outputs in a server's configuration, compared with those of the model."""
+"""Inputs and outputs in a server's configuration, compared with the inputs and outputs of the model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
 
 
 class ServedTensorFact(Fact, frozen=True):
-    """An input or output that a Triton configuration names, or an input that it should name.
+    """An input or output in a Triton configuration, or a model input that the configuration omits.
 
     This fact compares the same properties as Triton's ONNX Runtime backend when it loads a model:
     https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/src/onnxruntime_utils.cc
@@ -32,23 +32,23 @@ class ServedTensorFact(Fact, frozen=True):
     Attributes:
         name: the tensor.
         role: ``input`` or ``output`` in the configuration.
-        source: the configuration; empty for one given as text.
+        source: the configuration file; empty for a configuration given as text.
         backend: the backend that runs the model: ``onnxruntime``, ``tensorrt`` ...
-        named: whether the configuration names it.
+        named: whether the configuration names the tensor.
         is_there: whether the model has this tensor.
-        there: the names of the model's inputs or outputs.
+        there: the names of all inputs of the model (for an output, of all outputs).
         data_type: the type in the configuration, ``TYPE_FP32``; empty if the configuration does not name the
             tensor.
         expected_type: the type in the model, in the same notation; empty if unknown.
         type_fits: whether both types agree; None if unknown.
-        dims: the shape that the model gets, ``-1x3x224x224``, including the server's batch dimension.
+        dims: the shape that the server passes to the model, ``-1x3x224x224``, including the batch dimension.
         declared: the shape in the model, ``Nx3x224x224``, with ``?`` for a nameless dynamic dimension; empty
             if unknown.
-        max_batch_size: the largest batch that the server forms; 0 if it does not batch.
+        max_batch_size: the largest batch that the server forms; 0 if the server does not form batches.
         rank_fits: whether both shapes have the same number of dimensions; None if unknown.
         sizes_fit: whether the sizes agree; None if unknown.
-        batch_fits: whether the first dimension of the model is dynamic, as the server's batch needs; None if
-            unknown or not needed.
+        batch_fits: whether the first dimension of the model is dynamic, as required if the server forms
+            batches. None if unknown or not required.
     """
 
     kind: ClassVar[str] = "served_tensor"

@@ -29,15 +29,15 @@ Sourcing = Literal["separate", "split", "slices", "chunk", "gather", "same"]
 
 
 class Scale(Struct, frozen=True):
-    """The place and value of the scale of the scores.  A multiplication by exactly 1 does not count.
+    """The operands that are scaled, and the factors. A multiplication by exactly 1 does not count.
 
     Attributes:
-        placement: ``query``, ``key`` or ``both`` before the product of Q and K, ``scores`` after it,
-            ``attribute`` inside a fused operator, or ``none``.  A block that scales both the scores
-            and an operand is ``scores``.
+        placement: ``query``, ``key`` or ``both`` if the scale is before the product of Q and K; ``scores``
+            if it is after the product; ``attribute`` inside a fused operator; or ``none``. If a block
+            scales both the scores and an operand, the value is ``scores``.
         query: the factor on Q; 1 without a factor, None if only known at run time.
-        key: the factor on K, with the same special values.
-        scores: the factor on the scores, with the same special values.
+        key: the factor on K; 1 or None as for ``query``.
+        scores: the factor on the scores; 1 or None as for ``query``.
         product: the product of these factors; None if one is unknown.
         run_time: whether the graph computes a factor instead of storing it (``Sqrt(Shape(q)[-1])``).
         sequence_last: whether the sequence is the last axis at the scaling of Q and K, as in channels-first
@@ -57,13 +57,14 @@ class QKV(Struct, frozen=True):
     """The origin of Q, K and V.
 
     Attributes:
-        kind: ``separate`` tensors; one tensor cut by ``split`` (Split), ``slices`` (Slice with constant
-            bounds), ``chunk`` (Slice with bounds from shape arithmetic, as TorchScript writes
-            ``chunk``) or ``gather``; or the ``same`` tensor three times.
-        axis: the axis of the cut, counted from the end (-1 is the last); None without a cut, or if
-            unknown.
-        rank: rank of the cut tensor; None if it is not cut, or if the rank is unknown.
-        all_three: whether Q, K and V are all parts of one tensor.
+        kind: ``separate`` for separate tensors. For one packed tensor, the operators that take Q, K and V
+            from the tensor: ``split`` (Split), ``slices`` (Slice with constant bounds), ``chunk`` (Slice
+            with computed bounds, as TorchScript writes ``chunk``) or ``gather``. ``same`` if Q, K and V are
+            the same tensor.
+        axis: the axis along which the packed tensor is split, counted from the end (-1 is the last axis);
+            None without a packed tensor, or if unknown.
+        rank: rank of the packed tensor; None without a packed tensor, or if unknown.
+        all_three: whether Q, K and V (not only two of these) are parts of one tensor.
     """
 
     kind: Sourcing
@@ -91,17 +92,19 @@ class Attention(Fact, frozen=True):
             of Q, K and V; None if the axes are unknown.
         qkv: the origin of Q, K and V.
         scores_shared: whether another node reads the scores, or the scores are an output.
-        probabilities_shared: whether another node reads the probabilities, or they are an output.
+        probabilities_shared: whether another node reads the probabilities, or the probabilities are an
+            output.
         scores_bytes: size of the scores in memory, in bytes, at the largest shapes of the build; None for
             fused operators, or if a size is unknown.
         keys: number of keys at the largest shapes; None if unknown.
         scores_quantized: the quantized type of both operands of the product of Q and K; None if one is not
             quantized.
-        values_quantized: the same for the product of the probabilities and V.
-        result_quantized: whether the result of that product is quantized.
-        requantized: whether the scores are quantized between their product and the softmax.
-        steps_between: number of operators between that product and the softmax, without casts, views and
-            quantizers.
+        values_quantized: the quantized type of both operands of the product of the probabilities and V;
+            None if an operand is not quantized.
+        result_quantized: whether the result of the product with V is quantized.
+        requantized: whether the scores are quantized between the product of Q and K and the softmax.
+        steps_between: number of operators between the product of Q and K and the softmax, without casts,
+            views and quantizers.
         fed: the operands among ``query``, ``key`` and ``value`` that are a transposed model input, without
             other computation.  A Transpose that only swaps the last two axes does not count.
     """
@@ -109,10 +112,10 @@ class Attention(Fact, frozen=True):
     kind: ClassVar[str] = "attention"
     roles: ClassVar[Mapping[str, str]] = {
         "scale": "a multiplication or division that scales Q, K or the scores",
-        "cut": "the operator that cuts one tensor into Q, K and V",
+        "cut": "the operator that splits one packed tensor into Q, K and V",
         "scores": "the product of Q and K",
         "mask": "the operator that adds or selects the mask",
-        "cast": "a change of type between scores and softmax",
+        "cast": "a Cast between the scores and the softmax",
         "softmax": "the softmax",
         "guard": "the operator that replaces NaN probabilities",
         "product": "the product of the probabilities and V",
@@ -324,7 +327,10 @@ class _Cut(Struct, frozen=True):
 
 
 def _cut(root: Value, constants: Constants) -> _Cut | None:
-    """Return the cut of a root from a larger tensor; None without one."""
+    """Return the operator that takes an operand from a packed tensor.
+
+    None if the operand is a separate tensor.
+    """
     node = root.producer
     data = node.input(0) if node is not None and not node.domain else None
     if node is None or data is None:
@@ -357,7 +363,12 @@ def _chain(
         if operand.root.producer is not None and operand.root.producer.op in ("Split", "Slice", "Gather")
     )
     for node in cutters:
-        yield Step(node, "cut", "cuts Q, K, V out of one tensor", "one tensor cut into Q, K and V")
+        yield Step(
+            node,
+            "cut",
+            "splits one packed tensor into Q, K and V",
+            "one packed tensor that is split into Q, K and V",
+        )
     both = bool(query.scales and key.scales)
     for operand, name in ((query, "Q"), (key, "K")):
         for scale in operand.scales:
@@ -369,7 +380,7 @@ def _chain(
         if node in scores:
             yield Step(node, "scale", f"scores × {_number(scores[node])}", "scale after Q·Kᵀ")
         elif node.op in CAST and _changes_type(node):
-            yield Step(node, "cast", "", "changes the type between scores and softmax")
+            yield Step(node, "cast", "", "casts the scores before the softmax")
         elif node.op in ("Add", "Sub", "Where"):
             yield Step(node, "mask", "mask or bias", "mask")
     yield Step(softmax, "softmax", "", "softmax")

@@ -22,7 +22,7 @@ _REPEATING = frozenset({"Expand", "Tile"})
 
 
 class _NamedDimension(NamedTuple):
-    """The first place of a named dynamic dimension."""
+    """The first input of the model with a named dynamic dimension, and the axis."""
 
     input: str
     axis: int
@@ -32,28 +32,29 @@ class _NamedDimension(NamedTuple):
 class BakedShape(Fact, frozen=True):
     """A stored number that replaces a dynamic dimension of an input.
 
-    It occurs in ``Reshape`` and ``Expand`` if their target does not depend on a shape.  It also occurs in
-    operators that join (``Concat``) or broadcast (``Add``, ``Sub``, ``Mul``, ``Div``, ``Where``) a dynamic
-    dimension with a stored tensor.  Often, an ``Expand`` or ``Tile`` has made this tensor as large as the
-    traced input.  Only named dimensions count, as far as trtlint can follow the name.
+    There are two cases. A ``Reshape`` or ``Expand`` has a stored target, which no shape of the input
+    changes. Or an operator joins (``Concat``) or broadcasts (``Add``, ``Sub``, ``Mul``, ``Div``, ``Where``)
+    a dynamic dimension with a stored tensor, often with a tensor that an ``Expand`` or ``Tile`` has made as
+    large as the input of the export. Only named dimensions count, as far as trtlint can follow the name.
 
     Attributes:
         op: the operator, such as ``Reshape``.
         input: the input of the model that the dynamic dimension belongs to.
         axis: the position of the dimension; 0 is the batch.
         dimension: the name of the dimension.
-        effect: ``fixed`` if every other size contradicts the stored numbers and fails.  ``mixed`` if other
-            sizes, or multiples of the size, run.  Then a ``-1`` elsewhere in the target absorbs the
-            difference, and one row mixes elements of several images or lines.
+        effect: ``fixed`` if the model fails with every other size. ``mixed`` if the model also runs with
+            other sizes (or with multiples of the size), because a ``-1`` elsewhere in the target absorbs
+            the difference. The rows of the result then mix elements of several images or lines.
         size: the stored number, the only size that fits; None if several dimensions are fixed together.
         target: the stored target of a Reshape or Expand; else the shape of the stored tensor.
-        built: the sizes of the dimension in the build command, smallest first; empty if it has none.
+        built: the sizes of the dimension in the build command, smallest first; empty if the command gives
+            no sizes.
     """
 
     kind: ClassVar[str] = "baked_shape"
     roles: ClassVar[Mapping[str, str]] = {
-        "stored": "an Expand or Tile that makes a stored tensor as large as the traced input was",
-        "operator": "the operator that combines the stored number with the dimension",
+        "stored": "an Expand or Tile that repeats a stored tensor to the input size of the export",
+        "operator": "the operator that combines the size stored at export with the dynamic dimension",
     }
 
     op: str
@@ -67,7 +68,7 @@ class BakedShape(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[BakedShape]:
-    """Yield the places in graph order, one for each lost dimension."""
+    """Yield a fact for each dynamic dimension that a stored number replaces, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     places = _places(graph.inputs)
     if not places:
@@ -119,7 +120,7 @@ def _places(inputs: Sequence[Value]) -> Mapping[str, _NamedDimension]:
 
 
 def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
-    """Return the numbers of a target.  None if one of them can be the size of a dynamic dimension."""
+    """Return the numbers of a target; None if a number can be the size of a dynamic dimension."""
     array = facts.model.constants.array(node.input(1))
     if array is None or ma.is_masked(array) or array.dtype.kind not in "iu" or array.ndim != 1:
         return None
@@ -128,7 +129,7 @@ def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
 
 
 def _reshaped(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
-    """Return the names of dimensions that a Reshape to stored numbers loses."""
+    """Return the names of the dynamic dimensions that a Reshape replaces by stored numbers."""
     if any(size == 0 and at >= len(dims) for at, size in enumerate(target)):
         return []
     after: list[Dimension] = [dims[at] if size == 0 else size for at, size in enumerate(target)]
@@ -146,7 +147,7 @@ def _reshaped(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effe
 def _with_wildcard(
     dims: Dimensions, after: list[Dimension], lost: list[str]
 ) -> list[tuple[str, Effect, int | None]]:
-    """Return the lost dimensions of a target with a ``-1``, which absorbs their other factors.
+    """Return the dimensions that a target with a ``-1`` loses: the ``-1`` absorbs any other size.
 
     ``[n, 4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of several images; ``[-1, 6]`` and
     ``[2, -1, 4, 6]`` keep the images separate.
@@ -169,7 +170,10 @@ def _with_wildcard(
 
 
 def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
-    """Return the names of dimensions that an Expand to stored numbers fixes.  A 1 fixes none."""
+    """Return the names of the dimensions that an Expand fixes by stored numbers.
+
+    A stored 1 fixes no dimension.
+    """
     pairs = zip(reversed(dims), reversed(target), strict=False)
     return [(dim, "fixed", size) for dim, size in pairs if isinstance(dim, str) and size > 1]
 
@@ -179,7 +183,8 @@ def _joined(
 ) -> Iterator[tuple[Value, str, int, tuple[int, ...]]]:
     """Yield stored tensors that are joined with a dynamic dimension.
 
-    Each comes with the name of that dimension, with its own size there, and with its shape.
+    Each result is the tensor, the name of the dynamic dimension, the tensor's size along this dimension,
+    and the tensor's shape.
     """
     values = [value for value in node.inputs if value is not None]
     shapes = [value.shape for value in values]
@@ -219,7 +224,11 @@ def _built(facts: Facts, places: Mapping[str, _NamedDimension]) -> Mapping[str, 
 
 
 def _chain(node: Node, stored: Value | None, effect: Effect) -> tuple[Step, ...]:
-    label = "has the traced size" if effect == "fixed" else "mixes elements that the dimension separates"
+    label = (
+        "has the traced size"
+        if effect == "fixed"
+        else "mixes elements of different positions along the dynamic dimension"
+    )
     maker = None if stored is None else stored.producer
     if maker is None or maker.op not in _REPEATING:
         return (Step(node, "operator", label=label),)

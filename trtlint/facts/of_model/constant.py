@@ -29,7 +29,7 @@ FP16_MIN_NORMAL = 2.0**-14
 
 
 class Values(Struct, frozen=True, eq=False):
-    """The elements of a stored float tensor, read on demand and not kept.
+    """The elements of a stored float tensor, read from the file at each access.
 
     Each property is None for other types, or if the elements cannot be read.
     """
@@ -42,13 +42,13 @@ class Values(Struct, frozen=True, eq=False):
 
     @property
     def low(self) -> float | None:
-        """The smallest element, NaN left out."""
+        """The smallest element, without NaN."""
         values = self._read()
         return None if values is None or values.size == 0 else float(_FMIN.reduce(values, axis=None))
 
     @property
     def high(self) -> float | None:
-        """The largest element, NaN left out."""
+        """The largest element, without NaN."""
         values = self._read()
         return None if values is None or values.size == 0 else float(_FMAX.reduce(values, axis=None))
 
@@ -107,20 +107,22 @@ class Constant(Fact, frozen=True):
         shape: dimensions; ``()`` for the fill of a ``ConstantOfShape``.
         size: number of elements.
         readers: types of the operators that read it, with repeats, in graph order.
-        softmax: number of nodes between it and a Softmax whose argument it masks, fills or scales; None
-            if there is no Softmax within eight nodes.
-        added: whether an addition or subtraction on the path, or ``Attention`` itself, adds it to the scores.
-        multiplied: whether a multiplication on that path uses it.  With infinity, 0 · inf would be NaN.
-        narrowed_to: the 16-bit float type of a ``Cast`` on that path; None without one.
-        fill: whether a ``Where`` or ``ConstantOfShape`` fills a tensor with it.
-        values: its elements, read from the file on demand.
+        softmax: number of nodes between the tensor and a Softmax whose input the tensor masks, fills or
+            scales; None if there is no Softmax within eight nodes.
+        added: whether an addition or subtraction on the path to the Softmax, or an ``Attention`` operator,
+            adds the tensor to the scores.
+        multiplied: whether a multiplication on the path uses the tensor. If the tensor is infinite, 0 · inf
+            gives NaN.
+        narrowed_to: the 16-bit float type of a ``Cast`` on the path; None without such a Cast.
+        fill: whether a ``Where`` or ``ConstantOfShape`` fills a tensor with this value.
+        values: the elements, read from the file on demand.
     """
 
     kind: ClassVar[str] = "constant"
     roles: ClassVar[Mapping[str, str]] = {
         "constant": "the node that holds the constant or, for an initializer, its first reader",
-        "path": "an operator on the way to the Softmax",
-        "cast": "the cast to a 16-bit float type on that way",
+        "path": "an operator between the constant and the Softmax",
+        "cast": "the Cast to a 16-bit float type between the constant and the Softmax",
         "softmax": "the Softmax",
     }
 

@@ -26,7 +26,7 @@ class ControlFlow(Fact, frozen=True):
     """An ``If`` or a ``Loop``.  A ``Scan`` is left out, because its inputs determine its length.
 
     A source is ``stored`` (in the file), ``static`` (computed from stored tensors and static sizes),
-    ``dynamic`` (computed from sizes, some of them dynamic) or ``data`` (computed from input data).
+    ``dynamic`` (computed from sizes, including dynamic sizes) or ``data`` (computed from input data).
 
     Attributes:
         op: ``If`` or ``Loop``.
@@ -35,13 +35,13 @@ class ControlFlow(Fact, frozen=True):
         trips: source of the trip count of a ``Loop``; None for an ``If``, or without a trip count.
         count: the trip count; None if it is not in the file.
         leaves: source of the condition after each iteration of a ``Loop``; None for an ``If``, and if the
-            body returns its own condition input.
+            body returns the condition unchanged.
         before: initial values of the carried values of a ``Loop``; empty for an ``If``.
         after: outputs of the body for these values, in the same order.
         stacked: outputs of the body that the ``Loop`` stacks, one slice for each iteration.
-        uncut: number of stacked outputs with a reader that does not cut them to the iterations that ran.
-            Such a cut is a Slice that ends at a carried value.
-        nodes: number of operators in its bodies, nested bodies included.
+        uncut: number of stacked outputs that some reader uses at full length. Other readers shorten a
+            stacked output to the iterations that ran, by a Slice that ends at a carried value.
+        nodes: number of operators in the bodies, including nested bodies.
     """
 
     kind: ClassVar[str] = "control_flow"

@@ -33,19 +33,20 @@ class Convolution(Fact, frozen=True):
         channels: number of input channels; None if unknown.
         filters: number of output channels; None if unknown.
         taps: elements of the kernel for one pair of channels; None if unknown.
-        fed: whether it reads an input of the model, through casts, views and quantizers.
+        fed: whether the convolution reads an input of the model, directly or through casts, views and
+            quantizers.
         weight: its weight and the weight's origin.
-        activation: the first activation within a few element-wise and layout operators after it; None if
-            there is none.
-        to_output: number of nodes between it and the nearest output of the model; None if it
-            reaches none.
+        activation: the first activation after the convolution, with only a few element-wise and layout
+            operators in between; None without an activation.
+        to_output: number of nodes between the convolution and the nearest output of the model; None if no
+            output depends on it.
     """
 
     kind: ClassVar[str] = "convolution"
     roles: ClassVar[Mapping[str, str]] = {
         "weight": "a node that computes the weight",
         "convolution": "the convolution",
-        "activation": "a node of the activation behind it",
+        "activation": "a node of the activation after the convolution",
     }
 
     op: str

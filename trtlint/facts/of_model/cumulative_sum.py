@@ -1,4 +1,4 @@
-"""Cumulative sums, and similar sums in the same model that a TensorRT release confuses with them."""
+"""Cumulative sums, and the number of similar sums in the model. A TensorRT release confuses such sums."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CumulativeSum(Fact, frozen=True):
     Attributes:
         axis: the axis of the sum, counted from the front if the rank is known; None if the axis is
             known at run time only.
-        reverse: whether it sums from the end.
+        reverse: whether the sum starts at the end of the axis.
         exclusive: whether each sum excludes the element at its own position.
         dtype: element type; None if unknown.
         unlike: number of other CumSum operators with the same type and shape, but another axis or attributes.

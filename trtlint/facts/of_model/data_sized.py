@@ -26,15 +26,15 @@ class DataSized(Fact, frozen=True):
 
     Attributes:
         op: ``NonMaxSuppression``, ``NonZero`` or ``Unique``.
-        outputs: names of outputs of the model whose size depends on it.
-        computing: distinct types of operators that compute with tensors of such a size, such as ``MatMul``,
-            in graph order.
+        outputs: names of the model outputs whose size depends on the operator.
+        computing: distinct types of the operators that compute with tensors of this data-dependent size,
+            such as ``MatMul``, in graph order.
     """
 
     kind: ClassVar[str] = "data_sized"
     roles: ClassVar[Mapping[str, str]] = {
-        "source": "computes as many elements as the values of its input require",
-        "computing": "computes with a tensor of that size",
+        "source": "computes a tensor whose size depends on input values, such as NonZero",
+        "computing": "computes with a tensor whose size depends on input values",
     }
 
     op: str
@@ -45,7 +45,7 @@ class DataSized(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[DataSized]:
     """Yield the operators in graph order.
 
-    An output or reader that depends on several of them is listed for the first one.
+    An output or reader that depends on several such operators belongs to the first operator.
     """
     graph = facts.model.graph
     sources = graph.of_onnx(*_SOURCES)

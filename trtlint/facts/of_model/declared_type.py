@@ -13,18 +13,20 @@ if TYPE_CHECKING:
 
 
 class DeclaredType(Fact, frozen=True):
-    """The declared types of a model that contradict its operators; one fact for all of them.
+    """The declared types of a model that contradict the operators. There is one fact for all such types.
 
     Attributes:
-        name: the first such value, in the file's order.
-        declared: its declared element type (``f16``).
-        computed: the type that its operator computes (``f32``).
+        name: the first value with a wrong declared type, in the file's order.
+        declared: the declared element type of this value (``f16``).
+        computed: the type that the operator computes (``f32``).
         op: the operator that computes the value.
         count: number of values in the main graph with a wrong declared type.
     """
 
     kind: ClassVar[str] = "declared_type"
-    roles: ClassVar[Mapping[str, str]] = {"computed": "computes a value with a wrong declared type"}
+    roles: ClassVar[Mapping[str, str]] = {
+        "computed": "computes a tensor for which the file declares a wrong type"
+    }
 
     name: str
     declared: str

@@ -1,4 +1,4 @@
-"""Divisions by a root or a norm, and whether an epsilon keeps the divisor from zero."""
+"""Divisions by a root or a norm, with the epsilon that prevents a zero divisor."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _MAX_STEPS = 12
 class Division(Fact, frozen=True):
     """A division (``Div``, ``Reciprocal``, or ``Pow`` with a negative exponent) by a root or a norm.
 
-    The divisor is a reduction of squares or magnitudes, such as ``Sqrt(ReduceSum(x²))``.  It is zero for a
-    zero tensor.  Sums of exponentials, counts, and roots of shapes are left out.
+    The divisor is a reduction of squares or magnitudes, such as ``Sqrt(ReduceSum(x²))``. If all elements
+    are 0, the divisor is 0.  Sums of exponentials, counts, and roots of shapes are left out.
 
     Attributes:
         op: the dividing operator.
@@ -41,17 +41,18 @@ class Division(Fact, frozen=True):
             or ``Where``; ``zero`` if the constant is 0 in its type (as 1e-8 in FP16); ``absent`` without a
             constant; ``runtime`` if the added value is known only at run time.
         value: the constant; None for ``absent`` and ``runtime``.
-        exporter_dropped: whether the exporter removed an addition between the reduction and the division:
-            ``yes`` if the metadata of PyTorch's exporter name an addition that the file lacks; ``no`` if
-            they name none, and for TorchScript, which removes none; else ``unknown``.
+        exporter_dropped: whether the exporter removed an addition between the reduction and the division.
+            ``yes`` if the metadata of PyTorch's exporter name an addition that the file lacks. ``no`` if
+            the metadata name no such addition, and for TorchScript, which keeps additions. Otherwise
+            ``unknown``.
         dtype: element type of the divisor; None if unknown.
     """
 
     kind: ClassVar[str] = "division"
     roles: ClassVar[Mapping[str, str]] = {
-        "reduction": "the reduction that makes the divisor",
+        "reduction": "the reduction that computes the divisor",
         "root": "the square root",
-        "epsilon": "the constant that should keep the divisor from zero",
+        "epsilon": "the epsilon constant that should prevent a zero divisor",
         "division": "the dividing operator",
     }
 
@@ -78,7 +79,7 @@ class _Walk(Struct):
     value: float | None = None
 
     def guard(self, how: Literal["added", "clipped"], constant: float | None, node: Node) -> bool:
-        """Record an epsilon.  Return False for a negative constant, which is no epsilon."""
+        """Record a constant as the epsilon. Return False for a negative constant, which is not an epsilon."""
         if constant is None:
             self.epsilon, self.value = "runtime", None
         elif constant < 0:
@@ -132,7 +133,7 @@ def _divisor(node: Node, constants: Constants) -> Value | None:
 
 
 def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
-    """Return the reduction of a divisor.  None if the divisor of a zero input is not zero."""
+    """Return the reduction that computes a divisor; None if the divisor is not zero for a zero input."""
     for _ in range(_MAX_STEPS):
         node = value.producer
         if node is None or node.domain:
@@ -144,10 +145,10 @@ def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
         elif node.op in ("Add", "Max", "Min", "Mul", "Div", "Clip"):
             before = _through_arithmetic(node, walk, constants)
         elif node.op in _NORMS:
-            walk.steps.append(Step(node, "reduction", label="0 for a zero tensor"))
+            walk.steps.append(Step(node, "reduction", label="the result is 0 if all elements are 0"))
             return node
         elif node.op in _REDUCTIONS:
-            walk.steps.append(Step(node, "reduction", label="0 for a zero tensor"))
+            walk.steps.append(Step(node, "reduction", label="the result is 0 if all elements are 0"))
             return node if _never_negative(before, constants) else None
         elif node.op == "Where":
             before = _through_where(node, walk, constants)
@@ -213,7 +214,7 @@ def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | Non
 
 
 def _never_negative(value: Value | None, constants: Constants) -> bool:
-    """Return whether a value is an even power or a magnitude, so that it is zero for a zero operand."""
+    """Return whether a value is an even power or a magnitude, which is zero only for a zero operand."""
     node = None if value is None else behind(value, MOVING | CAST).producer
     if node is None or node.domain:
         return False

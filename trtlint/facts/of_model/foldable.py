@@ -27,27 +27,30 @@ _SHOWN = 6
 
 
 class Foldable(Fact, frozen=True):
-    """A computation from stored tensors and static shapes, up to the first reader that also uses data.
+    """A computation that depends only on stored tensors and static shapes.
+
+    The computation ends at the first reader that uses input data.
 
     Attributes:
         op: the operator that computes the result.
-        operators: all operators of the computation, sorted.  Only the last 1,000 values of a computation are
-            searched.  If it has more, the report says that the search was not complete.
+        operators: all operators of the computation, sorted.  The search covers only the last 1,000 values
+            of a computation. If a computation has more values, the report says that the search stopped at
+            its limit.
         nodes: number of nodes in the computation.
         readers: operators that read the result, sorted.
         dtype: element type of the result; None if unknown.
         size: elements of the result; None if unknown.
         bytes: bytes of the result; None if unknown.
-        stored: bytes of the stored tensors that it is computed from; None if one of them is unknown.
-        growth: ratio of the result's bytes to the bytes of the stored tensors; None if one of them is
-            unknown, or if the result depends on no stored tensor.
-        weight: whether a convolution or matrix product reads it as a weight.
+        stored: bytes of the stored tensors that the result depends on; None if a size is unknown.
+        growth: ratio of the result's bytes to the bytes of the stored tensors; None if a size is unknown,
+            or if the result depends on no stored tensor.
+        weight: whether a convolution or matrix product reads the result as a weight.
     """
 
     kind: ClassVar[str] = "foldable"
     roles: ClassVar[Mapping[str, str]] = {
-        "step": "a node of the computation",
-        "result": "the node that computes the result",
+        "step": "a node of the computation that depends only on constants",
+        "result": "the last node of the computation",
     }
 
     op: str

@@ -33,17 +33,17 @@ class Gemm(Fact, frozen=True):
         op: ``MatMul``, ``Gemm``, ``MatMulInteger`` or ``QLinearMatMul``.
         dtype: element type of its input data; None if unknown.
         weight: its weight and the weight's origin.
-        activation: the first activation within a few element-wise and layout operators after it; None if
-            there is none.
-        to_output: number of nodes between it and the nearest output of the model; None if it
-            reaches none.
+        activation: the first activation after the product, with only a few element-wise and layout
+            operators in between; None without an activation.
+        to_output: number of nodes between the product and the nearest output of the model; None if no
+            output depends on it.
     """
 
     kind: ClassVar[str] = "gemm"
     roles: ClassVar[Mapping[str, str]] = {
         "weight": "a node that computes the weight",
         "gemm": "the matrix product",
-        "activation": "a node of the activation behind it",
+        "activation": "a node of the activation after the product",
     }
 
     op: str

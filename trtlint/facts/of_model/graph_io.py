@@ -25,11 +25,11 @@ class GraphIO(Fact, frozen=True):
         shape: dimensions: each a size, a name, or None for an unnamed dynamic dimension.  The field is None
             if the rank is unknown.
         dynamic: positions of the dimensions whose size is not in the file.
-        readers: number of nodes that read it.
+        readers: number of nodes that read the tensor.
     """
 
     kind: ClassVar[str] = "graph_io"
-    roles: ClassVar[Mapping[str, str]] = {"end": "computes the output, or reads the input"}
+    roles: ClassVar[Mapping[str, str]] = {"end": "the node that computes the output, or that reads the input"}
 
     name: str
     direction: Literal["input", "output"]
@@ -40,7 +40,7 @@ class GraphIO(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The node's path; the tensor, if no node has it."""
+        """The path of the node; the name of the tensor if there is no node."""
         return self.node.path if self.node else f"{self.direction} {self.name}"
 
 

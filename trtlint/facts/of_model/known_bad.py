@@ -21,12 +21,13 @@ _FEW = 3
 
 
 class KnownBad(Fact, frozen=True):
-    """A known defect of some releases that affects this model.  One fact stands for all places.
+    """A known defect of some releases that affects this model. There is one fact for all affected nodes.
 
     Attributes:
         hurts: the consequence: ``accuracy``, ``performance`` or ``build``.
         severity: the severity of the finding.
-        sure: whether NVIDIA documents the defect or it was measured; otherwise only users reported it.
+        sure: whether NVIDIA documents the defect or the defect was measured; False if only users reported
+            the defect.
         sms: the affected compute capabilities times ten; empty for all.
         types: the affected element types, such as ``f16`` and ``bf16``; empty for all.
         dtype: the float type that the node reads; None if it reads no float.
@@ -36,7 +37,7 @@ class KnownBad(Fact, frozen=True):
     """
 
     kind: ClassVar[str] = "known_bad"
-    roles: ClassVar[Mapping[str, str]] = {"case": "the first operator of the case"}
+    roles: ClassVar[Mapping[str, str]] = {"case": "the first operator that a bad TensorRT release affects"}
 
     hurts: Hurts
     severity: Grade

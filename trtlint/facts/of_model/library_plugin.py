@@ -1,4 +1,4 @@
-"""Operators that TensorRT imports as plugins of its own plugin library."""
+"""Operators that TensorRT imports as plugins of its plugin library, libnvinfer_plugin."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LibraryPlugin(Fact, frozen=True):
 
     @property
     def applies(self) -> Mapping[Product, str]:
-        """The versions that import it as a plugin, by product."""
+        """The versions that import the operator as a plugin, by product."""
         return self.versions
 
     @property

@@ -1,4 +1,4 @@
-"""Calls of model-local functions that TensorRT's parser does not read as ONNX defines."""
+"""Calls of model-local functions that TensorRT's parser interprets differently than ONNX defines."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 
 class MisreadCall(Fact, frozen=True):
-    """A call of a model-local function that TensorRT's parser does not read as ONNX defines.
+    """A call of a model-local function that TensorRT's parser interprets differently than ONNX defines.
 
-    ``node`` is the first operator of the function in that call.
+    ``node`` is the first operator of the model-local function in that call.
 
     Attributes:
-        reason: ``operator``: the parser imports an operator of that name instead, in the releases that
-            support one; ``domain``: the parser uses a function of that name from another domain; ``crossed``:
-            an argument has the name of an earlier formal input; ``shadowed``: a formal input has the name of
-            another tensor of the model; ``attribute``: an attribute of an operator in the function is read as
-            0.
+        reason: ``operator``: the parser imports an operator with the name of the function instead, in
+            releases that support this operator; ``domain``: the parser uses a function with the same name
+            from another domain; ``crossed``: an argument has the name of an earlier formal input;
+            ``shadowed``: a formal input has the name of another tensor of the model; ``attribute``: the
+            parser reads an attribute of an operator in the function as 0.
         function: name of the function.
-        domain: its domain.
-        detail: the name that the reason is about, or the operator and its attribute.
+        domain: domain of the function.
+        detail: the name that causes the problem, or the operator and its attribute.
         value: the attribute's value according to ONNX; empty for other reasons.
     """
 
     kind: ClassVar[str] = "misread_call"
-    roles: ClassVar[Mapping[str, str]] = {"call": "the first operator of the function"}
+    roles: ClassVar[Mapping[str, str]] = {"call": "the first operator of the model-local function"}
 
     reason: Reason
     function: str

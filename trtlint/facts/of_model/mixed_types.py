@@ -25,8 +25,8 @@ _LATEST_OPSET = 1000
 class MixedTypes(Fact, frozen=True):
     """An operator whose two float inputs must have the same type, but have different types.
 
-    Only the first such operator of a region is a fact.  The operators downstream have mixed types only
-    because of the first one.  ``f64`` counts as ``f32``, because TensorRT imports FP64 as FP32.
+    Only the first such operator of a region gives a fact, because it causes the mixed types of the
+    operators downstream.  ``f64`` counts as ``f32``, because TensorRT imports FP64 as FP32.
 
     Attributes:
         op: the operator.
@@ -35,14 +35,14 @@ class MixedTypes(Fact, frozen=True):
         ports: the positions of the two inputs.
         cast_by_parser: whether the second input is a constant that TensorRT's parser casts to the type of the
             data (bounds of Clip, parameters of BatchNormalization).  Such an operator builds.
-        origin: path of the ``Cast`` behind the second type, or else behind the first type; empty if
-            it comes from a stored tensor or an input of the model.
+        origin: path of the ``Cast`` that causes the second type, or else the first type; empty if the type
+            comes from a stored tensor or an input of the model.
         followers: number of further operators with mixed types downstream.
     """
 
     kind: ClassVar[str] = "mixed_types"
     roles: ClassVar[Mapping[str, str]] = {
-        "origin": "the cast that one of the types comes from",
+        "origin": "the Cast that introduces one of the types",
         "operand": "the operator that computes an operand",
         "mixed": "the operator with mixed inputs",
     }
@@ -94,7 +94,10 @@ def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, in
 
 
 def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
-    """Return the positions of the first two inputs that wrongly differ in type.  None if no types differ."""
+    """Return the positions of the first two inputs with different types that must be equal.
+
+    None if there are none.
+    """
     if node.domain or len(node.inputs) < 2:
         return None
     types = [_imported(value) for value in node.inputs]
@@ -144,7 +147,7 @@ def _fact(node: Node, ports: tuple[int, int], harmless: bool, followers: int) ->
     producers = [value.producer for value in values if value is not None and value.producer is not None]
     steps = [Step(p, "operand") for p in sorted(set(producers), key=lambda p: p.index) if p is not origin]
     if origin is not None:
-        steps.insert(0, Step(origin, "origin", label=f"the {origin.output.dtype} comes from here"))
+        steps.insert(0, Step(origin, "origin", label=f"introduces {origin.output.dtype}"))
     return MixedTypes(
         node=node,
         chain=(*steps, Step(node, "mixed", label=f"{types[0]} and {types[1]}")),

@@ -111,7 +111,8 @@ def find(facts: Facts) -> Iterator[ModelFact]:
 def _is_external(values: Sequence[Value]) -> bool:
     """Return whether one of these values is stored in an external data file.
 
-    Tensors that trtlint left in the model file, and tensors that a skeleton lacks, do not count.
+    Two kinds of tensors do not count: large tensors that trtlint itself reads from the model file on
+    demand, and tensors without data in a skeleton.
     """
     return any(
         entry.key == "location" and entry.value not in (LEFT, LEFT_OUT)
@@ -142,7 +143,7 @@ def _float_type(graph: Graph, every: Counter[str]) -> FloatType | None:
 
 
 def _dominating(types: Iterable[str | None]) -> FloatType | None:
-    """Return the float type of most of the types.  ``mixed`` without a majority; None without float types."""
+    """Return the most frequent float type: ``mixed`` without a clear majority, None without float types."""
     floats = Counter(dtype for dtype in types if dtype in FLOAT_DTYPES)
     if not floats:
         return None

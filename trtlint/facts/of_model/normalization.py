@@ -1,4 +1,4 @@
-"""Normalizations, as one operator or written out in primitive operators."""
+"""Normalizations, as one operator or as several primitive operators."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Normalization(Fact, frozen=True):
         family: ``layer``, ``rms``, ``group``, ``instance`` or ``batch``.
         form: ``operator``, or ``decomposed`` into primitive operators.
         axes: the normalized axes, counted from the end; None if unknown.
-        last_axis: whether the statistics are computed over the last axis alone, as ``LayerNormalization``
-            and ``RMSNormalization`` do with ``axis=-1``; None if unknown.
-        epsilon: the constant that keeps the root from zero; 0 without a constant; None if unknown.
+        last_axis: whether the normalized axis is only the last axis, as for ``LayerNormalization`` and
+            ``RMSNormalization`` with ``axis=-1``; None if unknown.
+        epsilon: the epsilon constant that prevents a zero root; 0 without a constant; None if unknown.
         dtype: element type of the normalized tensor; None if unknown.
         statistics_dtype: the narrowest element type among the mean, the squares and their mean; None if
             unknown.
@@ -51,7 +51,7 @@ class Normalization(Fact, frozen=True):
         "centre": "the tensor minus its mean",
         "square": "the squares",
         "variance": "the mean of the squares",
-        "epsilon": "the constant that keeps the root from zero",
+        "epsilon": "the epsilon constant that prevents a zero root",
         "root": "the square root",
         "divide": "the division by the root",
     }

@@ -20,8 +20,8 @@ class Pooling(Fact, frozen=True):
     Attributes:
         op: operator type.
         ceil_mode: whether the size of the output is rounded up.
-        beyond: whether, after rounding up, the last window begins in the padding at the end of an axis.  ONNX
-            drops that window.  False without ``ceil_mode``; None if unknown.
+        beyond: whether the last window, after rounding up, begins in the padding at the end of an axis.
+            ONNX ignores such a window. False without ``ceil_mode``; None if unknown.
         sizes: the sizes of the output along the spatial axes as ONNX defines them; empty if unknown.
         rounded: the output sizes if the last window is kept; empty if unknown.
     """

@@ -48,9 +48,9 @@ _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 
 class Rejection(Fact, frozen=True):
-    """A node, a model input or a stored tensor that some release refuses.
+    """A node, a model input or a stored tensor that at least one release of a parser or builder refuses.
 
-    Each reason is one fact; :attr:`applies` has its versions.
+    Each reason is one fact; :attr:`applies` has the versions that refuse the node for this reason.
 
     Attributes:
         op: the operator type; empty for a model input or a stored tensor.
@@ -58,12 +58,13 @@ class Rejection(Fact, frozen=True):
         code: the parser's error code, such as ``UNSUPPORTED_NODE``; empty if unknown.
         reason: the class of reasons.
         says: the problem, a sentence without its full stop.
-        way: the remedy, a sentence; empty if the problem implies it.
+        way: the remedy, a sentence; empty if the remedy is clear from the problem.
         plugin: the required plugin; empty if no plugin helps.
         typing: ``strong`` if only strongly typed networks are refused.
         min_sm: the lowest supported compute capability, times ten; None if all are supported.
-        once: whether only the first operator of the model is reported.
-        has_body: whether ONNX defines the operator by simpler operators.  A parser may support these.
+        once: whether trtlint reports only the first such operator of the model.
+        has_body: whether ONNX defines the operator as a function of simpler operators, which a parser may
+            support.
         decided: for a reason in control flow, whether all runs take the same branch of the ``If``.
         source: where the condition is documented.
         known: the basis of the range of releases: ``measured``, ``source`` or ``documented``.
@@ -92,7 +93,7 @@ class Rejection(Fact, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """True if the rejection is about the whole model.  Its node is only the first one in the file."""
+        """True if the rejection is about the whole model; its node is only an example."""
         return self.once
 
     @property
@@ -102,7 +103,7 @@ class Rejection(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal:
-        """The refusal in the parser's words."""
+        """The refusal as data: stage, operator, error code and basis."""
         return Refusal(self.stage, self.op, self.code, self.known)
 
 
@@ -227,26 +228,38 @@ def _rejection(
 
 def _of_sparse(value: Value, node: Node) -> Rejection:
     """Return the rejection of a stored tensor that the parser does not import."""
-    says = f"{node.op} reads the sparse initializer {value.name}, which the parser does not import"
-    return _of_stored(node, node.op, "INVALID_GRAPH", says, "Store it as a dense tensor.")
+    says = (
+        f"{node.op} reads the sparse initializer {value.name}, and the parser does not import "
+        "sparse initializers"
+    )
+    return _of_stored(node, node.op, "INVALID_GRAPH", says, "Store this initializer as a dense tensor.")
 
 
 def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     """Yield rejections of stored tensors whose external data the parser cannot find or read.
 
-    The rejection of a missing file names its first tensor.  Any other reason has one rejection, which names
-    the first tensor with that reason.
+    Each missing file gives one rejection, which names the first tensor in this file. Each other reason
+    gives one rejection, which names the first tensor with this reason.
     """
     tensors = facts.model.tensors
     found: dict[str, tuple[str, str]] = {}
     for location, name in tensors.missing.items():
-        way = "Put the file of external data beside the model, under the name that the model gives."
-        found[name] = f"the weights in {location} are missing, those of {name} first", way
+        way = (
+            "Put the external data file into the folder of the model, under the file name that "
+            "the model stores."
+        )
+        found[name] = (
+            f"the external data file {location} is missing; it contains the weights of {name}, among others",
+            way,
+        )
     reasons: dict[str, str] = {}
     for name, reason in tensors.misplaced.items():
         reasons.setdefault(reason, name)
     for reason, name in reasons.items():
-        way = "Save the model again, its external data in a file beside it: onnx.save_model(location=...)."
+        way = (
+            "Save the model again, with external data in one file in the same folder: "
+            "onnx.save_model(location=...)."
+        )
         found.setdefault(name, (f"the external data of {name} {reason}", way))
     for name, (says, way) in found.items():
         named = facts.model.graph.values.get(name, ())
@@ -360,9 +373,10 @@ def _missing(node: Node, reason: Reason) -> str:
     if reason == "operator":
         return f"the parser has no importer for {node.op}"
     if any(bundled(node.op, product) for product in PRODUCTS):
-        return f"{node.op} is a plugin that is not in the plugin library"
+        return f"{node.op} needs a plugin that is not in TensorRT's plugin library"
     return (
-        f"{node.op} of domain {node.domain or 'ai.onnx'} is imported by a plugin of that name or not at all"
+        f"the parser imports {node.op} of domain {node.domain or 'ai.onnx'} only if a plugin "
+        f"{node.op} is loaded"
     )
 
 

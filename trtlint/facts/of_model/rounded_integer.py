@@ -32,10 +32,10 @@ class RoundedInteger(Fact, frozen=True):
     ``node`` is the ``Cast`` to a float type.
 
     Attributes:
-        dtype: that float type: ``f16``, ``bf16`` or ``f32``.
-        exact: the number up to which that type represents every integer: 2,048, 256 or 16,777,216.
-        source: ``shape`` if the numbers come from sizes, of which some are dynamic; ``data`` if they
-            are model inputs or depend on the values of model inputs.
+        dtype: the float type: ``f16``, ``bf16`` or ``f32``.
+        exact: the number up to which the float type represents every integer: 2,048, 256 or 16,777,216.
+        source: ``shape`` if the numbers come from sizes, including dynamic sizes; ``data`` if the numbers
+            depend on the values of model inputs.
         operators: the arithmetic between the casts, with repeats, nearest to the first cast first.
     """
 

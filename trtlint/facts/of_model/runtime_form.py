@@ -1,4 +1,4 @@
-"""The form of a model that ONNX Runtime's tools wrote, and the operators that TensorRT refuses."""
+"""Models that ONNX Runtime's tools optimized or quantized, with the operators that TensorRT refuses."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ _LISTED = 6
 
 
 class RuntimeForm(Fact, frozen=True):
-    """A model in a form for ONNX Runtime.  Because of this form, TensorRT refuses several kinds of operators.
+    """A model that was optimized or quantized for ONNX Runtime.
 
-    If only one kind of operator is refused, there is no such fact, because the rejection is enough.
+    TensorRT refuses several kinds of operators because of this form.  If TensorRT refuses only one kind of
+    operator, there is no such fact, because the fact ``rejection`` is enough.
 
     Attributes:
         op: the first refused operator.
@@ -48,7 +49,7 @@ class RuntimeForm(Fact, frozen=True):
     """
 
     kind: ClassVar[str] = "runtime_form"
-    roles: ClassVar[Mapping[str, str]] = {"refused": "the first refused operator of its kind"}
+    roles: ClassVar[Mapping[str, str]] = {"refused": "the first rejected operator of this type"}
 
     op: str
     form: Form
@@ -80,7 +81,7 @@ class RuntimeForm(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[RuntimeForm]:
-    """Yield the form of the model, if TensorRT refuses at least two kinds of operators because of it."""
+    """Yield one fact if the form of the model makes TensorRT refuse at least two kinds of operators."""
     refused = [
         fact
         for fact in facts.of("rejection")

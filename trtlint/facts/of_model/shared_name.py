@@ -26,7 +26,7 @@ class SharedName(Fact, frozen=True):
     """
 
     kind: ClassVar[str] = "shared_name"
-    roles: ClassVar[Mapping[str, str]] = {"node": "a node of that name"}
+    roles: ClassVar[Mapping[str, str]] = {"node": "a node with the shared name"}
 
     name: str
     count: int

@@ -49,7 +49,7 @@ class SumOfSquares(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[SumOfSquares]:
-    """Yield the sums of squares of values known only at run time, in graph order."""
+    """Yield the sums of squares of values that are known only at run time, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     for node in graph.of_onnx("ReduceSum", "ReduceMean", "ReduceSumSquare"):
         data = node.input(0)

@@ -21,10 +21,10 @@ class TopK(Fact, frozen=True):
 
     Attributes:
         count: number of returned elements (K); None if K is not in the file.
-        source: the origin of K: ``file`` (stored, or computed from sizes that are in the file),
-            ``shape`` (computed from sizes, of which some are dynamic) or ``data``.
-        at_most: the upper bound of K: ``count``, or a stored number that a ``Min`` compares
-            K with; None without a bound.
+        source: the origin of K: ``file`` (stored, or computed from static sizes), ``shape`` (computed from
+            sizes, including dynamic sizes) or ``data`` (computed from input data).
+        at_most: the upper bound of K: ``count``, or the stored operand of a ``Min`` that computes K; None
+            without a bound.
     """
 
     kind: ClassVar[str] = "top_k"

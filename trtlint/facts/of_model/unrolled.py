@@ -1,4 +1,4 @@
-"""Loops that an export has unrolled: products that apply one weight to many slices of one tensor."""
+"""Loops that an exporter has unrolled: products of one weight with different slices of a tensor."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ def find(facts: Facts) -> Iterator[Unrolled]:
 
 
 def _piece(node: Node, constants: Constants) -> tuple[Value, str] | None:
-    """Return the tensor that a product's data is cut from, and the cutting operator.  None without a cut."""
+    """Return the tensor that a product reads a piece of, and the operator that takes the piece.
+
+    None without such an operator.
+    """
     data = node.input(0)
     cut = None if data is None else behind(data, TRANSPARENT).producer
     if cut is None or cut.domain or cut.op not in _CUTS:

@@ -45,8 +45,8 @@ class WidenedProduct(Fact, frozen=True):
 
     kind: ClassVar[str] = "widened_product"
     roles: ClassVar[Mapping[str, str]] = {
-        "cast": "converts 16 bits to FP32",
-        "between": "computes in FP32 after the conversion",
+        "cast": "casts a 16-bit tensor to FP32",
+        "between": "computes in FP32 because of the Cast",
         "product": "the convolution or product",
     }
 

@@ -1,1 +1,1 @@
-"""Kinds of facts from experiments: dry builds, comparisons and measurements."""
+"""Facts from experiments that trtlint runs: dry builds, comparisons and measurements."""

@@ -21,11 +21,11 @@ class DryBuildFact(Fact, frozen=True):
         label: the dry build: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
         version: the release of TensorRT-RTX.
         sm: the compute capability of the build, times ten.
-        outcome: the result; ``failed`` means that the process ended without an answer.
-        stage: the stage that it ended in.
-        signal: the signal that ended its process; empty if no signal did.
-        seconds: its duration.
-        last_lines: the last lines of its log, if the process crashed or was stopped.
+        outcome: the result; ``failed`` means that the process ended without a result.
+        stage: the last stage of the dry build.
+        signal: the signal that ended the process; empty without a signal.
+        seconds: the duration.
+        last_lines: the last lines of the log, if the process crashed or was stopped.
         shapes: the shapes of dynamic inputs in the build, such as ``x=1x3x224x224``.
         shapes_chosen: whether trtlint chose some of these shapes.
     """

@@ -18,16 +18,16 @@ class NetworkDifference(Fact, frozen=True):
         release: the release of TensorRT-RTX whose parser made the network.
         op: the operator of the node that computes the tensor.
         tensor: the name of the tensor.
-        layer: the layer of the network that computes it.
-        layer_kind: the kind of that layer, such as ``REDUCE``.
+        layer: the network layer that computes the tensor.
+        layer_kind: the kind of this layer, such as ``REDUCE``.
         expected: ONNX's value at the worst element; ONNX's shape if the shapes differ.
         got: the network's value at the worst element; the network's shape if the shapes differ.
         at: the position of the worst element, such as ``[0, 3]``; empty if the shapes differ.
         worst: the largest absolute difference; None if it is not a number.
         differing: number of elements that differ.
         elements: number of elements of the tensor.
-        others: operators before the node whose outputs have no name in the network; one of them may be
-            the cause.
+        others: operators before the node whose outputs have no name in the network and were not compared.
+            One of these operators may be the cause.
         by: the runtime that computes ONNX's value.
         inputs: the inputs that show the difference.
         more: number of further tensors that differ.
@@ -64,7 +64,7 @@ class NetworkDifference(Fact, frozen=True):
     @property
     def scope(self) -> str:
         """The release whose parser made the network: other releases were not compared."""
-        return f"TensorRT-RTX {self.release}, the release that was compared"
+        return f"TensorRT-RTX {self.release}, the only release that was compared"
 
 
 def find(facts: Facts) -> Iterator[NetworkDifference]:

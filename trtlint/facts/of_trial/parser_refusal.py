@@ -31,8 +31,8 @@ class ParserRefusal(Fact, frozen=True):
 
     Attributes:
         label: the dry build: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
-        op: the refused operator; empty for an error that is about no node.
-        code: its code, such as ``UNSUPPORTED_NODE``.
+        op: the refused operator; empty if the error is not about a node.
+        code: the error code, such as ``UNSUPPORTED_NODE``.
         name: the node as the parser names it.
         says: the message, without the node and on one line, cut at 300 characters.
         function: the function of the parser that reports the error, such as ``checkResize``.

@@ -24,31 +24,31 @@ class TensorRange(Fact, frozen=True):
 
     Attributes:
         op: the operator that computes the tensor; ``Input`` or ``Constant`` if no operator does.
-        tensor: its name.
-        max_abs: its largest magnitude; None if it is infinite in FP32.
-        low: its smallest number.
-        high: its largest number.
-        greatest: the largest magnitude among the tensor and the intermediate squares and sums inside its
+        tensor: the name of the tensor.
+        max_abs: the largest magnitude; None if it is infinite in FP32.
+        low: the smallest number.
+        high: the largest number.
+        greatest: the largest magnitude of the tensor and of the intermediate squares and sums inside its
             operator.
         words: the magnitude ``greatest`` as text, ``97,344``.
-        inside: the intermediate result with that magnitude: ``square``, ``sum`` ...; empty for the tensor
-            itself.
+        inside: the intermediate result with the magnitude ``greatest``: ``square``, ``sum`` ...; empty if
+            it is the tensor itself.
         fits: ``overflow``, ``underflow`` or ``ok`` in the narrow type.
-        origin: whether the tensor leaves the range, and every input of its operator stays in the range.
+        origin: whether the tensor is outside the range although every input of its operator is inside.
         type: the narrow type, ``FP16``, ``BF16`` or ``TF32``.
-        largest: the largest number of that type.
-        largest_words: the same as text.
-        operands: the largest magnitude among the measured inputs of its operator; None if
-            none was measured, or one is infinite.
+        largest: the largest number of the narrow type.
+        largest_words: ``largest`` as text.
+        operands: the largest magnitude of the measured inputs of its operator; None if no input was
+            measured, or an input is infinite.
         reader: the first operator that reads the tensor; empty if none does.
-        guards: whether it is a constant that keeps a root, a logarithm or a divisor from zero.
-        harm: whether an output of the model becomes inaccurate in a 16-bit type; None if that was not
-            simulated, or if it depends on the operators that the build fuses.
-        tf32: whether an output of the model becomes inaccurate in TF32; None if that was not simulated.
+        guards: whether the tensor is an epsilon constant that prevents a zero root, logarithm or divisor.
+        harm: whether an output of the model becomes inaccurate in a 16-bit type; None without a simulation,
+            or if the answer depends on the fusions of the build.
+        tf32: whether an output of the model becomes inaccurate in TF32; None without a simulation.
         keep: whether its operator must stay in FP32.
         misfit: whether the narrow type does not fit the model, because too many operators must stay in FP32.
-        origins: number of operators where values leave the range.
-        on: the measured inputs, ``3 batches of calib.npz``.
+        origins: number of operators with ``origin``, where values first leave the range.
+        on: the inputs of the measurement, ``3 batches of calib.npz``.
         made_up: whether the inputs are random numbers.
     """
 

@@ -1,1 +1,1 @@
-"""Facts about the elements of a model's weights, all of which are read once."""
+"""Facts about the elements of a model's weights. Each weight is read once."""

@@ -52,9 +52,9 @@ _LAYOUTS: Mapping[str, BitLayout] = {
 
 
 class Weights(Fact, frozen=True):
-    """A stored tensor of a float type.  Such facts exist only if all weights are read.
+    """A stored tensor of a float type. Such facts exist only if trtlint reads all weights (``--weights``).
 
-    ``node`` is its first reader, or the ``Constant`` that holds it.
+    ``node`` is the first reader of the tensor, or the ``Constant`` node that stores the tensor.
 
     Attributes:
         name: name of the tensor.
@@ -73,7 +73,7 @@ class Weights(Fact, frozen=True):
     """
 
     kind: ClassVar[str] = "weights"
-    roles: ClassVar[Mapping[str, str]] = {"reader": "reads or holds the tensor"}
+    roles: ClassVar[Mapping[str, str]] = {"reader": "the node that stores or reads the tensor"}
 
     name: str
     dtype: ElementType

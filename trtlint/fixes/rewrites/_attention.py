@@ -52,7 +52,7 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def features(self) -> tuple[int, int] | None:
-        """Return the axes of Q and K that their product sums over.  None if they are unknown."""
+        """Return the axes of Q and K over which their product sums; None if unknown."""
         query, _ = self.ports
         if self.product.op != "Einsum":
             return (-1, -2)
@@ -66,7 +66,10 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def value_features(self) -> tuple[int, int] | None:
-        """Return the axis of V that its product keeps: in V, and in the result.  None if unknown."""
+        """Return the feature axis of V: its index in V, and its index in the product with V.
+
+        None if unknown.
+        """
         node = self.weights.node
         port = node.inputs.index(self.weights.value)
         if node.op != "Einsum":
@@ -112,7 +115,7 @@ def block_of(fact: Fact, model: Model) -> AttentionBlock:
 
 
 def require_way_down(scale: Scaled, end: Node) -> None:
-    """Raise NotApplicable if other operators read the result of a scaling on its path to a node."""
+    """Raise NotApplicable if other operators read a value between a scaling and a node."""
     value = scale.node.output
     for _ in range(len(end.inputs) * 64):
         readers = {node for node, _ in value.uses}
@@ -136,7 +139,7 @@ def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[N
 
     Args:
         scales: the scalings.
-        gone: other removed nodes, whose inputs need no rewiring.
+        gone: other nodes that the patch removes; their inputs need no rewiring.
     """
     data = {scale.node.output: scale.data for scale in scales}
     removed = {scale.node for scale in scales} | set(gone)

@@ -16,7 +16,7 @@ _MOST_VISITED = 10_000
 
 
 def store(draft: Draft, body: onnx.GraphProto) -> dict[str, str]:
-    """Store the tensors of a body outside of it; return their new names."""
+    """Move the stored tensors of a body into the surrounding graph, and return their new names."""
     names = {text(tensor.name): draft.name(text(tensor.name)) for tensor in body.initializer}
     for tensor in body.initializer:
         renamed = onnx.TensorProto()
@@ -34,14 +34,14 @@ def copy(
     *,
     varies: bool = False,
 ) -> dict[str, str]:
-    """Insert the operators of a body once.
+    """Insert one copy of the operators of a body into the surrounding graph.
 
     Args:
         draft: the draft.
         body: the body.
         given: outer names of the body's inputs and stored tensors.
         wanted: required outer names of some computed values.
-        varies: whether shapes differ between copies.  Then declared shapes are removed.
+        varies: whether shapes differ between copies, so that declared shapes must be removed.
 
     Returns:
         The outer names of all values.

@@ -31,7 +31,9 @@ def computed(value: Value, model: Model) -> Array:
         if current.initializer is not None:
             array = model.constants.payload(current)
             if array is None or math.prod(array.shape) > MOST_ELEMENTS:
-                raise NotApplicable("a stored tensor that it depends on cannot be read, or is too large")
+                raise NotApplicable(
+                    "the value depends on a stored tensor that cannot be read or is too large"
+                )
             tensors[current.name] = numpy_helper.from_array(np.asarray(array), current.name)
         elif current.producer is None or len(nodes) > _MOST_NODES:
             raise NotApplicable("the value depends on an input, or on too many operators")
@@ -68,7 +70,7 @@ def known(value: Value | None, model: Model) -> Array | None:
 
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:
-    """Return a copy of a node with its attribute tensors, which the reader may have left in the file."""
+    """Return a copy of a node with the data of its attribute tensors, read from the file."""
     proto = onnx.NodeProto()
     proto.CopyFrom(node.proto)
     for attribute in proto.attribute:

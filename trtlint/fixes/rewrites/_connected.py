@@ -11,12 +11,12 @@ from trtlint.model.graph import Node
 def connected(
     start: Node, near: Callable[[Node], Iterable[Node]], takes: Callable[[Node], bool], kind: str, most: int
 ) -> list[Node]:
-    """Find the operators connected to one by values of some kind, in graph order.
+    """Find all operators that are connected to an operator by values of some kind, in graph order.
 
     Args:
         start: the first operator.
         near: neighbours of an operator through such values.
-        takes: whether the rewrite supports an operator.
+        takes: returns whether the rewrite supports an operator.
         kind: kind of the values, such as ``sequence``.
         most: maximum number of operators.
     """

@@ -1,4 +1,4 @@
-"""Operators in the form of the model's opset."""
+"""Writer of operators in the form that the model's opset requires."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Forms:
     def reduced(
         self, op: str, value: Tensor, axes: Sequence[int], out: str = "", *, keep: bool = False
     ) -> str:
-        """Reduce axes.  With ``keep``, they stay as axes of size one."""
+        """Reduce axes. With ``keep``, the reduced axes stay as axes of size one."""
         if self._own < (_AXES_ARE_INPUTS if op == "ReduceSum" else _REDUCED_BY_INPUTS):
             return self.draft.op(op, value, axes=list(axes), keepdims=int(keep), out=out)
         return self.draft.op(op, value, self.draft.ints(*axes), keepdims=int(keep), out=out)
@@ -173,7 +173,7 @@ def heads_joined(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, o
 
 
 def rank_of(value: Value | None, depth: int = 0) -> int | None:
-    """Return the rank of a value.  If inference does not know it, use the length of a computed shape."""
+    """Return the rank of a value, from shape inference or from the length of a computed shape."""
     if value is None or value.rank is not None or value.producer is None or depth > _DEEPEST:
         return None if value is None else value.rank
     node = value.producer

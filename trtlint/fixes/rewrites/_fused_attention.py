@@ -74,7 +74,9 @@ def multi_head_attention(forms: Forms, node: Node) -> None:
     draft = forms.draft
     mask, added, past_key, past_value = (node.input(port) for port in range(4, 8))
     if any(node.input(port) is not None for port in (8, 9)) or _reads(node, 3):
-        raise NotApplicable("decoding with a shared cache and outputs of scores are not supported")
+        raise NotApplicable(
+            "trtlint supports neither decoding with a shared cache nor an output of the scores"
+        )
     read = _packed(forms, node) if node.input(2) is None else _given(forms, node)
     parts = read.parts
     names = [_named(node, port) for port in (1, 2)]
@@ -103,7 +105,10 @@ def multi_head_attention(forms: Forms, node: Node) -> None:
 
 
 def _given(forms: Forms, node: Node) -> _Operands:
-    """Return operands from separate tensors.  In K and V, the heads may already be a separate axis."""
+    """Return operands from separate tensors Q, K and V.
+
+    The heads may already be a separate axis of K and V.
+    """
     query, key, value, bias = (node.input(port) for port in range(4))
     heads = int(node.number("num_heads", 0))
     if query is None or query.shape is None or len(query.shape) != 3 or query.dtype not in FLOAT_DTYPES:
@@ -141,7 +146,7 @@ def _packed(forms: Forms, node: Node) -> _Operands:
     heads = int(node.number("num_heads", 0))
     whole, count = (query, 3) if key is None else (key, 2)
     if query is None or whole is None or whole.shape is None or len(whole.shape) != 5:
-        raise NotApplicable("the packed tensor of Q, K and V is not known to have five axes")
+        raise NotApplicable("the rank of the packed tensor of Q, K and V is unknown or not 5")
     size = whole.shape[4]
     if whole.shape[2:4] != (heads, count) or not isinstance(size, int) or query.dtype not in FLOAT_DTYPES:
         raise NotApplicable("the packed tensor does not have the shape that the operator requires")
@@ -169,7 +174,9 @@ def attention(forms: Forms, node: Node) -> None:
         raise NotApplicable("the shape of the weights is not known")
     dtype = weights.dtype if weights.dtype in FLOAT_DTYPES else source.dtype
     if node.number("do_rotary", 0) or node.number("past_present_share_buffer", 0):
-        raise NotApplicable("rotary embedding and a shared buffer of past and present are not supported")
+        raise NotApplicable(
+            "trtlint supports neither rotary embedding nor a shared buffer of past and present here"
+        )
     whole = weights.shape[1]
     given = [int(size) for size in node.attribute("qkv_hidden_sizes", ())]
     sizes = given or ([whole // 3] * 3 if isinstance(whole, int) else [])
@@ -254,7 +261,7 @@ def _kept(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str:
     if count is None or count != batch:
         both = isinstance(count, int) and isinstance(batch, int) and count == 2 * batch
         if not both:
-            raise NotApplicable("the meaning of the mask's counts is not known")
+            raise NotApplicable("this form of a mask of counts is not known")
     positions = _positions(forms, block)
     whole = draft.op("Cast", mask, to=onnx_type("i64")) if mask.dtype != "i64" else mask.name
     if count == batch:

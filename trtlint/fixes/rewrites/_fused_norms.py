@@ -21,7 +21,7 @@ def skip_layer_norm(forms: Forms, node: Node) -> None:
     """Decompose a sum of two tensors with an optional bias, and its layer or RMS norm."""
     simplified = node.op == "SkipSimplifiedLayerNormalization"
     if any(value.uses or value.is_output for value in node.outputs[1:_SUM]):
-        raise NotApplicable(f"the statistics that {node.op} returns are read")
+        raise NotApplicable(f"an operator reads the mean or the deviation that {node.op} returns")
     gain = node.inputs[2]
     bias, shift = (None, node.input(3)) if simplified else (node.input(3), node.input(4))
     dtype = _float((*node.inputs, node.output))
@@ -46,11 +46,11 @@ def simplified_layer_norm(forms: Forms, node: Node) -> None:
         raise NotApplicable(f"the types of the inputs of {node.op} are not known")
     axis = int(node.number("axis", -1))
     if axis != -1 and axis != (value.rank or 0) - 1:
-        raise NotApplicable(f"{node.op} covers more than the last axis")
+        raise NotApplicable(f"{node.op} normalizes more than the last axis")
     if any(other.uses or other.is_output for other in node.outputs[1:]):
-        raise NotApplicable(f"the statistics that {node.op} returns are read")
+        raise NotApplicable(f"an operator reads the mean or the deviation that {node.op} returns")
     if {value.dtype, gain.dtype} - {None, dtype}:
-        raise NotApplicable("the gain has another type than the tensor")
+        raise NotApplicable("the gain and the normalized tensor have different types")
     forms.rms_norm(value, gain, float(node.number("epsilon", _SIMPLIFIED_EPSILON)), dtype, node.output.name)
 
 

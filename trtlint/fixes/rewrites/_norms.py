@@ -15,7 +15,8 @@ class Norm(Struct, frozen=True):
 
     Attributes:
         tensor: the normalized tensor.
-        mean, centre, square, variance, epsilon, root, divide: its nodes.
+        mean, centre, square, variance, epsilon, root, divide: the nodes of
+            the norm.
     """
 
     tensor: Value

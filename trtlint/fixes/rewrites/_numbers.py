@@ -70,7 +70,7 @@ class Numbers:
         return self._model.opset or 1
 
     def of(self, value: Value | None) -> str:
-        """Name of the FP32 integers of a tensor."""
+        """Return the name of the FP32 tensor that holds the integers of a quantized tensor."""
         if value is None:
             raise NotApplicable("a required operand is missing")
         if value in self.known:
@@ -128,7 +128,7 @@ class Numbers:
         """A stored scale as FLOAT."""
         scale = self.stored(node.input(port))
         if scale is None or scale.dtype != np.float32:
-            raise NotApplicable("the scale is not stored in the model as FLOAT")
+            raise NotApplicable("the scale is not a FLOAT tensor stored in the model")
         if not np.all(np.isfinite(scale) & (scale != 0)):
             raise NotApplicable("the scale is 0 or not finite")
         return scale
@@ -159,7 +159,7 @@ class Numbers:
 
 
 def along(parameter: Array, behind: int | None) -> Array:
-    """Reshape a scalar or vector to broadcast along an axis with ``behind`` axes after it."""
+    """Reshape a scalar or vector so that it broadcasts along an axis; ``behind`` axes follow this axis."""
     if parameter.size == 1:
         return parameter.reshape(())
     if behind is None or parameter.ndim != 1:

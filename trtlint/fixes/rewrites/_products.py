@@ -1,4 +1,6 @@
-"""Products of quantized tensors as FP32 products of the same integers, scaled and rounded.
+"""Rewrites of products of quantized tensors as FP32 products of the same integers.
+
+The results are then scaled and rounded.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__MatMulInteger.html,
 https://onnx.ai/onnx/operators/onnx__QLinearConv.html and
@@ -22,7 +24,7 @@ _CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "st
 
 
 def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
-    """The given attributes of an operator that are set."""
+    """Return those of the named attributes that the operator sets."""
     protos = node.attributes
     return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
 

@@ -19,7 +19,7 @@ RANGES = {"u8": (0, 255), "i8": (-128, 127), "u16": (0, 65535), "i16": (-32768, 
 
 
 def is_quantizer(node: Node, *ops: str) -> bool:
-    """Return whether a node is one of these operators, of ONNX or ONNX Runtime.
+    """Return whether a node has one of these operator types, in ONNX's or ONNX Runtime's domain.
 
     ONNX Runtime supported 16 bits earlier.
     """

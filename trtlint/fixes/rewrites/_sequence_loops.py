@@ -36,7 +36,7 @@ def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
 
 
 def outermost(node: Node, graph: Graph, giving: Set[str]) -> Node:
-    """The outermost Loop around an operator that carries a sequence, or the operator itself."""
+    """Return the outermost Loop that contains an operator and carries a sequence; otherwise the operator."""
     for _ in range(_DEEPEST):
         owner = graph.owner(node)
         if owner is None or not carried(owner, graph, giving):
@@ -56,7 +56,7 @@ def near(node: Node, graph: Graph, giving: Set[str]) -> Iterator[Node]:
 
 
 def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) -> list[str]:
-    """Unroll a Loop without its sequences.
+    """Unroll a Loop, and replace the sequences that it carries by their tensors.
 
     Args:
         draft: the draft.
@@ -99,7 +99,7 @@ def _write(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]) -> N
     elif proto.op_type == "SequenceInsert" and first is not None and len(inputs) == 2:
         found = [*first, inputs[1]]
     elif any(name in held for name in inputs):
-        raise NotApplicable(f"{proto.op_type} reads a sequence in the body of a Loop")
+        raise NotApplicable(f"the body of a Loop reads a sequence with {proto.op_type}")
     else:
         draft.insert(proto)
         return

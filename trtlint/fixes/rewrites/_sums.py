@@ -1,7 +1,7 @@
 """Products of quantized operands with exact sums, in FP32 or INT32.
 
-FP32 holds integers up to 2^24 exactly.  The bound of a sum is the largest magnitude of the left operand,
-multiplied by the stored elements of the right operand.  Both are taken without their zero points.
+FP32 represents integers up to 2^24 exactly. The bound of a sum is the largest magnitude of the left
+operand, times the sum of the magnitudes in the stored right operand. Zero points are subtracted first.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def product(
 
 
 def as_floats(numbers: Numbers, sums: Sums) -> str:
-    """Sums in FP32, rounded once if they exceed its exact range."""
+    """Sums in FP32, rounded once if they exceed FP32's exact integer range."""
     return numbers.draft.op("Cast", sums.name, to=F32) if sums.is_integer else sums.name
 
 
@@ -112,7 +112,10 @@ def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[
     if float(terms.sum(axis=0, dtype=np.float64).max(initial=0.0)) <= limit:
         return [(0, len(terms))]
     if operands.grouped:
-        raise NotApplicable("the sums can exceed 2^24, FP32's exact range, and the product has groups")
+        raise NotApplicable(
+            "the integer sums can exceed 2^24, FP32's exact range, and trtlint "
+            "cannot split a convolution with groups"
+        )
     added = np.cumsum(terms, axis=0, dtype=np.float64)
     found: list[tuple[int, int]] = []
     start, before = 0, np.zeros(terms.shape[1])
@@ -123,7 +126,7 @@ def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[
             fits = float((added[middle - 1] - before).max()) <= limit
             low, high = (middle, high) if fits else (low, middle - 1)
         if low == start or len(found) == _MOST_PARTS:
-            raise NotApplicable("the sums exceed FP32's exact range by too much")
+            raise NotApplicable("the integer sums are far above 2^24, FP32's exact range")
         found.append((start, low))
         start, before = low, added[low - 1]
     return found

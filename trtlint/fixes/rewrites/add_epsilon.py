@@ -1,6 +1,7 @@
 """Add an epsilon to the divisor of a division by a root or norm.
 
-The divisor is zero for a zero tensor.  The size of the epsilon is a choice, so results change slightly.
+The divisor is zero if all elements of the tensor are zero. trtlint chooses the size of the epsilon, so
+results change slightly.
 """
 
 from __future__ import annotations

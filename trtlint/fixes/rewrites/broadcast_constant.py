@@ -28,21 +28,23 @@ def propose(fact: Fact, model: Model) -> Patch:
     if source is None or result.is_output or result.leaves_body or not result.uses:
         raise NotApplicable("the expanded tensor is an output")
     if not _repeats(source, result):
-        raise NotApplicable(f"{node.op} does more than repeat dimensions of 1, or sizes are not known")
+        raise NotApplicable(f"{node.op} repeats a dimension other than 1, or a size is unknown")
     for reader, _ in result.uses:
         if reader.domain or reader.op not in _BROADCAST:
-            raise NotApplicable(f"{reader.op} reads the expanded tensor and does not broadcast")
+            raise NotApplicable(
+                f"{reader.op} reads the expanded tensor, and this operator does not broadcast"
+            )
         if reader.scope != node.scope:
             raise NotApplicable("the expanded tensor is read in the body of an If or a loop")
         if not _same_result(reader, result, source):
-            raise NotApplicable(f"the shape of the result of {reader.op} depends on the expansion")
+            raise NotApplicable(f"without {node.op}, the result of {reader.op} would have another shape")
     rewire = [(reader, port, source.name) for reader, port in result.uses]
     title = f"replaces {node.op} of a stored tensor by broadcasting"
     return Draft(model, node).patch(title, [], rewire=rewire, around=[node], folds=True)
 
 
 def _repeats(source: Value, result: Value) -> bool:
-    """Return whether every changed dimension was 1."""
+    """Return whether the operator changes only dimensions of size 1."""
     before, after = source.shape, result.shape
     if before is None or after is None or len(before) > len(after):
         return False
@@ -51,7 +53,7 @@ def _repeats(source: Value, result: Value) -> bool:
 
 
 def _same_result(reader: Node, result: Value, source: Value) -> bool:
-    """Return whether a reader gives a result of the same shape without the expansion."""
+    """Return whether the result of a reader has the same shape without the expansion."""
     shape = reader.output.shape
     if shape is None:
         return False

@@ -1,8 +1,8 @@
 """Clamp the constants of a mask to the range of FP16.
 
-Results change in rows in which an addition masks every key: their equal weights become the weights of the
-scores.  Results also change for scores near -60000.  :mod:`trtlint.fixes.rewrites.select_mask` changes
-neither of them.
+Results change in two cases. In rows where an added mask masks every key, the probabilities were equal, and
+now depend on the scores. Scores near -60000 also give other results.
+:mod:`trtlint.fixes.rewrites.select_mask` preserves the results in both cases.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     limit = _ROOM if fact.added or fact.multiplied else FP16_MAX
     around = [step.node for step in fact.chain if step.role != "constant"]
     altered = [fact.name, *(value.name for node in around[:-1] for value in node.outputs)]
-    condition = f"rows that keep a key, and scores far above {-limit:.0f}"
-    title = f"clamps a mask of {_worst(fact):.3g} to ±{limit:.0f}"
+    condition = f"rows that allow at least one key, and scores far above {-limit:.0f}"
+    title = f"clamps the mask values ({_worst(fact):.3g}) to ±{limit:.0f}"
     draft = Draft(model, node)
     if node.op == "ConstantOfShape" and node.output.name == fact.name:
         fill = node.attribute("value")
@@ -46,7 +46,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if payload is None:
         payload = model.constants.array(held)
     if held is None or payload is None or payload.size > MOST_ELEMENTS:
-        raise NotApplicable("the values of the mask cannot be read, or are too many")
+        raise NotApplicable("the mask cannot be read or has too many values")
     if any(reader.scope != node.scope for reader, _ in held.uses) or held.is_output:
         raise NotApplicable("the mask is an output, or is read in the body of an If or a loop")
     array = np.asarray(payload)

@@ -25,7 +25,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("the type of the input of Clip is not known")
     low, high = clip_bounds(node, model.constants)
     if low != 0 or high is None:
-        raise NotApplicable("the bounds are not stored in the model, or the lower one is not 0")
+        raise NotApplicable("the bounds are not stored in the model, or the lower bound is not 0")
     draft = Draft(model, node)
     draft.op("Min", draft.op("Relu", tensor), draft.like(high, tensor, "most"), out=node.output.name)
     return draft.patch("clips by Relu and Min", [node], folds=True)

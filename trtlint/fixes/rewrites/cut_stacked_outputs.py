@@ -1,9 +1,8 @@
 """Count the iterations of a ``Loop``, and slice its stacked outputs to that number.
 
-ONNX stacks one element for each iteration, so the slice removes nothing in ONNX.  In a TensorRT network, the
-stacked outputs can be as long as the trip count.  There, the slice removes the elements that no iteration
-wrote.
-https://onnx.ai/onnx/operators/onnx__Loop.html
+ONNX stacks one element for each iteration that ran, so the slice removes nothing in ONNX. In TensorRT, the
+stacked outputs can be as long as the trip count. Then the slice removes the elements that no iteration
+wrote. https://onnx.ai/onnx/operators/onnx__Loop.html
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     carried = max(0, len(inputs) - 2)
     stacked = outputs[carried:]
     if not any(stacked):
-        raise NotApplicable("nothing reads its stacked outputs")
+        raise NotApplicable("no operator reads the stacked outputs of the Loop")
     draft = Draft(model, node)
     count = draft.name("count")
     raw = [draft.name("stacked") if name else "" for name in stacked]
@@ -46,7 +45,9 @@ def propose(fact: Fact, model: Model) -> Patch:
     for name, made in zip(stacked, raw, strict=True):
         if name:
             draft.op("Slice", made, begin, end, axis, out=name)
-    return draft.patch("counts the iterations and cuts the stacked outputs to them", [node])
+    return draft.patch(
+        "counts the iterations of the Loop, and cuts its stacked outputs to this length", [node]
+    )
 
 
 def _count(proto: NodeProto, carried: int, draft: Draft) -> None:

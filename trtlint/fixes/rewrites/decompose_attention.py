@@ -68,12 +68,12 @@ def _heads(node: Node) -> _HeadCounts:
     if not isinstance(query_heads, int) or not isinstance(key_heads, int) or min(query_heads, key_heads) < 1:
         raise NotApplicable("the number of heads is not known")
     if size < 1 or query_heads % key_heads:
-        raise NotApplicable("the number of heads of Q is not a multiple of that of K and V")
+        raise NotApplicable("the number of heads of Q is not a multiple of the number of heads of K and V")
     return _HeadCounts(query_heads, key_heads, rank == 4, size, value_last)
 
 
 class _Mask(Struct, frozen=True):
-    """The allowed keys (BOOL) and the bias of the scores.  A missing one is None."""
+    """Return the allowed keys (BOOL) and the bias of the scores; None for a missing tensor."""
 
     allowed: str | None
     bias: str | None
@@ -99,9 +99,9 @@ class _Decomposition:
         names = [value.name for value in node.outputs] + [""] * 4
         past, past_value = node.input(_PAST_KEY), node.input(_PAST_VALUE)
         if (past is None) != (past_value is None):
-            raise NotApplicable("only one of the past of K and the past of V is given")
+            raise NotApplicable("only one of past_key and past_value is given")
         if any(past is not None and past.dtype not in (self.dtype, None) for past in (past, past_value)):
-            raise NotApplicable("the past has another type than K and V")
+            raise NotApplicable("past_key and past_value have other types than K and V")
         query = self._split(node.inputs[_Q], heads.query, heads.size, "")
         key = self._split(node.inputs[_K], heads.key, heads.size, "" if past else names[_PRESENT_KEY])
         value = self._split(
@@ -129,7 +129,7 @@ class _Decomposition:
         return heads_apart(self.draft, tensor, heads, size, out=out)
 
     def _repeat(self, tensor: str) -> str:
-        """Repeat each head of K or V for the heads of Q that share it."""
+        """Repeat each head of K or V, once for each head of Q that uses the head."""
         heads = np.repeat(np.arange(self.heads.key), self.heads.query // self.heads.key)
         return self.draft.op("Gather", tensor, self.draft.constant(heads, "heads"), axis=1)
 
@@ -217,7 +217,10 @@ class _Decomposition:
         return draft.op("Range", zero, count, one)
 
     def _scores(self, query: str, key: str, mask: _Mask, out: str) -> str:
-        """Return the attention weights.  The stage of the scores that is an output gets the name ``out``."""
+        """Return the attention probabilities.
+
+        If an output of the operator returns the scores, these scores get the name ``out``.
+        """
         node, draft = self.node, self.draft
         mode = int(node.number("qk_matmul_output_mode", 0)) if out else -1
         scale = float(node.number("scale", self.heads.size**-0.5))
@@ -250,10 +253,9 @@ class _Decomposition:
         return weights
 
     def _masked(self, scores: str, mask: _Mask, out: str) -> tuple[str, tuple[str, bool] | None]:
-        """Return the masked scores and a condition.
+        """Return the masked scores, and the condition for rows whose probabilities are kept.
 
-        The condition comes with the truth value that it has where weights stay.  It is None if all weights
-        stay.
+        The condition is a tensor and the truth value that it has in these rows; None if all rows are kept.
         """
         draft = self.draft
         if mask.bias is None and mask.allowed is None:
@@ -281,7 +283,7 @@ class _Decomposition:
         return self.draft.op("ReduceMax", bias, self.draft.ints(-1), keepdims=1)
 
     def _never_empty(self) -> bool:
-        """Return whether the mask is stored and leaves each row a key."""
+        """Return whether the mask is stored and allows at least one key in each row."""
         payload = self.constants.payload(self.node.input(_MASK))
         if payload is None or payload.dtype.kind == "O":
             return False

@@ -22,11 +22,11 @@ _EIGHT_BITS = frozenset({"f8e4m3fn", "f8e5m2"})
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Connect the readers of the second quantized tensor to the first."""
+    """Connect the readers of the second quantized tensor to the first quantized tensor."""
     second = fact.node
     first = None if second is None or not second.inputs[0] else second.inputs[0].producer
     if second is None or first is None or not _is(second, "QuantizeLinear"):
-        raise NotApplicable("there is no quantizer after another one here")
+        raise NotApplicable("there is no quantizer after another quantizer here")
     if not _is(first, "DequantizeLinear") or first.scope != second.scope:
         raise NotApplicable("the quantized tensor does not come from a DequantizeLinear")
     before, after = quantizer(first, model), quantizer(second, model)
@@ -50,7 +50,7 @@ def _is(node: Node, op: str) -> bool:
 
 
 def _unequal(before: StoredQuantizer, after: StoredQuantizer) -> str:
-    """Reason why quantizing again gives other integers; empty for none."""
+    """Return the reason why quantizing again gives other integers; empty if the integers are equal."""
     dtype, kind = before.data.dtype, after.data.dtype
     if dtype is None or dtype != after.node.output.dtype:
         return "the two quantized tensors have different types"
@@ -62,7 +62,7 @@ def _unequal(before: StoredQuantizer, after: StoredQuantizer) -> str:
     if numbers.size * before.scale.size > MOST_ELEMENTS:
         return "there are too many scales to check"
     if not _survive(numbers, before, numpy_type(kind)):
-        return f"in {kind} the same scale does not restore every number"
+        return f"quantizing again in {kind} with the same scale changes some numbers"
     return ""
 
 
@@ -78,7 +78,7 @@ def _numbers(dtype: str) -> Array | None:
 
 
 def _survive(numbers: Array, read: StoredQuantizer, kind: np.dtype[np.generic]) -> bool:
-    """Return whether each number stays the same after dequantizing and quantizing, each rounded to a type."""
+    """Return whether dequantizing and quantizing, with rounding to a type, changes no number."""
     scale = np.atleast_1d(read.scale).astype(np.float64)[:, None]
     steps = numbers - np.atleast_1d(read.zero).astype(np.float64)[:, None]
     gaps = np.diff(numbers)

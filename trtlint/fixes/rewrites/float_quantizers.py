@@ -1,8 +1,8 @@
 """Replace quantizers to UINT8, or with a zero point, by float arithmetic.
 
-TensorRT quantizes to INT8 without a zero point.  UINT8 with the zero point 128 is equivalent to INT8 with the
-zero point 0, and becomes INT8.  Other quantizers become rounding and clipping in floating point.  Results
-stay the same, but no INT8 kernels are used.  Definition:
+TensorRT quantizes to INT8 without a zero point. UINT8 with the zero point 128 is equivalent to INT8 with
+the zero point 0, so the rewrite changes it to INT8. Other quantizers become rounding and clipping in
+floating point. The results stay the same, but TensorRT then uses no INT8 kernels.  Definition:
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 """
 
@@ -52,7 +52,9 @@ def _producer(node: Node) -> Node | None:
 def _of_stored(node: Node, model: Model) -> Patch:
     read = quantizer(node, model)
     if read.data.dtype not in RANGES or node.output.is_output:
-        raise NotApplicable("the tensor is not a stored 8- or 16-bit tensor, or the result is an output")
+        raise NotApplicable(
+            "the quantized tensor is not a stored tensor of 8 or 16 bits, or the result is an output"
+        )
     payload = model.constants.payload(read.data)
     if payload is None:
         raise NotApplicable("the quantized values are not stored in the model")

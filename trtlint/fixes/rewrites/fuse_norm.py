@@ -28,21 +28,23 @@ def propose(fact: Fact, model: Model) -> Patch:
     if not isinstance(fact, Normalization) or fact.last_axis is None:
         raise NotApplicable("the axes of the mean are not known")
     if not fact.last_axis:
-        raise NotApplicable("the norm does not cover exactly the last axis")
+        raise NotApplicable("the norm has axes other than the last axis")
     op, since = _OPERATORS[fact.family]
     epsilon = fact.epsilon
     tensor = norm.tensor
     if epsilon is None:
         raise NotApplicable("the epsilon is not known")
     if tensor.dtype not in FLOAT_DTYPES or norm.divide.output.dtype != tensor.dtype:
-        raise NotApplicable("the result has another type than the tensor")
+        raise NotApplicable("the result and the normalized tensor have different types")
     if not (_plain(norm) if fact.family == "layer" else _plain_rms(norm, model.constants)):
         raise NotApplicable(f"the norm does not exactly match {op}")
     dims = model.constants.dimensions(tensor)
     gain, bias, last = _parameters(norm.divide, dims[-1] if dims else None, model.constants)
     width = gain.shape[0] if gain is not None and gain.shape else dims[-1] if dims else None
     if not isinstance(width, int):
-        raise NotApplicable("the size of the last axis is not known, and no stored gain has that size")
+        raise NotApplicable(
+            "the size of the last axis is unknown: neither the shape nor a stored gain gives this size"
+        )
     if width > MOST_ELEMENTS:
         raise NotApplicable(f"the last axis has more than {MOST_ELEMENTS:,} elements")
     draft = Draft(model, norm.divide)
@@ -124,7 +126,7 @@ def _plain_rms(norm: Norm, constants: Constants) -> bool:
 
 
 def _is_centre(value: Value | None, centre: Node) -> bool:
-    """Return whether a value is x - mean.  A second Sub may compute it again."""
+    """Return whether a value is x - mean, from the same Sub or from a second equal Sub."""
     node = None if value is None else value.producer
     return node is not None and (node is centre or (node.op == "Sub" and node.inputs == centre.inputs))
 
@@ -151,8 +153,8 @@ def _parameters(
 def _next(node: Node, op: str, width: Dimension, constants: Constants) -> tuple[Value | None, Node | None]:
     """Return the stored vector that the only reader of a result uses, and the reader.
 
-    A vector of several elements matches an axis of unknown size.  An axis of size one would match, too.  But
-    a norm over one element is always zero, so no model computes it.
+    A vector of several elements is accepted for an axis of unknown size. At run time, the axis could also
+    have size one. But a norm over one element is always zero, so no real model has such an axis.
     """
     if node.output.is_output or len(node.output.uses) != 1:
         return None, None
@@ -165,7 +167,7 @@ def _next(node: Node, op: str, width: Dimension, constants: Constants) -> tuple[
 
 
 def _fits(shape: tuple[Dimension, ...] | None, width: Dimension) -> bool:
-    """Return whether a shape is that of a vector along an axis."""
+    """Return whether a shape has one dimension, of the size of an axis (above 1 if unknown)."""
     if shape is None or len(shape) != 1 or not isinstance(shape[0], int):
         return False
     return shape[0] == width if isinstance(width, int) else shape[0] > 1

@@ -11,7 +11,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace the logarithm; other readers of the exponential keep it."""
+    """Replace the logarithm by Softplus. The exponential stays if other operators read it."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Exp", "Add", "Log"} <= steps.keys():
         raise NotApplicable("there is no softplus here")
@@ -19,14 +19,14 @@ def propose(fact: Fact, model: Model) -> Patch:
     tensor = exponential.input(0)
     one = next((value for value in total.inputs if value is not exponential.output), None)
     if tensor is None or one is None or model.constants.scalar(one) != 1:
-        raise NotApplicable("the added constant is not 1")
+        raise NotApplicable("the constant that is added to exp(x) is not 1")
     if (
         one.rank is None
         or tensor.rank is None
         or one.rank > tensor.rank
         or any(d != 1 for d in one.shape or ())
     ):
-        raise NotApplicable("adding the 1 may broadcast the tensor")
+        raise NotApplicable("the tensor of ones may broadcast exp(x) to a larger shape")
     if len({node.scope for node in (exponential, total, log)}) > 1:
         raise NotApplicable("Exp, Add and Log are not in the same graph")
     draft = Draft(model, log)

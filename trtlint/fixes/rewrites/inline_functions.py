@@ -10,9 +10,9 @@ from trtlint.model.load import Model
 def propose(_fact: Fact, model: Model) -> Patch:
     """Write the model with its functions inlined.
 
-    Patches apply to a structure with inlined functions, so this patch changes no operator.
+    trtlint inlines functions before it applies patches, so this patch changes no operator.
     """
     if not model.calls:
-        raise NotApplicable("the model calls no function of its own")
+        raise NotApplicable("the model calls no model-local function")
     count = f"{len(model.calls)} functions" if len(model.calls) > 1 else f"the function {model.calls[0].name}"
     return Patch(f"writes the operators of {count} in place of the calls", (), ())

@@ -1,7 +1,7 @@
 """Remove the default mode, linear interpolation, from a GridSample.
 
-Some importers know only the mode names of older opsets.  They treat ``linear`` of opset 20 as ``nearest``.
-https://onnx.ai/onnx/operators/onnx__GridSample.html
+Some releases of TensorRT's parser know only the mode names of older opsets, and treat ``linear`` of opset
+20 as ``nearest``. https://onnx.ai/onnx/operators/onnx__GridSample.html
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ def propose(fact: Fact, model: Model) -> Patch:
     if node is None or node.op != "GridSample" or node.domain:
         raise NotApplicable("there is no GridSample here")
     if node.attribute("mode") != "linear":
-        raise NotApplicable("the mode is not the default, and its old name exists only in older opsets")
+        raise NotApplicable(
+            "the mode is not the default, so the attribute is needed, and only "
+            "older opsets allow its old name"
+        )
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)
     kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != "mode"]
     del proto.attribute[:]
     proto.attribute.extend(kept)
-    return draft.patch("removes the mode, which is the default", [node])
+    return draft.patch("removes the attribute mode, which has the default value", [node])

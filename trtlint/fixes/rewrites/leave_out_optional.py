@@ -1,9 +1,8 @@
 """Remove trailing empty inputs and outputs, and optional outputs that nothing reads.
 
 A trailing empty name is equivalent to no name:
-https://github.com/onnx/onnx/blob/main/docs/IR.md#optional-inputs-and-outputs.
-Two kinds of outputs with an empty name stay, and get a name: required outputs, and outputs that precede a
-named output.
+https://github.com/onnx/onnx/blob/main/docs/IR.md#optional-inputs-and-outputs. Two kinds of outputs with an
+empty name cannot be removed, and get a name: required outputs, and outputs before a named output.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def _without_empty(names: list[str]) -> list[str]:
 
 
 def _outputs(draft: Draft, node: Node, required: int | None) -> list[str]:
-    """Names of the remaining outputs; unnamed required ones get a name."""
+    """Return the names of the remaining outputs. Unnamed outputs that must remain get a name."""
     values = list(node.outputs)
     if required is not None:
         while len(values) > required and not values[-1].is_needed:

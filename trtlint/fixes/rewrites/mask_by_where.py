@@ -1,8 +1,9 @@
-"""Replace boolean indexing by computation at full size, if the final result has a fixed size.
+"""Replace boolean indexing by a computation on all elements, if the final result has a fixed size.
 
 ``x[mask] = f(x[mask])`` becomes NonZero, GatherND, the operators of f, and ScatterND.  ``x[mask].sum()``
-becomes NonZero, GatherND and a reduction.  Intermediate tensors have one row for each true mask element.  The
-rewrite computes all elements and selects by the mask, so that no size depends on data.
+becomes NonZero, GatherND and a reduction.  The intermediate tensors have one row for each true mask
+element. The rewrite computes with all elements and selects by the mask at the end, so that no size depends
+on data.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__NonZero.html,
 https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html
@@ -42,13 +43,13 @@ _REDUCTIONS = {"ReduceSum": 0.0, "ReduceMax": -math.inf, "ReduceMin": math.inf}
 """Reductions to a fixed size, with their result for an empty selection."""
 _NARROW = frozenset({"f16", "bf16"})
 
-_IS_OUTPUT = "a tensor whose size is known only at run time is an output of the model or of a body"
+_IS_OUTPUT = "an output of the model or of a body has a size that is known only at run time"
 
 Kind = Literal["indices", "positions", "rows", "picked", "sizes"]
 
 
 class _MaskedValue(Struct, frozen=True):
-    """Meaning of a value whose size depends on the mask.
+    """The meaning of a tensor whose size depends on the mask.
 
     Attributes:
         kind: ``indices``: the output of NonZero, one row for each dimension.  ``positions``: its transpose.
@@ -56,7 +57,7 @@ class _MaskedValue(Struct, frozen=True):
             shape that begins with the number of positions.
         full: for ``picked``, name of the full tensor, or of a tensor that broadcasts to it.
         rest: for ``picked`` and ``sizes``, the dimensions after the first.
-        thin: for ``picked``, whether ``full`` has fewer elements because it broadcasts.
+        thin: for ``picked``, whether ``full`` is smaller than the full tensor and broadcasts to it.
     """
 
     kind: Kind
@@ -78,7 +79,7 @@ class _Masking(Struct):
     removed: list[Node] = field(default_factory=list)
 
     def follow(self, node: Node) -> None:
-        """Rewrite all readers of the output of NonZero until the size is fixed."""
+        """Rewrite the operators that depend on NonZero, up to results of fixed size."""
         self.parts[node.output] = _MaskedValue("indices")
         pending = [(node.index, node)]
         while pending:
@@ -113,7 +114,9 @@ class _Masking(Struct):
         elif node.op in _REDUCTIONS:
             self._reduced(node)
         elif node.op == "ReduceMean":
-            raise NotApplicable("the mean of an empty selection is undefined, and runtimes disagree on it")
+            raise NotApplicable(
+                "the mean of an empty selection is undefined, and runtimes compute different values"
+            )
         else:
             raise _refused(node)
 
@@ -211,19 +214,19 @@ class _Masking(Struct):
             raise NotApplicable("ScatterND has a reduction")
         rest, updates, new = self._rest(data), node.input(2), self._part(node, 2)
         if rest is None:
-            raise NotApplicable("the mask is not known to match the shape of the indexed tensor")
+            raise NotApplicable("trtlint cannot show that the mask has the shape of the indexed tensor")
         if new is None or updates is None or new.kind != "picked" or len(new.rest) != len(rest):
             raise NotApplicable("the updates of ScatterND do not come from the same selection")
         self.draft.op("Where", self._wide(len(rest)), new.full, data, out=node.output.name)
 
     def _reduced(self, node: Node) -> None:
-        """Write a reduction of the selection as one of the whole tensor."""
+        """Write a reduction of the selected elements as a reduction of the whole tensor."""
         part, dtype = self._part(node, 0), node.output.dtype
         axes = self._axes(node)
         if part is None or part.kind != "picked" or dtype not in FLOAT_DTYPES or axes is None:
             raise _refused(node)
         if part.thin and any(dim != 1 for dim in part.rest):
-            raise NotApplicable(f"{node.op} also reduces another dimension that is broadcast")
+            raise NotApplicable(f"{node.op} also reduces a dimension that is broadcast")
         if 0 not in axes:
             raise NotApplicable(f"the result of {node.op} has one element for each true mask element")
         draft, depth, kind = self.draft, len(self.dims), "f32" if dtype in _NARROW else str(dtype)
@@ -262,10 +265,12 @@ def propose(fact: Fact, model: Model) -> Patch:
     masking = _Masking(model, draft, Forms(draft), mask, tuple(dims), condition)
     masking.follow(node)
     if len(masking.removed) == len(masking.parts):
-        raise NotApplicable("no result of fixed size depends on NonZero")
-    title = "computes a masked selection at full size"
+        raise NotApplicable("every tensor that depends on NonZero has a size that is known only at run time")
+    title = "computes on all elements with a mask, instead of on selected elements"
     return draft.patch(title, masking.removed, opset=masking.forms.opset)
 
 
 def _refused(node: Node) -> NotApplicable:
-    return NotApplicable(f"{node.op} needs a selection whose size is known only at run time")
+    return NotApplicable(
+        f"{node.op} needs the selected elements as a tensor, whose size is known only at run time"
+    )

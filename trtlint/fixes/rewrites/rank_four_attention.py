@@ -17,7 +17,7 @@ from trtlint.model.operators import CAST
 _ELEMENTWISE = frozenset(
     {"Mul", "Div", "Add", "Sub", "Where", "Cast", "Clip", "Max", "Min", "Tanh", "Identity"}
 )
-_TITLE = "adds a leading axis to the attention"
+_TITLE = "adds an axis of size 1 in front of Q, K and V"
 _RANK = 3
 _SINCE = 13
 """First opset in which Unsqueeze and Squeeze read their axes from an input."""
@@ -71,9 +71,11 @@ def _require_fitting(block: AttentionBlock, model: Model) -> None:
     if (model.opset or 0) < _SINCE:
         raise NotApplicable("the model's opset is older than 13")
     if block.path.shared or block.weights.shared or block.weights.guard is not None:
-        raise NotApplicable("other operators also read scores or probabilities, or NaN is replaced")
+        raise NotApplicable(
+            "other operators read the scores or probabilities, or the model replaces NaN probabilities"
+        )
     if any(node.op not in _ELEMENTWISE for node in block.path.nodes):
-        raise NotApplicable("there is more than arithmetic between the scores and the softmax")
+        raise NotApplicable("other operators than arithmetic are between the scores and the softmax")
     last = (block.softmax, *_casts(block))[-1]
     if [node for node, _ in last.output.uses] != [weighted]:
         raise NotApplicable("there are other operators between the softmax and the product with V")
@@ -110,7 +112,10 @@ def _raised(draft: Draft, value: Value) -> str:
 
 
 def _transposed(value: Value) -> tuple[Value | None, list[int]]:
-    """Input and extended permutation of the Transpose that gives a value; None for other producers."""
+    """Return the input of the Transpose that computes a value, and its permutation with the new axis.
+
+    None for other producers.
+    """
     node = value.producer
     perm = None if node is None or node.domain or node.op != "Transpose" else node.attribute("perm")
     if node is None or not isinstance(perm, list | tuple) or len(perm) != _RANK:

@@ -1,8 +1,8 @@
 """Replace antialiased ``Resize`` of fixed sizes by weighted sums.
 
-Resizing is linear and separable.  ONNX's reference computes the weights of an axis by resizing unit vectors.
-Each result reads only the elements with a weight.  A product with the full matrix would spread NaN or
-infinity over a row, because zero times infinity is NaN.
+Resizing is linear and separable. The weights of an axis are the results of ONNX's reference evaluator for
+unit vectors. Each result reads only the elements whose weight is not zero. A product with the full matrix
+would spread NaN or infinity over a row, because zero times infinity is NaN.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if data is None or data.dtype not in FLOAT_DTYPES or data.shape is None or node.output.rank != data.rank:
         raise NotApplicable("the type or the sizes of Resize are not known")
     if node.attribute("mode", "nearest") not in ("linear", "cubic") or int(node.number("exclude_outside", 0)):
-        raise NotApplicable("the mode of Resize is not linear in the data")
+        raise NotApplicable("this mode of Resize is not a linear function of the input")
     if node.attribute("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize":
         raise NotApplicable("Resize crops")
     assert node.output.shape is not None
@@ -81,7 +81,9 @@ def _taps(matrix: Array) -> tuple[Array, Array]:
     counts = used.sum(axis=0)
     count = int(counts.max(initial=0))
     if not counts.all() or count > _MOST_TAPS:
-        raise NotApplicable(f"a result depends on no element, or on more than {_MOST_TAPS}")
+        raise NotApplicable(
+            f"an element of the result depends on no input element, or on more than {_MOST_TAPS}"
+        )
     positions = np.zeros((matrix.shape[1], count), np.int64)
     weights = np.zeros(positions.shape)
     for result in range(matrix.shape[1]):

@@ -22,7 +22,7 @@ _TITLE = "moves the whole attention scale to Q"
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Combine the scalings of Q, K and the scores."""
+    """Combine the scalings of Q, K and the scores into one scaling of Q."""
     block = block_of(fact, model)
     query = block.path.product.query
     if query.dtype not in FLOAT_DTYPES:
@@ -32,7 +32,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("the attention has no scaling")
     _require_movable(block)
     if len({scale.node for scale in scales}) < len(scales):
-        raise NotApplicable("a single operator scales Q and K")
+        raise NotApplicable("one operator scales both Q and K")
     draft = Draft(model, block.product)
     factor = _factor(draft, scales, query)
     rewired = without(scales)
@@ -75,9 +75,9 @@ def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str:
     for scale in scales:
         scalar = next(value for value in scale.node.inputs if value is not scale.data)
         if scalar is None or scalar.dtype != query.dtype:
-            raise NotApplicable("a computed scale has another type than Q")
+            raise NotApplicable("a scale is computed at run time and has another type than Q")
         if scalar.shape is None or any(dim != 1 for dim in scalar.shape):
-            raise NotApplicable("a computed scale differs between heads")
+            raise NotApplicable("a scale is computed at run time and differs between heads")
         part = scalar.name
         if scale.node.op == "Div":
             part = draft.op("Div", draft.like(1.0, query.dtype, "one"), scalar)

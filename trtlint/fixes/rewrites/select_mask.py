@@ -1,14 +1,16 @@
 """Replace a mask of finite numbers by a selection with the same probabilities in every type.
 
 ``Where(keep, scores, -1e9)`` and ``scores + mask``, with a mask of 0 and -3.4e38, need a number outside the
-FP16 range.  Softmax gives such a key the weight 0, and -inf does the same in FP16.  A fully masked row is the
-exception: all its scores become that number, so all weights are equal.  In such a row, a fill of 0 also gives
-equal weights, but -inf would give NaN.  The fill depends only on the mask, which is small compared with the
-scores.  Each scores tensor still has a single ``Where``.
+FP16 range. Softmax gives a masked key the probability 0, and -inf does the same in FP16. A fully masked row
+is the exception: all scores of the row become the same number, so all probabilities are equal. In such a
+row, a fill of 0 also gives equal probabilities, but -inf would give NaN. So the rewrite fills with -inf,
+and with 0 in fully masked rows. The fill depends only on the mask, which is small compared with the scores.
+Each scores tensor still has a single ``Where``.
 
-The results are the same unless scores are as low as the mask.  Scores must be above half of it for ``Where``,
-and within 1e13 for an added mask.  The proof names these bounds.  Scores that another mask may set to -inf
-are not rewritten: both masks together could remove all keys of a row.
+The results are the same if no score is as low as the mask value. For ``Where``, scores must be above half
+of the mask value; for an added mask, their magnitude must be at most 1e13. The proof names these bounds.
+Scores that another mask may set to -inf are not rewritten, because both masks together could mask all keys
+of a row.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
-_TITLE = "masks with -inf, and rows without a key with 0"
+_TITLE = "masks with -inf, and sets fully masked rows to 0"
 _LOWEST_SELECTED = -1e8
 """Highest fill of a Where that counts as a mask.  Models compute no scores below half of this number."""
 _LOWEST_ADDED = -1e30
@@ -56,7 +58,8 @@ class _Site(Struct, frozen=True):
         scores: the masked scores.
         mask: the condition of the Where, or the added tensor.
         fill: input index of the fill of the Where; 0 for an Add.
-        source: if the mask is a product with the constant, the other factor.  It is zero for allowed keys.
+        source: the other factor, if the mask is a product with the constant; this factor is zero for
+            allowed keys.
         softmax: operators that read the masked scores.
         axis: negative axis of their keys.
         path: operators from the constant to ``node``.
@@ -82,7 +85,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no constant here")
     sites = _Search(model, fact).sites(held)
     if not sites:
-        raise NotApplicable("no softmax reads scores that the constant masks")
+        raise NotApplicable("the constant masks no scores of a softmax")
     lowest = float(fact.values.low or 0.0)
     whole = _patch(model, sites, sites[0].path, lowest)
     kinds: dict[object, _Site] = {}
@@ -127,7 +130,7 @@ class _Search:
     ) -> Iterator[_Site]:
         """Yield the sites that depend on a value.
 
-        The value is the constant.  With ``mask``, it is a tensor that contains only zeros and the
+        The value is the constant; with ``mask``, the value is a tensor that contains only zeros and the
         constant.
         """
         self.left -= 1
@@ -136,7 +139,7 @@ class _Search:
         for node, port in dict.fromkeys(value.uses):
             reached = [each for each in node.outputs if each in self.paths]
             if node.op in _ENDS and not node.domain:
-                raise NotApplicable(f"{node.op} reads the mask itself")
+                raise NotApplicable(f"{node.op} reads the mask values directly")
             if not reached:
                 continue
             if node.scope != self.scope:
@@ -153,7 +156,7 @@ class _Search:
             elif not mask or self._only_lowest(value):
                 yield self._selected(node, port, path)
             else:
-                raise NotApplicable("a mask is selected together with scores")
+                raise NotApplicable("a Where selects between mask values and scores")
         elif source is None and port == 0 and (node.op in MOVES or self._narrows(node)):
             yield from self._follow(node.output, mask, path, None)
         elif node.op == "Mul" and self.constants.scalar(value) is not None and source is None:
@@ -182,7 +185,7 @@ class _Search:
         if (self.model.opset or 0) < _EQUAL_SINCE:
             raise NotApplicable(f"Equal does not support floats before opset {_EQUAL_SINCE}")
         if source is not None and not is_coarse(source, self.constants):
-            raise NotApplicable(f"{source.name}, a factor of the mask, may contain small fractions")
+            raise NotApplicable(f"the mask is multiplied by {source.name}, which may contain small fractions")
         softmax, axis = self._read_by(node, scores)
         return _Site(node, scores, mask, 0, source, softmax, axis, path)
 
@@ -252,7 +255,10 @@ class _Search:
         return self._numbers(value) == {self.lowest}
 
     def _numbers(self, value: Value | None, depth: int = 0) -> set[float] | None:
-        """Return the distinct numbers of a float tensor, with NaN for any further ones.  None if unknown."""
+        """Return the distinct numbers of a float tensor; NaN stands for numbers above a limit.
+
+        None if unknown.
+        """
         if value is None or depth > DEEPEST:
             return None
         node = value.producer
@@ -336,7 +342,7 @@ def _conditions(sites: list[_Site], lowest: float, *, keep_a_key: bool) -> Itera
     if not all(site.fill for site in sites):
         yield f"scores within {_FARTHEST_ADDED:.0e}"
     if keep_a_key:
-        yield "rows that keep a key"
+        yield "rows that allow at least one key"
 
 
 def _selection(draft: Draft, site: _Site) -> tuple[str, str]:

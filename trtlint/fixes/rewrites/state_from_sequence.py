@@ -43,9 +43,9 @@ def _is_read(node: Node, port: int) -> bool:
 
 
 def _obstacle(node: Node) -> str:
-    """Reason why the state is not a step of the sequence; empty for none."""
+    """Return the reason why the state is not a step of the sequence; empty if it is."""
     if _is_read(node, _CELL):
-        return "the cell state is read, which is not in the sequence"
+        return "an operator reads the final cell state, which the sequence output does not contain"
     if node.input(_LENGTHS) is not None:
         return f"{node.op} has sequence lengths"
     return f"{node.op} has the batch as the first axis" if node.number("layout", 0) else ""

@@ -1,6 +1,7 @@
 """Store an 8-bit convolution weight as floats if the data is not quantized.
 
-No convolution kernel supports that combination, so the weight would be dequantized in every inference.
+No convolution kernel supports an 8-bit weight with float data, so TensorRT would dequantize the weight in
+every inference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Insert Casts where an operator or its result meets other float types.
+"""Insert Casts where an operator reads different float types.
 
-Inputs get the widest of their types, so that nothing overflows.  A product with stored weights of a narrower
-type keeps the narrower type, as exported.
+All inputs of an operator get the widest of their types, so that no value overflows. A product with stored
+weights of a narrower type computes in the narrower type, as exported.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class _Region:
         )
 
     def _condition(self) -> str:
-        """Return the range in which the results are the same, the range of the narrower type, as text."""
+        """Return the range of the narrower type as text; in this range, the results are the same."""
         kinds = sorted({kind for _, kind in self.bounds}, key=_WIDTH.__getitem__)
-        return f"numbers within {-lowest(kinds[0]):.5g} where they become {kinds[0]}" if kinds else ""
+        return f"values of at most {-lowest(kinds[0]):.5g} where the type becomes {kinds[0]}" if kinds else ""
 
     def _type(self, value: Value | None) -> str | None:
         if value is None:
@@ -173,7 +173,7 @@ class _Region:
 
 
 def _ports(group: tuple[int, ...], count: int) -> list[int]:
-    """Return the input indices of a group.  A -1 at its end repeats the last index."""
+    """Return the input indices of a group. A -1 at the end of the group repeats the last index."""
     ports = list(group[:-1]) + list(range(group[-2], count)) if group[-1] == -1 else list(group)
     return [port for port in dict.fromkeys(ports) if port < count]
 

@@ -1,8 +1,9 @@
 """Compute a chain of 16-bit operators in FP32, with Casts at its inputs and outputs.
 
-The chain includes the element-wise arithmetic before the finding's operators, because the problem is rounding
-to 16 bits before a sine or sampling.  For a sum of squares, the chain extends to the use of its root.  Matrix
-products stay in 16 bits, except outer products and products with a matrix of coordinates.
+The chain includes the element-wise arithmetic before the operators of the finding, because the problem is
+rounding to 16 bits before a sine or a sampling. For a sum of squares, the chain ends at the operator that
+uses the root. Only two kinds of matrix products are part of the chain: outer products, and products with a
+matrix of coordinates.
 """
 
 from __future__ import annotations
@@ -46,10 +47,12 @@ def propose(fact: Fact, model: Model) -> Patch:
     chosen = dict.fromkeys(core)
     more = _after(core, model) if isinstance(fact, SumOfSquares) else _before(core, model)
     if more is None:
-        raise NotApplicable(f"more than {_MOST_NODES} operators lead to the finding")
+        raise NotApplicable(f"more than {_MOST_NODES} operators would have to change to FP32")
     chosen.update(dict.fromkeys(more))
     if isinstance(fact, SumOfSquares) and not _is_reduced(fact.node, chosen):
-        raise NotApplicable("the sum itself is stored in 16 bits, where it overflows")
+        raise NotApplicable(
+            "the result is a 16-bit tensor, so the sum overflows even if it is computed in FP32"
+        )
     if isinstance(fact, RoundedInteger) and not _leads(core[0], core[-1], chosen):
         raise NotApplicable("there are other operators than arithmetic between the two Casts")
     for node in core:
@@ -66,7 +69,7 @@ def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
 
 
 def _leads(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
-    """Return whether a path between two operators contains only chosen ones."""
+    """Return whether a path between two operators contains only chosen operators."""
     left, pending = set(chosen), [last]
     while pending:
         node = pending.pop()
@@ -97,7 +100,7 @@ def _before(core: Iterable[Node], model: Model) -> list[Node] | None:
 
 
 def _is_slight(node: Node) -> bool:
-    """Return whether an operator is cheap enough to be widened along with others."""
+    """Return whether an operator is cheap enough to compute in FP32 as part of a chain."""
     if node.domain or node.op not in _ARITHMETIC | _VIEWS:
         return False
     if node.op == "MatMul":
@@ -117,7 +120,10 @@ def _operands(node: Node) -> list[Value]:
 
 
 def _given(node: Node, chosen: dict[Node, None]) -> Value | None:
-    """Return the operand that must not be rounded.  None if the arithmetic before it is already in FP32."""
+    """Return the operand that must not be rounded to 16 bits.
+
+    None if the arithmetic before it is already in FP32.
+    """
     port = _ROUNDED.get(node.op)
     value = None if port is None else node.input(port)
     first = value

@@ -26,7 +26,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if norm.divide.output.dtype not in FLOAT_DTYPES or "f16" not in _types(nodes):
         raise NotApplicable("no part of the norm is in FP16")
     if any(node.domain or node.scope != norm.divide.scope for node in nodes):
-        raise NotApplicable("the norm spans several graphs, or contains operators that are not ONNX's")
+        raise NotApplicable("the norm spans several graphs, or contains an operator outside the ONNX domain")
     return _written(norm, nodes, model, "f64" if "f64" in _types(nodes) else "f32")
 
 
@@ -60,7 +60,7 @@ def _written(norm: Norm, nodes: list[Node], model: Model, dtype: Literal["f32", 
 
     Args:
         norm: the norm.
-        nodes: nodes from its input to its division.
+        nodes: nodes from the norm's input to its division.
         model: the model.
         dtype: type to compute in.  In FP16 models, TorchScript adds a Python float as float64 to the
             variance.  TensorRT reads it as float32, but ONNX operators need equal types.
@@ -85,5 +85,5 @@ def _written(norm: Norm, nodes: list[Node], model: Model, dtype: Literal["f32", 
         wide[node.output] = draft.op(node.op, *[widened(value) for value in node.inputs], **attributes)
     result = norm.divide.output
     draft.op("Cast", wide[result], to=onnx_type(result.dtype or "f16"), out=result.name)
-    name = "FP32" if dtype == "f32" else "FP64, which TensorRT reads as FP32"
+    name = "FP32" if dtype == "f32" else "FP64, which the TensorRT parser converts to FP32"
     return draft.patch(f"computes the norm in {name}", [norm.divide], around=nodes)

@@ -33,7 +33,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     # TensorRT does not accept negative padding; rounding down ignores the rest.
     ends = [max(end, 0) for end in ends]
     if any(end >= window.reach for end, window in zip(ends, along, strict=True)):
-        raise NotApplicable("a window would only cover padding")
+        raise NotApplicable("a pooling window would contain only padding")
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)
     kept = [attribute for attribute in node.proto.attribute if text(attribute.name) not in _OURS]

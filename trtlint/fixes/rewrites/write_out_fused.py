@@ -130,7 +130,7 @@ def _erf(draft: Draft, value: Tensor | None, dtype: str) -> str:
 
 
 def _half_of(draft: Draft, value: Tensor | None, sigmoid: str, dtype: str, out: str = "") -> str:
-    """X · (1 + sigmoid) / 2."""
+    """Return ``value`` · (1 + ``sigmoid``) / 2."""
     half = draft.op("Mul", value, draft.like(0.5, dtype, "half"))
     return draft.op("Mul", half, draft.op("Add", sigmoid, draft.like(1.0, dtype, "one")), out=out)
 
@@ -257,7 +257,7 @@ _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization", "Gelu"})
 """Operators in ONNX's domain that only ONNX Runtime or newer opsets define."""
 
 _CACHED = "the operator writes into a cache whose length is known only at run time"
-_DECODER = "the operator runs a decoder in a loop whose length depends on the decoder's output"
+_DECODER = "the operator runs a decoder in a loop, and the output of the decoder ends the loop"
 _LEFT: Mapping[str, str] = {
     **dict.fromkeys(
         ("GroupQueryAttention", "SparseAttention", "PagedAttention", "DecoderMaskedMultiHeadAttention"),

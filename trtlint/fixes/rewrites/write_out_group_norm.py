@@ -31,7 +31,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if not isinstance(channels, int) or channels % groups:
         raise NotApplicable("the number of channels is not known")
     if count not in (1, channels):
-        raise NotApplicable("gain and bias are for groups, not for channels")
+        raise NotApplicable("gain and bias have one number per group instead of one per channel")
     stashed = int(node.number("stash_type", 1)) == 1 and (model.opset or 0) >= _BY_CHANNEL
     wide = "f32" if stashed and dtype != "f64" else dtype
     forms = Forms(Draft(model, node))

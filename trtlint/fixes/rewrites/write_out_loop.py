@@ -1,8 +1,8 @@
-"""Unroll a ``Loop`` with a known number of iterations, or make it acceptable to the parser.
+"""Unroll a ``Loop`` with a known number of iterations, or add what the parser requires.
 
-In an unrolled loop, carried values may grow, and no condition remains.  A Loop that cannot be unrolled may
-still get parts that the parser requires: an initial condition, or, without a trip count, an iteration counter
-as a carried value.
+In an unrolled loop, carried values may grow, and no condition remains. If a Loop cannot be unrolled, the
+rewrite may add parts that TensorRT's parser requires: an initial condition, or an iteration counter as a
+carried value if there is no trip count.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -123,7 +123,7 @@ def _times(loop: _LoopBody, model: Model) -> int:
     elif loop.goes_on or again:
         times = loop.most
     elif first is None:
-        raise NotApplicable("the Loop has no initial condition, and runtimes disagree on its meaning")
+        raise NotApplicable("the Loop has no initial condition, and runtimes interpret this differently")
     elif again is not None:
         times = 1 if loop.most is None else min(loop.most, 1)
     else:
@@ -196,7 +196,7 @@ def _times_of(
 
 
 def _deciding(loop: _LoopBody, model: Model) -> tuple[list[Node], dict[str, Array], dict[int, Array]] | None:
-    """Find the operators that decide whether the body runs again.
+    """Find the operators of the body that compute the condition for the next iteration.
 
     Returns:
         The operators, the constants that they read, and the initial carried values by body input; None if

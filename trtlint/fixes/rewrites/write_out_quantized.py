@@ -1,4 +1,4 @@
-"""Replace operators on quantized tensors by floating point.
+"""Replace operators on quantized tensors by floating-point operators.
 
 ONNX Runtime's quantizer writes ``QLinearConv`` and similar operators.  For dynamic quantization it writes
 ``DynamicQuantizeLinear``, ``MatMulInteger`` and ``ConvInteger``.  TensorRT has no importers for them.  The
@@ -84,7 +84,10 @@ def _near(node: Node) -> Iterator[Node]:
 
 
 def _given(numbers: Numbers, node: Node, value: Value) -> list[Node]:
-    """Restore the type of integers that leave the quantized part.  Return the Casts that this replaces."""
+    """Cast integers back to their type where operators outside the quantized part read them.
+
+    Return the replaced Casts.
+    """
     name = numbers.known.get(value, "")
     if not name:
         return []
@@ -150,7 +153,7 @@ def _dequantize(numbers: Numbers, node: Node) -> str | None:
 
 
 def _cast(numbers: Numbers, node: Node) -> str | None:
-    """Cast the integers to another type with more than 8 bits."""
+    """Cast the integers to a type with more than 8 bits."""
     name, to = numbers.of(node.input(0)), int(node.number("to", 0))
     if quantized_type(node.output) or node.output.dtype is None:
         raise NotApplicable("Cast returns another 8-bit type, or an unknown one")
@@ -227,7 +230,7 @@ def _pooled(op: str, *names: str) -> Write:
 
 
 def _softmax(numbers: Numbers, node: Node) -> str | None:
-    """Write a Softmax.  Before opset 13 in its attributes, it covers all axes from ``axis`` on."""
+    """Write a Softmax. If its attribute names an opset before 13, it covers all axes from ``axis`` on."""
     axis, opset = int(node.number("axis", -1)), numbers.opset
     own = node.number("opset", opset)
     if axis != -1 and (own < _ONE_AXIS) != (opset < _ONE_AXIS):

@@ -28,5 +28,5 @@ def propose(fact: Fact, model: Model) -> Patch:
     elif node.op == "ReduceSumSquare":
         draft.op("Mul", tensor, tensor, out=node.output.name)
     else:
-        raise NotApplicable(f"{node.op} over no axes does not change its input")
+        raise NotApplicable(f"{node.op} over no axes returns its input unchanged")
     return draft.patch(f"replaces {node.op} over no axes by an element-wise operator", [node])

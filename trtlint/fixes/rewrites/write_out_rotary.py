@@ -93,7 +93,10 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
 
 
 def _size(data: Value, parts: int) -> int | None:
-    """Return the number of features of each of several equal parts.  None if it is unknown."""
+    """Return the number of features in each part, if the features are divided into equal parts.
+
+    None if unknown.
+    """
     last = data.shape[-1] if data.shape else None
     return last // parts if isinstance(last, int) and parts else None
 

@@ -1,7 +1,7 @@
-"""Replace ``ScatterElements`` and ``ScatterND`` with a reduction by comparisons and a reduction.
+"""Replace ``ScatterElements`` and ``ScatterND`` that have a reduction by comparisons and a Reduce operator.
 
-Each position of the result selects its updates by comparison, so memory grows with positions times updates.
-Definitions: https://onnx.ai/onnx/operators/onnx__ScatterElements.html and
+For each position of the result, a comparison selects the updates, so the memory is proportional to
+positions times updates. Definitions: https://onnx.ai/onnx/operators/onnx__ScatterElements.html and
 https://onnx.ai/onnx/operators/onnx__ScatterND.html
 """
 
@@ -26,7 +26,7 @@ _TITLE = "replaces the scatter by a comparison of positions and a reduction"
 
 
 class _Reduction(Struct, frozen=True):
-    """Operator that reduces the updates of one position, and operator that combines them with the data."""
+    """Operators that reduce the updates of one position, and combine the result with the data."""
 
     reduce: str
     combine: str
@@ -112,7 +112,7 @@ def _moved(draft: Draft, tensor: Value | str, perm: list[int]) -> str:
 
 
 def _picked(draft: Draft, chosen: str, values: str, size: str, reduction: _Reduction, dtype: str) -> str:
-    """Reduce the updates (last axis) of each position (new second-to-last axis)."""
+    """Reduce the updates (last axis) of each position (second-to-last axis, which is new)."""
     zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
     positions = draft.op("Unsqueeze", draft.op("Range", zero, size, one), draft.ints(1))
     wide = draft.op("Cast", chosen, to=7)

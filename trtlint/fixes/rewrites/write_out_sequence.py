@@ -194,7 +194,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     for each in nodes:
         lists.write(each)
     return draft.patch(
-        "replaces sequences by their tensors",
+        "replaces sequence operators by operators on the tensors",
         nodes,
         retyped=lists.retyped,
         opset=lists.forms.opset,

@@ -20,14 +20,14 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no SpaceToDepth with mode CRD here")
     source, block = node.inputs[0], int(node.number("blocksize", 0))
     if source is None or source.shape is None or len(source.shape) != 4:
-        raise NotApplicable("the rank of its input is not known")
+        raise NotApplicable("the input of SpaceToDepth is not known to have rank 4")
     batch, *sizes = source.shape
     known = [size for size in sizes if isinstance(size, int) and size > 0]
     if len(known) < 3 or block < 1:
-        raise NotApplicable("its channels, rows and columns are not known")
+        raise NotApplicable("the channels, rows and columns of the input are not known")
     channels, rows, columns = known
     if rows % block or columns % block:
-        raise NotApplicable("its rows and columns are no multiples of the block")
+        raise NotApplicable("the rows and columns of the input are not multiples of blocksize")
     first = batch if isinstance(batch, int) else -1
     height, width = rows // block, columns // block
     draft = Draft(model, node)
@@ -35,4 +35,4 @@ def propose(fact: Fact, model: Model) -> Patch:
     turned = draft.op("Transpose", apart, perm=list(_CHANNELS_FIRST))
     joined = draft.ints(first, channels * block * block, height, width)
     draft.op("Reshape", turned, joined, out=node.output.name)
-    return draft.patch("writes SpaceToDepth out as Reshape, Transpose and Reshape", [node])
+    return draft.patch("replaces SpaceToDepth by Reshape, Transpose and Reshape", [node])

@@ -1,7 +1,7 @@
-"""Schema of the configuration, a JSON Schema for editors and for trtlint's own checks.
+"""The JSON Schema of the configuration.  Editors and trtlint use it.
 
-This package supports only the JSON Schema features that the schema uses
-(https://json-schema.org/draft/2020-12). Its errors name the key and suggest similar keys.
+This package contains a small validator, with only the JSON Schema features that this schema uses
+(https://json-schema.org/draft/2020-12).  Error messages name the key and suggest similar keys.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TYPES: Mapping[str, type] = {"string": str, "array": list, "object": dict, "boo
 
 
 class SchemaError(SettingError):
-    """A value that violates the schema: its key, such as ``models[0].fail-on``, and the reason."""
+    """Error: a value violates the schema.  It has the key, such as ``models[0].fail-on``, and the reason."""
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(f"{key}: {message}" if key else message)
@@ -44,10 +44,10 @@ def configuration() -> Mapping[str, Any]:
 
 
 def check(document: object, part: str | None = None) -> None:
-    """Check a document against the schema of the configuration, or against one of its ``$defs``.
+    """Check a document against the schema of the configuration, or against an entry of ``$defs``.
 
     Raises:
-        SchemaError: the first violation in document order.
+        SchemaError: the document violates the schema.  The first violation in document order is reported.
     """
     schema = configuration() if part is None else configuration()["$defs"][part]
     _check(document, schema, "")
@@ -80,7 +80,10 @@ def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _one_of(value: object, branches: list[Mapping[str, Any]], key: str) -> None:
-    """Check a value against the branch with its type; branches have different types."""
+    """Check a value against the ``anyOf`` branch for the type of the value.
+
+    All branches have different types.
+    """
     for branch in branches:
         if isinstance(value, _TYPES[branch["type"]]):
             _check(value, branch, key)
@@ -90,7 +93,7 @@ def _one_of(value: object, branches: list[Mapping[str, Any]], key: str) -> None:
 
 
 def _quoted(value: object, *types: str) -> str:
-    """Suggest quotes for a bare version number."""
+    """Return a hint to quote a version number, such as ``"10.7"``."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return f': write "{value}"' if number and "string" in types else ""
 

@@ -1,8 +1,8 @@
 """Content of a block picture: the nodes of a finding, and the data flow between them.
 
-The nodes are the rows of the site, as in the text report. Operators between two rows get no box. A label
-beside the line names them. Producers and readers outside the block are boxes at the block's edge. Constants
-and shape arithmetic are left out.
+The boxes are the rows of the site, as in the text report.  Operators between two rows get no box, only a
+label beside the line.  Nodes outside the block that write or read its tensors are boxes at the edge of the
+block. Constants and shape arithmetic are left out.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Box(Struct, frozen=True):
 
     Attributes:
         kind: ``outside`` for a producer or reader outside the block.
-        op: its operator.
-        name: its path, or the name of an input or output of the graph.
-        type: type of its first output, such as ``f32[1,8,197,64]``; empty if unknown.
-        detail: its role in the block.
-        label: reason for the mark; empty without one.
-        measured: its measured time and range.
+        op: the operator.
+        name: the path of the node, or the name of an input or output of the graph.
+        type: type of the first output, such as ``f32[1,8,197,64]``; empty if unknown.
+        detail: the role of the node in the block.
+        label: reason for the mark; empty without a mark.
+        measured: the measured time and range.
     """
 
     kind: Literal["row", "outside"]
@@ -79,7 +79,7 @@ class SiteDiagram(Struct, frozen=True):
 
 
 def block(rows: Sequence[Row], behind: Behind) -> SiteDiagram | None:
-    """Return the drawing of a site; None if the model lacks its nodes, for example after a change."""
+    """Return the drawing of a site; None if the model does not have the nodes, for example after a change."""
     nodes = [behind.node(row) for row in rows]
     if not nodes or None in nodes:
         return None

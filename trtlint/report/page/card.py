@@ -62,9 +62,9 @@ def card(
         entry: the finding.
         behind: the model; None if it cannot be read.
         target: the target; empty if the page shows it elsewhere.
-        number: prefix that makes its ids unique.
+        number: prefix that makes the element ids unique.
         room: character limit of the picture.
-        repeated: whether another model has an equal finding, so the details are folded.
+        repeated: whether another model has an equal finding.  Then the details are collapsed.
     """
     finding = entry.finding
     drawn = _picture(finding, behind, number, room)
@@ -85,7 +85,7 @@ def card(
             tag("p", ticked(finding.message), class_="message"),
             _where(finding),
         ),
-        tag("details", tag("summary", "The same as above: details"), body) if repeated else body,
+        tag("details", tag("summary", "Same message as above: details"), body) if repeated else body,
         _places(finding.sites),
         id=entry.id,
         class_=f"finding {entry.severity} {rule_class(finding.rule)}",

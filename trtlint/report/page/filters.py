@@ -20,7 +20,7 @@ _SEVERITIES = ("error", "warning", "note", "conditional")
 
 
 def filters(found: Sequence[tuple[Section, CardEntry]]) -> tuple[Markup | None, str]:
-    """Return the filters and their style; None and an empty style without a choice.
+    """Return the filters and their style; None and an empty style if there is nothing to choose.
 
     Args:
         found: all findings with their models, the most severe first.

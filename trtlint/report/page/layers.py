@@ -1,8 +1,8 @@
 """Layout of a small graph in layers: the positions of boxes and lines.
 
-Layers are topological generations.  The order in a layer has the fewest crossings among a few rounds of the
-barycentre heuristic (Sugiyama et al., https://doi.org/10.1109/TSMC.1981.4308636).  A box is centred
-below the boxes that it reads, as far as the neighbouring boxes allow.
+Layers are topological generations.  The order in a layer is the order with the fewest crossings in a few
+rounds of the barycentre heuristic (Sugiyama et al., https://doi.org/10.1109/TSMC.1981.4308636).  A box is
+centred below the boxes that it reads, as far as the neighbouring boxes allow.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ class Layout(Struct, frozen=True):
 
 
 def generations(count: int, lines: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Return the layers of boxes; a box without a producer is directly above its first reader."""
+    """Return the layers of boxes.
+
+    A box without incoming lines is directly above the first box that reads it.
+    """
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(count))
     graph.add_edges_from(lines)
@@ -184,7 +187,7 @@ def _straightened(
 
 
 def _apart(wanted: Sequence[float], apart: Sequence[float]) -> list[float]:
-    """Return ascending numbers with minimum distances that are nearest to the wanted numbers.
+    """Return the ascending numbers that are nearest to given numbers and keep minimum distances.
 
     Nearest means least squares. The method pools adjacent violators: https://doi.org/10.1214/aoms/1177728423
     """

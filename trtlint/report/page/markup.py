@@ -43,8 +43,8 @@ def tag(name: str, /, *content: Content, **attributes: str | float | None) -> Ma
     """Return an element.
 
     Args:
-        name: its name, a trusted text.
-        content: its content.
+        name: the name of the element, a trusted text.
+        content: the content.
         attributes: attributes by trusted names. A trailing ``_`` is removed, and other underscores become
             hyphens. An attribute with the value None is omitted.
     """

@@ -1,7 +1,7 @@
 """Overview bar of a whole model in topological order, with findings and times.
 
-The bar has a limited number of cells, for any number of nodes. Positions are percentages, so the bar is as
-wide as the page, while its texts keep their size.
+The bar has a limited number of cells, for any number of nodes.  Positions are percentages.  So the bar is as
+wide as the page, but the size of its texts does not change.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def strip(behind: Behind, marked: Sequence[Marked], title: str, number: str) -> 
 
     Args:
         behind: the model.
-        marked: its findings, the most severe first.
+        marked: the findings of the model, the most severe first.
         title: title of the picture.
-        number: prefix that makes its ids unique on the page.
+        number: prefix that makes the element ids unique on the page.
     """
     nodes = len(behind.nodes)
     if not nodes:
@@ -187,7 +187,7 @@ def _bands(behind: Behind, cells: int, top: float) -> Iterator[Markup]:
 
 
 def _widest(modules: Sequence[tuple[str, ...]], depth: int) -> int:
-    """Return the length of the longest run of cells in one module."""
+    """Return the largest number of consecutive cells in one module."""
     return max(sum(1 for _ in run) for _, run in groupby(module[:depth] for module in modules))
 
 

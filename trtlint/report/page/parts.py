@@ -37,7 +37,7 @@ def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | 
 
 
 def _segments(reports: Sequence[ModelReport], behind: Behind | None) -> Iterator[tuple[str, int]]:
-    """Yield the colour and the number of nodes of each run of nodes."""
+    """Yield the colour and the number of nodes of each run of nodes with the same colour."""
     found = next((data for report in reports if (data := partition_in(report)) is not None), None)
     if found is None:
         return

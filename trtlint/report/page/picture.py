@@ -1,7 +1,8 @@
 """Picture of a block as SVG, readable with and without the style of the page.
 
-Colours are presentation attributes, because a policy against inline style allows them. The page's own style
-overrides them for dark themes and paper. Widths of texts are estimates and rather too large.
+Colours are SVG presentation attributes, because security policies that forbid inline styles allow them.  The
+style of the page overrides them for dark themes and for printing.  Widths of texts are estimated, and rather
+too large.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def picture(block: SiteDiagram, colour: Colour, title: str, number: str) -> Mark
         block: the block.
         colour: colour of the marked boxes.
         title: title of the picture.
-        number: prefix that makes its ids unique on the page.
+        number: prefix that makes the element ids unique on the page.
     """
     boxes, lines = _pieces(block)
     laid = layout(generations(len(boxes), lines), lines, [(box.width, box.height) for box in boxes])
@@ -134,7 +135,7 @@ def picture(block: SiteDiagram, colour: Colour, title: str, number: str) -> Mark
 
 
 def _pieces(block: SiteDiagram) -> tuple[list[_Drawn], list[tuple[int, int]]]:
-    """Return the boxes, with one for each line with hidden nodes, and the lines."""
+    """Return the boxes and lines.  A line with hidden nodes gets an additional box."""
     boxes = [_drawn(box) for box in block.boxes]
     lines: list[tuple[int, int]] = []
     for line in block.lines:
@@ -175,7 +176,7 @@ def _cut(text: str, font: _Font, room: float) -> str:
 
 
 def _box(box: _Drawn, at: tuple[float, float], colour: Colour) -> Markup:
-    """Draw a box with its texts; ``at`` is the middle of its upper edge."""
+    """Draw a box with its texts.  ``at`` is the middle of the upper edge."""
     x, y = at[0] - box.width / 2, at[1]
     place = f"translate({_n(x)} {_n(y)})"
     if box.kind == "via":
@@ -235,7 +236,10 @@ def _texts(box: _Drawn, label: str) -> Iterator[Content]:
 def _strokes(
     boxes: Sequence[_Drawn], lines: Sequence[tuple[int, int]], laid: Layout
 ) -> Iterator[tuple[str, str]]:
-    """Yield the path and the head of each line. Lines at one box are ordered by their other ends."""
+    """Yield the path and the head of each line.
+
+    Lines at a box are ordered by the position of their other end.
+    """
     leave = _ports(boxes, lines, laid, 0)
     reach = _ports(boxes, lines, laid, 1)
     for line in lines:

@@ -25,7 +25,7 @@ class Section(Struct, frozen=True):
         shown: the path on the page.
         id: id of the element.
         reports: one report for each target.
-        entries: its findings, the most severe first.
+        entries: the findings of the file, the most severe first.
     """
 
     path: str
@@ -41,7 +41,7 @@ class Section(Struct, frozen=True):
 
     @property
     def counted(self) -> Counter[str]:
-        """The number of findings by severity; conditional findings count separately."""
+        """The number of findings by severity.  Conditional findings are counted separately."""
         return Counter(entry.severity for entry in self.entries)
 
     @property
