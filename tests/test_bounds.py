@@ -225,9 +225,7 @@ def test_layers_that_attack(text: str, said: str, tmp_path: Path, capsys: pytest
 
 @pytest.mark.parametrize("pattern", table().patterns, ids=lambda pattern: pattern.name)
 def test_patterns_of_logs_take_no_longer_than_their_texts(pattern: LogPattern) -> None:
-    """The slowest takes 0.06 s on an idle machine; time that grows with the cube is 27 times as long in the
-    whole part of a message that is searched.
-    """
+    """The slowest takes 0.06 s on an idle machine; the whole part that is searched is three times as long."""
     length = 40_000 if pattern.whole else SEARCHED // 3
     assert slowest(pattern.compiled, length, 0.5, most=120)[0] < 0.5
 

@@ -64,7 +64,11 @@ def known_numbers(model: Model) -> dict[Value, Array]:
 
 
 def _sizes(node: Node, model: Model) -> Any:
-    """Return the output of a Shape, masked where unknown.  More sizes are known than inference finds."""
+    """Return the output of a Shape, masked where unknown.
+
+    ``model.constants`` folds only the sizes that ONNX's inference finds, since its own symbolic shapes are
+    computed from what it has folded.  Here both are known.
+    """
     value = node.input(0)
     if node.op != "Shape" or node.domain or value is None or node.attribute("end") is not None:
         return None

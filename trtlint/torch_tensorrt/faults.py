@@ -82,24 +82,20 @@ def _symbolic(node: ProgramNode, names: Sequence[str]) -> bool:
 def _elements(node: ProgramNode, expected: Mapping[str, Sequence[str]]) -> bool:
     """Whether each tensor of the named arguments has one of the element types."""
     for name, elements in expected.items():
-        found = list(_known(node, name))
+        found = _tensors(node, name)
         if not found or any(each is None or each.element not in elements for each in found):
             return False
     return True
 
 
 def _any_element(node: ProgramNode, elements: Sequence[str]) -> bool:
-    return any(
-        each is not None and each.element in elements
-        for argument in node.arguments
-        for each in argument.tensors
-    )
+    return any(each.element in elements for each in _all_known(node))
 
 
 def _differs(node: ProgramNode, pair: Sequence[str]) -> bool:
     """Whether an element type that is given as an argument differs from that of a tensor."""
     argument = node.argument(pair[0])
-    tensor = next(_known(node, pair[1]), None)
+    tensor = _tensor(node, pair[1])
     return (
         argument is not None
         and isinstance(argument.value, str)
@@ -109,20 +105,16 @@ def _differs(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _rank(node: ProgramNode, least: int) -> bool:
-    return any(
-        each is not None and len(each.sizes) >= least
-        for argument in node.arguments
-        for each in argument.tensors
-    )
+    return any(len(each.sizes) >= least for each in _all_known(node))
 
 
 def _unbacked(node: ProgramNode, names: Sequence[str]) -> bool:
-    return all(any(each and each.unbacked for each in _known(node, name)) for name in names)
+    return all(any(each and each.unbacked for each in _tensors(node, name)) for name in names)
 
 
 def _dynamic_axis(node: ProgramNode, pair: Sequence[str]) -> bool:
     """Whether the size of a tensor along the axis in an argument is dynamic; by default axis 0."""
-    tensor, axis = next(_known(node, pair[0]), None), node.argument(pair[1])
+    tensor, axis = _tensor(node, pair[0]), node.argument(pair[1])
     index = 0 if axis is None else axis.value
     if tensor is None or not isinstance(index, int) or not -len(tensor.sizes) <= index < len(tensor.sizes):
         return False
@@ -131,7 +123,7 @@ def _dynamic_axis(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 def _free_dynamic(node: ProgramNode, pair: Sequence[str]) -> bool:
     """Whether a tensor has a dynamic size along an axis without an index."""
-    tensor, indexes = next(_known(node, pair[0]), None), list(_known(node, pair[1]))
+    tensor, indexes = _tensor(node, pair[0]), _tensors(node, pair[1])
     if tensor is None or not indexes:
         return False
     free = [size for size, index in zip(tensor.sizes, indexes, strict=False) if index is None]
@@ -145,15 +137,15 @@ def _full_values(node: ProgramNode, names: Sequence[str]) -> bool:
         node: the operator.
         names: the arguments with the tensor, the indexes and the values.
     """
-    tensor, values = next(_known(node, names[0]), None), next(_known(node, names[2]), None)
+    tensor, values = _tensor(node, names[0]), _tensor(node, names[2])
     if tensor is None or values is None or len(values.sizes) != len(tensor.sizes):
         return False
-    found = list(_known(node, names[1]))
+    found = _tensors(node, names[1])
     return any(each and each.sizes and None in found[:position] for position, each in enumerate(found))
 
 
 def _sizes_differ(node: ProgramNode, pair: Sequence[str]) -> bool:
-    first, second = (next(_known(node, name), None) for name in pair)
+    first, second = (_tensor(node, name) for name in pair)
     if first is None or second is None or None in first.sizes or None in second.sizes:
         return False
     return first.sizes != second.sizes
@@ -162,7 +154,7 @@ def _sizes_differ(node: ProgramNode, pair: Sequence[str]) -> bool:
 def _mask_rank(node: ProgramNode, expected: Mapping[str, int]) -> bool:
     """Whether a list of tensors has a mask of at least this rank."""
     for name, least in expected.items():
-        masks = [each for each in _known(node, name) if each is not None and each.element == "bool"]
+        masks = [each for each in _tensors(node, name) if each is not None and each.element == "bool"]
         if not any(len(mask.sizes) >= least for mask in masks):
             return False
     return True
@@ -170,16 +162,24 @@ def _mask_rank(node: ProgramNode, expected: Mapping[str, int]) -> bool:
 
 def _number(node: ProgramNode, name: str) -> bool:
     argument = node.argument(name)
-    return argument is not None and _is_number(argument.value)
-
-
-def _is_number(value: Any) -> bool:
+    value = None if argument is None else argument.value
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _known(node: ProgramNode, name: str) -> Iterator[TensorType | None]:
+def _tensors(node: ProgramNode, name: str) -> tuple[TensorType | None, ...]:
+    """Return the tensors of an argument; None for an empty entry of a list or an unknown type."""
     argument = node.argument(name)
-    return iter(() if argument is None else argument.tensors)
+    return () if argument is None else argument.tensors
+
+
+def _tensor(node: ProgramNode, name: str) -> TensorType | None:
+    """Return the only or first tensor of an argument; None if it is omitted or unknown."""
+    return next(iter(_tensors(node, name)), None)
+
+
+def _all_known(node: ProgramNode) -> Iterator[TensorType]:
+    """Yield the tensors of all arguments whose type is known."""
+    return (each for argument in node.arguments for each in argument.tensors if each is not None)
 
 
 _TESTS: Mapping[str, Callable[[ProgramNode, Any], bool]] = {
