@@ -1,4 +1,10 @@
-"""A plugin for pytest: how long the tests took that passed, by their ids, as JSON."""
+"""A plugin for pytest: how long the tests took that passed, by their ids, as JSON.
+
+It also makes coverage's lock safe: a limit of trtlint raises an exception from a signal handler, and one that
+is raised inside ``Collector.lock_data`` would leave the lock taken for ever.  Python handles signals only
+between its own instructions, so the lock's methods, which are written in C, are called directly
+(https://docs.python.org/3/library/signal.html#execution-of-python-signal-handlers).
+"""
 
 from __future__ import annotations
 
@@ -6,8 +12,14 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+from coverage.collector import Collector
+
+_collector: Any = Collector
+_collector.lock_data = property(lambda self: self.data_lock.acquire)
+_collector.unlock_data = property(lambda self: self.data_lock.release)
 
 _TOOK: Counter[str] = Counter()
 _BAD: set[str] = set()
