@@ -87,6 +87,7 @@ class TorchUse(Struct, frozen=True):
         quantized: whether the script exports modules that ModelOpt quantized.
         private: whether the script calls the private function that implements ``torch.export.export``.
         strict: the argument ``strict``; None if omitted or unknown.
+        compiled: the line of the call that compiles the module; 0 if unknown.
         others: whether ``kwarg_inputs`` or ``dynamic_shapes`` is given.
         dynamic: whether the saved program certainly has dynamic sizes.
         source: the file; empty for a call given as text.
@@ -105,6 +106,7 @@ class TorchUse(Struct, frozen=True):
     quantized: bool
     private: bool
     strict: bool | None
+    compiled: int
     others: bool
     dynamic: bool
     source: str
@@ -136,7 +138,7 @@ def use_of(
         else:
             given[keyword.arg] = keyword.value
     at = scope, block, node.lineno
-    saved = given.get("module")
+    saved = given.get("module") or given.get("compiled_module")
     retrace = scope.value(given["retrace"], block, node.lineno) if "retrace" in given else None
     format_ = scope.value(given["output_format"], block, node.lineno) if "output_format" in given else ""
     strict = scope.value(given["strict"], block, node.lineno) if "strict" in given else None
@@ -158,6 +160,7 @@ def use_of(
         quantized=_QUANTIZED in scope.imports.values(),
         private=scope.dotted(node.func) == _PRIVATE,
         strict=strict if isinstance(strict, bool) else None,
+        compiled=0 if saved is None else _compiled(saved, *at),
         others="kwarg_inputs" in given or "dynamic_shapes" in given,
         dynamic=saved is not None and _is_dynamic(saved, *at, _DYNAMIC_DEPTH),
         source="",
@@ -214,6 +217,19 @@ def _product(
             return "module"
         return "graph" if ir in ("dynamo", "default") else ""
     return "module" if is_module(call, scope, block, line, classes) else ""
+
+
+def _compiled(node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int) -> int:
+    """Return the line of the call of the compiler that returns a module; 0 if unknown."""
+    found = _followed(node, scope, block, line)
+    if found is None or not isinstance(found[0], ast.Call):
+        return 0
+    name = scope.dotted(found[0].func)
+    return (
+        found[0].lineno
+        if name in (*_DYNAMO, "torch_tensorrt.compile", "torch_tensorrt._compile.compile")
+        else 0
+    )
 
 
 def _is_dynamic(node: ast.expr, scope: ScriptScope, block: tuple[int, ...], line: int, depth: int) -> bool:

@@ -74,16 +74,13 @@ def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | ScriptMark |
     if "operators" in row:
         marks = (mark for mark in script.marks if mark.kind == "operator") if script.judged else ()
         return next((mark for mark in marks if _is_operator(mark, row["operators"])), None)
-    found = [
-        next((use for use in script.uses if use.function in names), None) for names in row.get("calls", ())
-    ]
+    given = row.get("given", ())
+    fitting = [use for use in script.uses if all(_is_compiled_with(use, name, script) for name in given)]
+    found = [next((use for use in fitting if use.function in names), None) for names in row.get("calls", ())]
     if row.get("save") == "legacy":
-        uses = (use for use in script.uses if use.dynamic or not row.get("dynamic"))
+        uses = (use for use in fitting if use.dynamic or not row.get("dynamic"))
         found.append(next((use for use in uses if _is_legacy(use, script.runs.minor)), None))
     if not found or any(use is None for use in found):
-        return None
-    given = row.get("given", ())
-    if not all(any(_is_given(call.argument(name)) for call in script.judged) for name in given):
         return None
     if row.get("threads") and not any(use.threads for use in script.uses):
         return None
@@ -110,6 +107,15 @@ def _is_legacy(use: TorchUse, minor: int) -> bool:
         return False
     retraced = minor >= RETRACED if use.retrace is None else use.retrace
     return use.format in ("", "exported_program") and not retraced
+
+
+def _is_compiled_with(use: TorchUse, name: str, script: TorchScript) -> bool:
+    """Return whether an argument is given in the call that compiles the module of a use.
+
+    If this call is unknown, any call of the compiler in the script counts.
+    """
+    calls = (call for call in script.judged if use.compiled in (0, call.line))
+    return any(_is_given(call.argument(name)) for call in calls)
 
 
 def _is_given(argument: Any) -> bool:
