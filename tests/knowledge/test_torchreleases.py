@@ -41,6 +41,7 @@ def test_arguments_come_and_go() -> None:
     assert gone.source.startswith("https://github.com/pytorch/TensorRT/blob/v2.12.1/")
     assert argument("use_explicit_typing", "compile", torch_release("2.9")).default == "False"
     assert argument("use_explicit_typing", "compile", torch_release("2.10")).default == "True"
+    assert argument("use_explicit_typing", "compile", new).default == "True"
     assert argument("immutable_weights", "options", new).default == "True"
 
 

@@ -78,7 +78,7 @@ class TorchArgument(Struct, frozen=True):
         read: whether the release reads the argument.
         first: the first known release line that reads the argument; empty if no release reads it.
         last: the last known release line that reads the argument; empty if no release reads it.
-        default: the default, as Python text; empty if unknown.
+        default: the default, as Python text; for a removed argument, its last default; empty if unknown.
         source: the source line that reads the argument; for a removed argument, the last such line.
     """
 
@@ -148,7 +148,7 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
         release.version in reading,
         _line(order[0]),
         _line(order[-1]),
-        str(row[1]) if len(row) > 1 and release.version in reading else "",
+        str(row[1]) if len(row) > 1 else "",
         _source(at, f"torch_tensorrt/{_FILES[table]}", int(str(row[0]))),
     )
 
