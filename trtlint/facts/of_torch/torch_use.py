@@ -26,6 +26,7 @@ Problem = Literal[
     "twice",
     "arguments",
     "strict",
+    "private",
 ]
 _ALWAYS_REFUSED = (8, 10, 11, 12, 13)
 """Releases whose check refuses TorchScript in each format: ``not all(format == f for f in [...])``.
@@ -63,8 +64,8 @@ class TorchUseFact(TorchFact, frozen=True):
             ``program`` for a value that this format or release does not save; ``no inputs`` for retracing
             without inputs; ``specs`` for ``torch_tensorrt.Input`` in place of tensors; ``tensor`` for one
             tensor in place of a list; ``twice`` for two arguments with inputs; ``arguments`` for arguments
-            that are not a tuple; ``strict`` for a strict export of a quantized module; empty for no
-            problem.
+            that are not a tuple; ``strict`` for a strict export of a quantized module; ``private`` for
+            such an export by the private function; empty for no problem.
         reason: the problem in words; empty without a problem.
         code_origin: the line of the script.
     """
@@ -116,7 +117,7 @@ def find(facts: Facts) -> Iterator[TorchUseFact]:
 
 _REASONS: Mapping[Problem, str] = {
     "": "",
-    "module": "save accepts compiled modules, but not a module that torch.compile returned",
+    "module": "save needs the graph module of a compilation, but gets a torch.nn.Module",
     "program": "an exported program cannot be saved as TorchScript",
     "no inputs": "save traces the compiled module again, but the call passes no inputs",
     "specs": "save needs tensors as inputs, but the call passes torch_tensorrt.Input",
@@ -124,6 +125,7 @@ _REASONS: Mapping[Problem, str] = {
     "twice": "the call passes both inputs and arg_inputs",
     "arguments": "torch.export.export needs a tuple of example arguments",
     "strict": "torch.export.export traces the quantizers of ModelOpt in strict mode",
+    "private": "torch.export._trace._export traces the quantizers of ModelOpt in strict mode",
 }
 
 
@@ -142,7 +144,7 @@ def _export_problem(use: TorchUse, minor: int) -> Problem:
     if not use.quantized or not use.sure or use.strict is False:
         return ""
     if use.private:
-        return "strict" if minor == _STRICT else ""
+        return "private" if minor == _STRICT else ""
     return "strict" if use.strict or minor <= _STRICT else ""
 
 
