@@ -333,3 +333,39 @@ def test_exports_of_quantized_modules() -> None:
     assert (use.quantized, use.private) == (True, True)
     (use,) = script_in("import torch\np = torch.export.export(m, (x,))\n", "a.py")[1]
     assert not use.quantized
+
+
+@pytest.mark.parametrize(
+    "block", ["with pytest.raises(ValueError):", "with self.assertRaises(ValueError), torch.no_grad():"]
+)
+def test_calls_that_are_expected_to_fail_are_not_read(block: str) -> None:
+    text = f"import pytest, torch, torch_tensorrt\n{block}\n  torch_tensorrt.compile(a)\n"
+    text += "torch_tensorrt.compile(b)\n"
+    assert only(text).line == 4
+
+
+def test_other_context_managers_expect_no_error() -> None:
+    text = "import torch, torch_tensorrt\nwith torch.no_grad():\n  torch_tensorrt.compile(a)\n"
+    assert only(text).line == 3
+
+
+@pytest.mark.parametrize(
+    ("module", "scripted"),
+    [("net", True), ("torch.nn.Linear(2, 2)", False), ("torch.nn.ReLU().eval()", False)],
+)
+def test_arguments_of_torchscript_show_the_front_end(module: str, scripted: bool) -> None:
+    call = only(f"import torch, torch_tensorrt\ntorch_tensorrt.compile({module}, inputs=[x], calibrator=c)")
+    assert call.scripted is scripted
+    assert call.ir == "default"
+
+
+def test_a_saved_module_is_joined_to_its_compilation() -> None:
+    _, uses, _ = script_in(
+        "import torch, torch_tensorrt\n"
+        "a = torch_tensorrt.compile(m, ir='dynamo', inputs=[x])\n"
+        "b = load()\n"
+        "torch_tensorrt.save(a, 'a.pt2')\n"
+        "torch_tensorrt.save(b, 'b.pt2')\n",
+        "script.py",
+    )
+    assert [use.compiled for use in uses] == [2, 0]

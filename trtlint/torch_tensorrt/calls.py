@@ -16,7 +16,7 @@ from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
 from trtlint.torch_tensorrt.marks import ScriptMark, mark_of, operators_in
 from trtlint.torch_tensorrt.modules import is_module, module_classes
-from trtlint.torch_tensorrt.syntax import PythonScriptError, imports_of, parsed
+from trtlint.torch_tensorrt.syntax import PythonScriptError, expected_to_fail, imports_of, parsed
 from trtlint.torch_tensorrt.uses import FrontEnd, TorchUse, use_of
 from trtlint.torch_tensorrt.values import (
     NOTHING_KNOWN,
@@ -62,6 +62,10 @@ _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine": ("exported_program", "inputs"),
     "torch.compile": ("model",),
 }
+_SCRIPT_ONLY = frozenset({"allow_shape_tensors", "calibrator", "capability", "input_signature"})
+"""Arguments that only the TorchScript front end reads.
+https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/ts/_compiler.py#L17
+"""
 _BACKENDS = ("torch_tensorrt", "tensorrt")
 _PASTED: Mapping[str, str] = {
     "torch": "torch",
@@ -104,7 +108,7 @@ class TorchCall(Struct, frozen=True):
         arguments: the known arguments, in order.
         complete: whether all arguments are known.
         unexported: whether the call surely passes a module to a function that needs an exported program.
-        scripted: whether the module comes from ``torch.jit``.  Then the default front end is TorchScript.
+        scripted: whether the module is probably TorchScript.  Then the default front end is TorchScript.
         source: the file; empty for a call given as text.
         line: the line of the call.
         code: the text of this line.
@@ -178,8 +182,11 @@ def script_in(text: str, source: str = "") -> ScriptParts:
     calls: list[TorchCall] = []
     uses: list[TorchUse] = []
     marks: list[ScriptMark] = []
+    failing = expected_to_fail(tree)
     try:
         for node, scope, block, classes in visits(tree, imports):
+            if id(node) in failing:
+                continue
             call = _call(node, scope, block, classes)
             if call is not None:
                 code = lines[call.line - 1].strip() if call.line <= len(lines) else ""
@@ -271,7 +278,10 @@ def _call(
     ir = _ir(function, arguments, complete)
     if ir in ("torch_compile", "torch.compile"):
         route = "options"
-    program = given.entries.get("exported_program")
+    program, module = (given.entries.get(name) for name in ("exported_program", "module"))
+    scripted = _is_scripted(module, scope, block, node.lineno)
+    if not scripted and not _SCRIPT_ONLY.isdisjoint(given.entries):
+        scripted = module is None or not is_module(module.node, scope, block, node.lineno, classes)
     return TorchCall(
         function=function,
         route=route,
@@ -279,7 +289,7 @@ def _call(
         arguments=arguments,
         complete=complete,
         unexported=program is not None and is_module(program.node, scope, block, node.lineno, classes),
-        scripted=_is_scripted(given.entries.get("module"), scope, block, node.lineno),
+        scripted=scripted,
         source="",
         line=node.lineno,
         code="",

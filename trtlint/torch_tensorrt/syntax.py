@@ -42,6 +42,32 @@ def parsed(text: str, source: str) -> ast.Module:
     return tree
 
 
+_EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
+"""Context managers that expect an error: https://docs.pytest.org/en/stable/how-to/assert.html and
+https://docs.python.org/3/library/unittest.html#unittest.TestCase.assertRaises
+"""
+
+
+def expected_to_fail(tree: ast.Module) -> frozenset[int]:
+    """Return the ids of the calls in blocks that expect an error, such as ``with pytest.raises(...)``."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.With) and any(_expects_error(item.context_expr) for item in node.items):
+            found.update(
+                id(each) for part in node.body for each in ast.walk(part) if isinstance(each, ast.Call)
+            )
+    return frozenset(found)
+
+
+def _expects_error(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _EXPECTING
+        and isinstance(node.func.value, ast.Name)
+    )
+
+
 def imports_of(tree: ast.Module) -> dict[str, str]:
     """Return the full name of each name that the file imports anywhere."""
     found: dict[str, str] = {}
