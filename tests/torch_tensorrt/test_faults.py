@@ -41,7 +41,11 @@ SYMBOL = OperatorArgument("split_sizes", symbolic=True)
         (13, node("aten.sort.default", X, OperatorArgument("dim", -1)), "sort-without-axis"),
         (
             7,
-            node("aten.grid_sampler.default", OperatorArgument("interpolation_mode", 1)),
+            node(
+                "aten.grid_sampler.default",
+                tensor("input", "float32 1 3 8 8"),
+                OperatorArgument("interpolation_mode", 1),
+            ),
             "grid-sample-modes",
         ),
         (7, node("aten.full_like.default", X, OperatorArgument("dtype", "bool")), "full-like-type"),
@@ -137,3 +141,41 @@ def test_each_fault_has_a_source_conditions_and_releases() -> None:
         assert fault.source.startswith("https://github.com/pytorch/TensorRT/")
         assert fault.when
         assert 5 <= fault.since < (fault.fixed or 15)
+
+
+def test_grid_sample_of_volumes_has_no_converter() -> None:
+    mode = OperatorArgument("interpolation_mode", 0)
+    assert found(7, node("aten.grid_sampler.default", tensor("input", "float32 1 3 4 8 8"), mode)) == []
+
+
+@pytest.mark.parametrize(
+    ("minor", "sizes", "dim", "fails"),
+    [
+        # The dry runs of 2.7.0, 2.8.0 and 2.9.0 with TensorRT-RTX 1.7.1 end in this way.
+        (7, "4 2 8", 1, True),
+        (7, "1 1 16 8", 1, False),
+        (7, "1 4 2 8", 2, True),
+        (8, "4 2 8", 1, False),
+        (8, "4 6 2", 2, False),
+        (8, "1 4 2 8", 2, False),
+        (8, "2 4 2 8", 2, True),
+        (9, "4 2 8", 1, True),
+        (9, "4 2", 1, True),
+        (9, "4 6 2", 2, False),
+        (9, "2 6 1", 2, False),
+        (9, "2 6 2", 2, True),
+        (9, "2 4 16 2", 3, True),
+        (9, "1 4 1 8", 2, True),
+        (9, "1 1 16 8", 1, False),
+        # The values and the expected values have the same sizes by chance: wrong results.
+        (9, "2 2 8", 1, True),
+        (9, "2 8", 0, False),
+        (9, "4 2 8", -2, True),
+        (8, "4 ? 8", 1, False),
+        (12, "4 2 8", 1, False),
+    ],
+)
+def test_index_copy_fails_by_its_sizes(minor: int, sizes: str, dim: int, fails: bool) -> None:
+    source = tensor("source", f"float32 {sizes}")
+    each = node("aten.index_copy.default", OperatorArgument("dim", dim), source)
+    assert bool(found(minor, each)) is fails

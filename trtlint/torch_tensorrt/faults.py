@@ -28,6 +28,7 @@ class ConverterFault(Struct, frozen=True):
         do: what to do in this release.
         source: public source of the correction or of the fault.
         ends: whether the compilation ends with an error; otherwise results are wrong.
+        becomes: the operator that lowering makes of this one; empty if it stays as it is.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ConverterFault(Struct, frozen=True):
     since: int = 5
     fixed: int = 0
     ends: bool = True
+    becomes: str = ""
 
     def affects(self, minor: int) -> bool:
         """Return whether a release has the fault."""
@@ -151,6 +153,38 @@ def _sizes_differ(node: ProgramNode, pair: Sequence[str]) -> bool:
     return first.sizes != second.sizes
 
 
+def _axes(node: ProgramNode, expected: Mapping[str, int]) -> bool:
+    """Whether tensors have these numbers of axes."""
+    found = [(_tensor(node, name), count) for name, count in expected.items()]
+    return all(tensor is not None and len(tensor.sizes) == count for tensor, count in found)
+
+
+def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
+    """Whether index_put aligns values with the wrong axes, because it expects the index axis first.
+
+    Args:
+        node: the operator.
+        expected: ``values`` and ``axis`` name the arguments with the values and with the index axis.
+            ``moves`` tells when the converter moves the first axis that has as many elements as there are
+            indexes: ``never``, ``always``, or ``last`` if the index axis is the last one of three or more.
+    """
+    argument, values = node.argument(expected["axis"]), _tensor(node, expected["values"])
+    axis = None if argument is None else argument.value
+    sizes = () if values is None else values.sizes
+    if not isinstance(axis, int) or axis + (len(sizes) if axis < 0 else 0) < 1:
+        return False
+    axis += len(sizes) if axis < 0 else 0
+    moves = expected["moves"]
+    if axis >= len(sizes):
+        return moves != "always"
+    if moves == "always" or (moves == "last" and axis == len(sizes) - 1 >= 2):
+        if sizes[axis] is None:
+            return False
+        first = sizes.index(sizes[axis])
+        return first < axis and any(size != 1 for size in sizes[first : axis + 1])
+    return any(size != 1 for size in sizes[: axis + 1])
+
+
 def _mask_rank(node: ProgramNode, expected: Mapping[str, int]) -> bool:
     """Whether a list of tensors has a mask of at least this rank."""
     for name, least in expected.items():
@@ -195,6 +229,8 @@ _TESTS: Mapping[str, Callable[[ProgramNode, Any], bool]] = {
     "free_dynamic": _free_dynamic,
     "full_values": _full_values,
     "sizes_differ": _sizes_differ,
+    "axes": _axes,
+    "misaligned": _misaligned,
     "mask_rank": _mask_rank,
     "number": _number,
 }

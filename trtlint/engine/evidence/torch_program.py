@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from trtlint.engine.evidence.base import Question, Verdict
 from trtlint.engine.evidence.torch import TorchEvidence
 from trtlint.engine.finding import EvidenceSummary
 from trtlint.facts.kinds import Ground
+from trtlint.facts.of_torch.torch_converter_fault import TorchConverterFaultFact
 from trtlint.torch_tensorrt.program import Program
 
 _LISTED = 200
@@ -40,6 +42,23 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
     def data(self) -> Program:
         """The program."""
         return self.program
+
+    def judge(self, question: Question) -> Verdict | None:
+        """Judge a known fault of a converter by the dry run; None for other findings.
+
+        An error of the dry run at the operator confirms the fault.  If the builder of TensorRT-RTX rejects
+        the network, TensorRT can still accept it.  Without an error, results can be wrong.
+        """
+        fact = question.subject.fact
+        if not isinstance(fact, TorchConverterFaultFact) or not fact.stage:
+            return None
+        if fact.stage == "passed":
+            if not fact.ends:
+                return None
+            return Verdict(doubt="medium", said=("the dry run ends without an error at this operator",))
+        if fact.stage == "build":
+            return Verdict(said=(f"the builder of TensorRT-RTX rejects the network: {fact.said}",))
+        return Verdict("confirmed", said=(f"the dry run ends with this error: {fact.said}",), ended=True)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.torchfact import TorchFact
-from trtlint.knowledge.torchreleases import torch_release
 from trtlint.model.origin import Origin, origin_of_trace
-from trtlint.torch_tensorrt.faults import converter_faults, matches
+from trtlint.torch_tensorrt.outcomes import Stage, faults_of, outcome_of
 from trtlint.torch_tensorrt.program import Program
 
 if TYPE_CHECKING:
@@ -27,6 +26,9 @@ class TorchConverterFaultFact(TorchFact, frozen=True):
         fixed: the first release line without the fault, ``2.14``; empty if there is none.
         ends: whether the compilation ends with an error; otherwise results are wrong.
         source: the pull request or the issue.
+        stage: the result of a dry run at this operator: ``compile``, ``network`` or ``build`` for the stage
+            that ends with an error, ``passed`` without an error; empty if the dry run does not show it.
+        said: the error of the dry run; empty without an error.
         code_origin: the line of the model's code.
     """
 
@@ -40,6 +42,8 @@ class TorchConverterFaultFact(TorchFact, frozen=True):
     fixed: str
     ends: bool
     source: str
+    stage: Stage
+    said: str
     code_origin: Origin
 
     @property
@@ -49,26 +53,27 @@ class TorchConverterFaultFact(TorchFact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[TorchConverterFaultFact]:
-    """Yield the first fault of each operator, in the order of the graph."""
+    """Yield the first fault of each operator whose converter is used, in the order of the graph."""
     program = facts.data(Program)
     if program is None:
         return
-    minor = torch_release(program.release).minor
-    faults = [fault for fault in converter_faults() if fault.affects(minor)]
-    for node in program.nodes:
-        fault = next((each for each in faults if matches(each, node)), None)
-        if fault is not None:
-            yield TorchConverterFaultFact(
-                node=None,
-                chain=(),
-                release=program.release,
-                op=node.op,
-                name=node.name,
-                fault=fault.name,
-                words=fault.words,
-                instead=fault.do,
-                fixed=f"2.{fault.fixed}" if fault.fixed else "",
-                ends=fault.ends,
-                source=fault.source,
-                code_origin=origin_of_trace(node.trace, node.module),
-            )
+    for node, fault in faults_of(program):
+        outcome = outcome_of(program, node, fault)
+        if outcome.stage == "unused":
+            continue
+        yield TorchConverterFaultFact(
+            node=None,
+            chain=(),
+            release=program.release,
+            op=node.op,
+            name=node.name,
+            fault=fault.name,
+            words=fault.words,
+            instead=fault.do,
+            fixed=f"2.{fault.fixed}" if fault.fixed else "",
+            ends=fault.ends,
+            source=fault.source,
+            stage=outcome.stage,
+            said=outcome.said,
+            code_origin=origin_of_trace(node.trace, node.module),
+        )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.torchfact import TorchFact
 from trtlint.model.origin import Origin, origin_of_trace
+from trtlint.torch_tensorrt.outcomes import faults_of, is_known
 from trtlint.torch_tensorrt.program import Program
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class TorchFailureFact(TorchFact, frozen=True):
         stage: ``network`` if a converter fails, ``build`` if the builder of TensorRT-RTX rejects the network.
         said: the error.
         op: the operator that the converter failed at; empty if unknown.
+        known: whether a known fault of a converter explains the error; then TTR209 reports the fault.
         release: the release of Torch-TensorRT, ``2.13.0``.
         code_origin: the line of the model's code.
     """
@@ -31,6 +33,7 @@ class TorchFailureFact(TorchFact, frozen=True):
     stage: Literal["network", "build"]
     said: str
     op: str
+    known: bool
     code_origin: Origin
 
     @property
@@ -44,6 +47,7 @@ def find(facts: Facts) -> Iterator[TorchFailureFact]:
     program = facts.data(Program)
     if program is None or program.run is None:
         return
+    faults = tuple(faults_of(program)) if program.run.failures else ()
     for each in program.run.failures:
         node = each.node
         yield TorchFailureFact(
@@ -53,6 +57,7 @@ def find(facts: Facts) -> Iterator[TorchFailureFact]:
             stage="network" if each.stage == "network" else "build",
             said=each.message,
             op="" if node is None else node.op,
+            known=is_known(faults, each.message, node),
             release=program.release,
             code_origin=Origin() if node is None else origin_of_trace(node.trace, node.module),
         )

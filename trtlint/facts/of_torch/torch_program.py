@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.torchfact import TorchFact
 from trtlint.knowledge.torchreleases import torch_release
+from trtlint.torch_tensorrt.outcomes import faults_of, is_known
 from trtlint.torch_tensorrt.program import Program
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class TorchProgramFact(TorchFact, frozen=True):
         layers: layers in all networks.
         half_layers: number of these layers with a result in half precision (FP16 or BF16).
         error: the error that ended the compilation; empty if there was no error.
+        known: whether a known fault of a converter explains the error; then TTR209 reports the fault.
     """
 
     kind: ClassVar[str] = "torch_program"
@@ -42,6 +44,7 @@ class TorchProgramFact(TorchFact, frozen=True):
     layers: int
     half_layers: int
     error: str
+    known: bool
 
     @property
     def is_whole(self) -> bool:
@@ -69,4 +72,5 @@ def find(facts: Facts) -> Iterator[TorchProgramFact]:
         layers=sum(run.layers.values()),
         half_layers=run.types.get("HALF", 0) + run.types.get("BF16", 0),
         error=run.error,
+        known=bool(run.error) and is_known(tuple(faults_of(program)), run.error, None),
     )

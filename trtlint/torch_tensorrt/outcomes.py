@@ -1,0 +1,85 @@
+"""Results of a dry run at operators whose converters have a known fault."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from trtlint.knowledge.torchreleases import torch_release
+from trtlint.torch_tensorrt.faults import ConverterFault, converter_faults, matches
+from trtlint.torch_tensorrt.program import Program, ProgramNode
+from trtlint.torch_tensorrt.result import Fallback
+
+Stage = Literal["", "unused", "compile", "network", "build", "passed"]
+"""Result of the dry run at an operator: none, the converter is not used, the compilation or a network ends
+with an error, the builder rejects its network, or no error.
+"""
+
+
+class Outcome(Struct, frozen=True):
+    """Result of a dry run at one operator.
+
+    Attributes:
+        stage: the result.
+        said: the error; empty without an error.
+    """
+
+    stage: Stage = ""
+    said: str = ""
+
+
+def faults_of(program: Program) -> Iterator[tuple[ProgramNode, ConverterFault]]:
+    """Yield the operators that meet a known fault, each with its first fault, in the order of the graph."""
+    minor = torch_release(program.release).minor
+    faults = [fault for fault in converter_faults() if fault.affects(minor)]
+    for node in program.nodes:
+        fault = next((each for each in faults if matches(each, node)), None)
+        if fault is not None:
+            yield node, fault
+
+
+def outcome_of(program: Program, node: ProgramNode, fault: ConverterFault) -> Outcome:
+    """Return the result of the dry run at an operator with a fault."""
+    run = program.run
+    if run is None or run.unasked:
+        return Outcome()
+    if _is_cause(node, fault, run.error, None):
+        return Outcome("compile", run.error)
+    for failure in run.failures:
+        if _is_cause(node, fault, failure.message, failure.node):
+            return Outcome("network" if failure.stage == "network" else "build", failure.message)
+    if run.error or run.failures:
+        return Outcome()
+    if run.engines == 0 or node.name in {each.name for each in run.fallbacks}:
+        return Outcome("unused")
+    return Outcome("passed")
+
+
+def is_known(
+    faults: Sequence[tuple[ProgramNode, ConverterFault]], said: str, failed: Fallback | None
+) -> bool:
+    """Return whether a known fault of a converter explains an error of the dry run.
+
+    Args:
+        faults: the operators with a fault, from :func:`faults_of`.
+        said: the error.
+        failed: the operator that the converter failed at; None if unknown.
+    """
+    return any(_is_cause(node, fault, said, failed) for node, fault in faults)
+
+
+def _is_cause(node: ProgramNode, fault: ConverterFault, said: str, failed: Fallback | None) -> bool:
+    """Return whether an error occurs at an operator with a fault, or at an operator that reads its result."""
+    if not fault.ends or not said:
+        return False
+    if failed is not None and (
+        failed.name == node.name
+        or (bool(node.trace) and failed.trace == node.trace)
+        or (bool(fault.becomes) and failed.op == fault.becomes)
+    ):
+        return True
+    named = f"({node.op} in " in said or f"[aten_ops.{node.op.removeprefix('aten.')}]" in said
+    return named or re.search(rf"%{re.escape(node.name)}\b", said) is not None
