@@ -179,3 +179,8 @@ def test_index_copy_fails_by_its_sizes(minor: int, sizes: str, dim: int, fails: 
     source = tensor("source", f"float32 {sizes}")
     each = node("aten.index_copy.default", OperatorArgument("dim", dim), source)
     assert bool(found(minor, each)) is fails
+
+
+def test_a_result_of_nine_axes() -> None:
+    each = ProgramNode("n", "aten.reshape.default", "", "", f"float32[{', '.join('123456789')}]", (X,))
+    assert found(14, each) == ["nine-axes"]

@@ -107,7 +107,9 @@ def _differs(node: ProgramNode, pair: Sequence[str]) -> bool:
 
 
 def _rank(node: ProgramNode, least: int) -> bool:
-    return any(len(each.sizes) >= least for each in _all_known(node))
+    """Whether an argument or the first result has at least this number of axes."""
+    result = node.type.count(",") + 1 if "[" in node.type else 0
+    return result >= least or any(len(each.sizes) >= least for each in _all_known(node))
 
 
 def _unbacked(node: ProgramNode, names: Sequence[str]) -> bool:

@@ -81,5 +81,7 @@ def _is_cause(node: ProgramNode, fault: ConverterFault, said: str, failed: Fallb
         or (bool(fault.becomes) and failed.op == fault.becomes)
     ):
         return True
-    named = f"({node.op} in " in said or f"[aten_ops.{node.op.removeprefix('aten.')}]" in said
-    return named or re.search(rf"%{re.escape(node.name)}\b", said) is not None
+    ops = [op for op in (node.op, fault.becomes) if op]
+    if any(f"({op} in " in said or f"[aten_ops.{op.removeprefix('aten.')}]" in said for op in ops):
+        return True
+    return re.search(rf"%{re.escape(node.name)}\b", said) is not None
