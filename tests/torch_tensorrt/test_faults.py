@@ -73,7 +73,8 @@ SYMBOL = OperatorArgument("split_sizes", symbolic=True)
             "index-put-free-axis",
         ),
         (9, node(PUT, tensor("self", "float32 4 ?"), tensor("indices", "int64 2")), "index-put-free-axis"),
-        (8, node(PUT, X, tensor("indices", "bool 4 8")), "index-put-mask"),
+        (8, node(PUT, X, tensor("indices", "bool 4 8")), "static-index-put-mask"),
+        (9, node(PUT, X, tensor("indices", "bool 4 8")), "index-put-mask"),
         (14, node("aten.split_with_sizes.default", X, SYMBOL), "split-at-runtime"),
         (14, node("aten.split.Tensor", tensor("self", "float32 ? 8")), "split-dynamic-axis"),
         (13, node("aten.arange.start", OperatorArgument("start", symbolic=True)), "arange-start-at-runtime"),
@@ -173,6 +174,8 @@ def test_grid_sample_of_volumes_has_no_converter() -> None:
         (9, "4 2 8", -2, True),
         (8, "4 ? 8", 1, False),
         (12, "4 2 8", 1, False),
+        (7, "? 2 8", 1, False),
+        (9, "? 2 8", 1, True),
     ],
 )
 def test_index_copy_fails_by_its_sizes(minor: int, sizes: str, dim: int, fails: bool) -> None:

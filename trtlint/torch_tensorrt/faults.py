@@ -155,6 +155,11 @@ def _sizes_differ(node: ProgramNode, pair: Sequence[str]) -> bool:
     return first.sizes != second.sizes
 
 
+def _static(node: ProgramNode, expected: bool) -> bool:
+    """Whether all known sizes of the arguments are static."""
+    return all(None not in each.sizes for each in _all_known(node)) is expected
+
+
 def _axes(node: ProgramNode, expected: Mapping[str, int]) -> bool:
     """Whether tensors have these numbers of axes."""
     found = [(_tensor(node, name), count) for name, count in expected.items()]
@@ -232,6 +237,7 @@ _TESTS: Mapping[str, Callable[[ProgramNode, Any], bool]] = {
     "full_values": _full_values,
     "sizes_differ": _sizes_differ,
     "axes": _axes,
+    "static": _static,
     "misaligned": _misaligned,
     "mask_rank": _mask_rank,
     "number": _number,

@@ -53,7 +53,8 @@ def outcome_of(program: Program, node: ProgramNode, fault: ConverterFault) -> Ou
             return Outcome("network" if failure.stage == "network" else "build", failure.message)
     if run.error or run.failures:
         return Outcome()
-    if run.engines == 0 or node.name in {each.name for each in run.fallbacks}:
+    in_torch = {each.name for each in run.fallbacks} | {each.op for each in run.fallbacks if each.op}
+    if run.engines == 0 or node.name in in_torch or fault.becomes in in_torch:
         return Outcome("unused")
     return Outcome("passed")
 
