@@ -18,6 +18,7 @@ NO_KERNEL = "[07/06/2025-18:12:46] [TRT] [E] IBuilder::buildSerializedNetwork: E
 NO_SCALE = "[08/07/2024-07:04:41] [TRT] [W] Missing scale and zero-point for tensor input_ids, expect fall back to non-int8 implementation for any layer consuming or producing given tensor"
 OTHER_RELEASE = "[03/15/2022-09:42:36] [E] [TRT] 1: [stdArchiveReader.cpp::StdArchiveReader::40] Error Code 1: Serialization (Serialization assertion stdVersionRead == serializationVersion failed.Version tag does not match. Note: Current Version: 213, Serialized Engine Version: 205)"
 UNREADABLE = "[E] ModelImporter.cpp:773: Failed to parse ONNX model from file: a.onnx"
+TORCH = "TypeError: Provided an unsupported data type as an input data type (support: bool, int32, long, half, float), got: torch.float8_e4m3fn"
 LAZY = "[08/07/2024-07:04:40] [TRT] [W] CUDA lazy loading is not enabled."
 BUILT = "[06/26/2023-11:30:51] [I] Engine built in 2.1 sec."
 
@@ -49,7 +50,7 @@ def test_the_layers_are_asked_for(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("lines", [(OTHER_RELEASE,), (UNREADABLE,), (LAZY, BUILT), (BUILT,)])
+@pytest.mark.parametrize("lines", [(OTHER_RELEASE,), (UNREADABLE,), (LAZY, BUILT), (BUILT,), (TORCH,)])
 def test_nothing_is_asked_for_that_does_not_help(tmp_path: Path, lines: tuple[str, ...]) -> None:
     assert "next: " not in linted(tmp_path, lines, "build.log")
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from trtlint.files.brackets import depth
+from trtlint.files.brackets import deepest, depth
 
 
 @pytest.mark.parametrize(
-    ("text", "deepest"),
+    ("text", "most"),
     [("", 0), ("a", 0), ("(a)(b)", 1), ("([)]", 2), ("(((", 3), ("))((", 2), ('("(")', 2)],
 )
-def test_the_deepest_bracket_counts(text: str, deepest: int) -> None:
-    assert depth(text, "([", ")]") == deepest
+def test_the_deepest_bracket_counts(text: str, most: int) -> None:
+    assert depth(text, "([", ")]") == most
+
+
+def test_the_line_of_the_deepest_bracket() -> None:
+    assert deepest("(\n((a)\n(((", "(", ")") == (5, 3)
+    assert deepest("", "(", ")") == (0, 1)

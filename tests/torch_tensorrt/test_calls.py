@@ -10,7 +10,7 @@ from trtlint.engine.evidence.torch_script import text_evidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_torch.torch_use import TorchUseFact
 from trtlint.torch_tensorrt.calls import TorchCall, calls_in, is_call, read_script, script_in
-from trtlint.torch_tensorrt.syntax import PythonScriptError
+from trtlint.torch_tensorrt.syntax import PythonScriptError, too_deep
 from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
 
 HALF = (Dotted("torch.half"),)
@@ -369,3 +369,24 @@ def test_a_saved_module_is_joined_to_its_compilation() -> None:
         "script.py",
     )
     assert [use.compiled for use in uses] == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"x = {'(' * 200}1{')' * 200}", "script.py: line 2 has more than 150 nested brackets; assign the"),
+        (f"x = {'+'.join(['1'] * 20_000)}", "probably in line 2; split the expression into several"),
+        ("x = (", "script.py: line 2 is not valid Python: '(' was never closed"),
+    ],
+    ids=["brackets", "sum", "syntax"],
+)
+def test_a_script_that_python_cannot_parse(line: str, said: str) -> None:
+    with pytest.raises(PythonScriptError) as caught:
+        calls_in(f"import torch_tensorrt\n{line}\n", "script.py")
+    assert said in str(caught.value)
+
+
+def test_a_script_that_is_too_deep_without_a_long_line() -> None:
+    said = "script.py: the script is nested too deeply for Python; split long expressions and chains of elif"
+    assert str(too_deep("elif x: pass\n" * 20_000, "script.py")) == said
+    assert str(too_deep("", "script.py")) == said

@@ -25,6 +25,8 @@ _SHAPES = frozenset({"no_profile", "missing_shape", "profile_inconsistent"})
 """Messages about shapes that the model contains."""
 _LAYERS = frozenset({"norm_fp16", "norm_overflow", "constraint_ignored", "nonconforming", "no_scale"})
 """Messages about types of layers, which the engine's layers show."""
+_TORCH = "torch_error"
+"""Errors of Torch-TensorRT."""
 _BUILDS = "buildSerializedNetwork"
 _EXPORT = "trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed"
 """https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec"""
@@ -41,6 +43,8 @@ def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
     if facts.has_model or record is None or record.log is None:
         return ()
     reported = list(_reported(facts, findings))
+    if any(message.name == _TORCH for message in reported):
+        return ()  # Torch-TensorRT has no ONNX model.
     build = next((fact for fact in facts.of("build") if isinstance(fact, BuildFact)), None)
     return (*_model(reported, record.log_name, build), *_layers(reported, facts, build))
 

@@ -11,11 +11,23 @@ def depth(text: str, opening: str, closing: str) -> int:
         opening: the opening brackets, one character each.
         closing: the closing brackets, one character each.
     """
-    deepest = now = 0
+    return deepest(text, opening, closing)[0]
+
+
+def deepest(text: str, opening: str, closing: str) -> tuple[int, int]:
+    """Return the largest depth of open brackets, and the line of the first bracket of this depth, from 1.
+
+    Arguments as for :func:`depth`.
+    """
+    most = now = 0
+    line = at = 1
     for char in text:
         if char in opening:
             now += 1
-            deepest = max(deepest, now)
+            if now > most:
+                most, at = now, line
         elif char in closing:
             now = max(0, now - 1)
-    return deepest
+        elif char == "\n":
+            line += 1
+    return most, at

@@ -16,7 +16,7 @@ from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
 from trtlint.torch_tensorrt.marks import ScriptMark, mark_of, operators_in
 from trtlint.torch_tensorrt.modules import is_module, module_classes
-from trtlint.torch_tensorrt.syntax import PythonScriptError, expected_to_fail, imports_of, parsed
+from trtlint.torch_tensorrt.syntax import expected_to_fail, imports_of, parsed, too_deep
 from trtlint.torch_tensorrt.uses import FrontEnd, TorchUse, use_of
 from trtlint.torch_tensorrt.values import (
     NOTHING_KNOWN,
@@ -201,7 +201,7 @@ def script_in(text: str, source: str = "") -> ScriptParts:
             operators = operators_in(tree, imports, module_classes(tree, imports))
             marks += [replace(each, source=source) for each in operators]
     except RecursionError:
-        raise PythonScriptError(f"{source or '--build'}: expressions are nested too deeply") from None
+        raise too_deep(text, source or "--build") from None
     return (
         tuple(sorted(calls, key=lambda call: call.line)),
         tuple(sorted(uses, key=lambda use: use.line)),

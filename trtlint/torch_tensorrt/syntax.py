@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import warnings
 
-from trtlint.files.brackets import depth
+from trtlint.files.brackets import deepest
 from trtlint.files.problem import UnreadableError
 
 _MOST_NODES = 400_000
 _MOST_DEEP = 150
 """Largest depth of nested brackets: the parser of older Pythons crashes at a few hundred."""
+_LONG_LINE = 1000
+"""Characters of a line that is probably nested too deeply: Python allows about 1000 levels."""
 
 
 class PythonScriptError(UnreadableError):
@@ -26,20 +28,52 @@ def parsed(text: str, source: str) -> ast.Module:
     place = source or "--build"
     if "\0" in text:
         raise PythonScriptError(f"{place}: not a Python script: it contains a null byte")
-    if depth(text, "([{", ")]}") > _MOST_DEEP:
-        raise PythonScriptError(f"{place}: more than {_MOST_DEEP} nested brackets")
+    brackets, line = deepest(text, "([{", ")]}")
+    if brackets > _MOST_DEEP:
+        raise PythonScriptError(
+            f"{place}: line {line} has more than {_MOST_DEEP} nested brackets; "
+            "assign the inner parts to variables"
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
     except SyntaxError as error:
-        raise PythonScriptError(f"{place}:{error.lineno or 1}: not valid Python: {error.msg}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise PythonScriptError(f"{place}: Python cannot parse the script: {type(error).__name__}") from None
+        raise PythonScriptError(
+            f"{place}: line {error.lineno or 1} is not valid Python: {error.msg}"
+        ) from None
+    except (RecursionError, MemoryError):
+        raise too_deep(text, place) from None
+    except ValueError as error:
+        raise PythonScriptError(f"{place}: Python cannot parse the script: {error}") from None
     for count, _ in enumerate(ast.walk(tree)):
         if count > _MOST_NODES:
-            raise PythonScriptError(f"{place}: more than {_MOST_NODES} syntax nodes")
+            raise PythonScriptError(
+                f"{place}: the script has more than {_MOST_NODES} syntax nodes; "
+                "move the calls of Torch-TensorRT to a smaller file"
+            )
     return tree
+
+
+def too_deep(text: str, place: str) -> PythonScriptError:
+    """Return the error for a script whose nesting exceeds the memory or the recursion limit of Python.
+
+    The error names the longest line, if this line is long enough to be the cause.
+
+    Args:
+        text: the script.
+        place: the file.
+    """
+    lines = text.splitlines()
+    number = max(range(len(lines)), key=lambda index: len(lines[index]), default=0)
+    if lines and len(lines[number]) >= _LONG_LINE:
+        return PythonScriptError(
+            f"{place}: an expression is nested too deeply for Python, probably in line {number + 1}; "
+            "split the expression into several statements"
+        )
+    return PythonScriptError(
+        f"{place}: the script is nested too deeply for Python; split long expressions and chains of elif"
+    )
 
 
 _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
