@@ -1,4 +1,4 @@
-"""An empty model, for a build log or engine without its model."""
+"""Make an empty model, for a build log or engine that comes without its ONNX file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trtlint.model.values import Constants
 
 
 def empty_model(path: Path) -> Model:
-    """Return an empty model, named after a file of the build."""
+    """Return a model without nodes, named after the build log or engine at ``path``."""
     graph = Graph(onnx.GraphProto())
     tensors = TensorStore(path, os.stat_result((0,) * 10), [])
     return Model(

@@ -1,4 +1,4 @@
-"""The pieces of a rewritten model file: changed bytes, and byte ranges to copy from the source file.
+"""Assemble a rewritten model file from changed bytes and from byte ranges of the source file.
 
 In the new file, the stored tensors of a graph come before its other fields.  Protobuf allows this: the fields
 of a message can have any order (https://protobuf.dev/programming-guides/encoding/#order).  So unchanged
@@ -22,7 +22,7 @@ from trtlint.model.wire import LENGTH, fields, header, record
 
 
 class ComputedPiece(Protocol):
-    """Bytes that are computed while the file is written."""
+    """Bytes of the new file that are computed only when the file is written."""
 
     @property
     def size(self) -> int:
@@ -50,17 +50,18 @@ def size_of(piece: Piece) -> int:
 
 
 def pieces_of(structure: bytes, source: TensorStore, make: Make | None = None) -> list[Piece]:
-    """Return the pieces of the file of a model, in order.
+    """Return the pieces of the new model file, in file order.
 
     Args:
-        structure: the model as serialized protobuf, without large tensors.
+        structure: the changed model as a serialized ModelProto.  The elements of its large tensors are
+            missing.
         source: the tensors of the source file.
-        make: function that returns the pieces of a changed tensor, or None to copy the tensor from the
-            source.
+        make: function that returns the pieces of a changed tensor.  If it returns None, the tensor is copied
+            from the source file.
 
     Raises:
-        ModelError: the source changed, or it does not contain a tensor that the structure omits.
-        OSError: the source cannot be read.
+        ModelError: the source file changed, or it does not contain one of the missing tensors.
+        OSError: the source file cannot be read.
     """
     with source.open() as file:
         data = View(file, source.size)
@@ -68,7 +69,11 @@ def pieces_of(structure: bytes, source: TensorStore, make: Make | None = None) -
 
 
 def _message(kind: int, data: bytes, start: int, end: int, source: View, make: Make | None) -> list[Piece]:
-    """Return the pieces of a protobuf message.  Tensors that the structure omits come from the source."""
+    """Return the pieces of the protobuf message in ``data[start:end]``.
+
+    ``kind`` is the type of the message.  A tensor without elements in ``data`` is copied from the source
+    file.
+    """
     stored: list[Piece] = []
     rest: list[Piece] = []
     copied = start
@@ -96,7 +101,7 @@ def _message(kind: int, data: bytes, start: int, end: int, source: View, make: M
 
 
 def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
-    """Merge adjacent pieces."""
+    """Merge pieces that are adjacent in the source file, and adjacent pieces of bytes."""
     last: Piece = b""
     for piece in pieces:
         if isinstance(last, tuple) and isinstance(piece, bytes | tuple):
@@ -113,7 +118,7 @@ def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
 
 
 def _found(tensor: onnx.TensorProto, source: View) -> list[Piece]:
-    """Return the pieces of a tensor in the source file.  A renamed tensor gets its new name."""
+    """Return the pieces that copy a tensor from the source file, with the tensor's current name."""
     place = place_of(tensor)
     if place is None or place[2] is None or place[1] + place[2] > len(source):
         # The reader never writes such a location: it comes from the file itself.

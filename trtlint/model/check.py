@@ -1,4 +1,4 @@
-"""Validate a model with ``onnx.checker`` and its full check, without its weights."""
+"""Validate a model with the full check of ``onnx.checker``.  The weights are not read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FOREIGN = frozenset({"SimplifiedLayerNormalization"})
 
 
 def checker_error(proto: onnx.ModelProto) -> str:
-    """Return the checker's message about an invalid model; empty if the model is valid.
+    """Return the error message of ``onnx.checker`` for a model; empty if the model is valid.
 
     The values of tensors are not checked.
 
@@ -45,9 +45,10 @@ def checker_error(proto: onnx.ModelProto) -> str:
 
 
 def _name_domain(proto: onnx.ModelProto) -> None:
-    """Move operators of ONNX Runtime that are in ONNX's domain to the domain of ONNX Runtime.
+    """Move ONNX Runtime's operators from ONNX's domain to the domain ``com.microsoft``.
 
-    An example is ``SimplifiedLayerNormalization``: TensorRT-RTX imports it, but the ONNX checker rejects it.
+    An example is ``SimplifiedLayerNormalization``: TensorRT-RTX imports it from ONNX's domain, but the ONNX
+    checker rejects it there.
     """
     found = [node for node in proto.graph.node if node.op_type in _FOREIGN and not node.domain]
     for node in found:

@@ -1,4 +1,4 @@
-"""Iterate over the content of a model: in the main graph, in bodies of operators and in functions."""
+"""Iterate over all parts of a model: the main graph, the bodies of operators, and the functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import onnx
 
 
 def graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
-    """Yield the main graph, and all bodies of operators in the graph and in the functions."""
+    """Yield the main graph, and all bodies of operators in the main graph and in functions."""
     waiting = [model.graph]
     waiting += (body for function in model.functions for body in _bodies(function.node))
     while waiting:
@@ -18,7 +18,7 @@ def graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
 
 
 def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
-    """Yield all operators."""
+    """Yield the nodes of the main graph, of bodies and of functions."""
     for graph in graphs(model):
         yield from graph.node
     for function in model.functions:
@@ -26,7 +26,7 @@ def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
 
 
 def attributes(model: onnx.ModelProto) -> Iterator[onnx.AttributeProto]:
-    """Yield the attributes of all operators, and the default attributes of functions."""
+    """Yield the attributes of all nodes, and the default attributes of functions."""
     for node in nodes(model):
         yield from node.attribute
     for function in model.functions:
@@ -34,7 +34,7 @@ def attributes(model: onnx.ModelProto) -> Iterator[onnx.AttributeProto]:
 
 
 def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Yield the stored tensors, except sparse tensors."""
+    """Yield the initializers and the tensors in attributes, except sparse tensors."""
     for graph in graphs(model):
         yield from graph.initializer
     for attribute in attributes(model):
@@ -44,7 +44,7 @@ def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
 
 
 def sparse_tensors(model: onnx.ModelProto) -> Iterator[onnx.SparseTensorProto]:
-    """Yield the stored sparse tensors."""
+    """Yield the sparse initializers and the sparse tensors in attributes."""
     for graph in graphs(model):
         yield from graph.sparse_initializer
     for attribute in attributes(model):
@@ -54,7 +54,7 @@ def sparse_tensors(model: onnx.ModelProto) -> Iterator[onnx.SparseTensorProto]:
 
 
 def all_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Yield the stored tensors, and the values and indices of each sparse tensor."""
+    """Yield the dense stored tensors, and the values and indices of each sparse tensor."""
     yield from tensors(model)
     for sparse in sparse_tensors(model):
         yield sparse.values

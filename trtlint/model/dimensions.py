@@ -1,4 +1,4 @@
-"""Stored dimensions below 1: their meaning, and notes for the user.
+"""Handle declared dimensions below 1 in ONNX files, and explain them to the user.
 
 TensorRT's parser reads the declared shapes of the network inputs only.  In these shapes, a negative number is
 a dimension of unknown size, and 0 is an empty tensor (``convertOnnxDims`` in
@@ -25,17 +25,17 @@ _NO_NAME = "TensorRT reads input dimensions with an empty name as 0, trtlint as 
 
 
 def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
-    """Clear the declared dimensions that are not sizes, in place.
+    """Clear declared dimensions that do not give a size, in place.
 
-    Negative numbers are cleared everywhere.  Zeros are cleared everywhere except in the inputs of the main
-    graph, because TensorRT reads only these declared shapes.  Shape inference then computes the sizes again,
-    also sizes that are really zero.
+    A negative dimension is cleared in every value.  A dimension of 0 is kept in the inputs of the main graph,
+    because TensorRT reads it there, and cleared elsewhere.  Shape inference later computes the cleared
+    dimensions, and also finds the sizes that are really zero.
 
     Args:
-        graph: the main graph as stored in the file.  The bodies of its operators are not cleaned.
+        graph: the main graph as stored in the file.  The bodies of its operators are not changed.
 
     Returns:
-        Whether a dimension was cleared, and notes for the user about inputs.
+        Whether a dimension was cleared, and notes for the user about input dimensions.
     """
     notes = _notes(graph)
     changed = False
@@ -47,7 +47,7 @@ def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
 
 
 def clean_bodies(graph: onnx.GraphProto) -> bool:
-    """Clear the dimensions below 1 in the bodies of operators.  Return whether there were any."""
+    """Clear dimensions below 1 in the bodies of operators.  Return whether a dimension was cleared."""
     changed = False
     for body in (body for node in graph.node for attribute in node.attribute for body in bodies(attribute)):
         for info in (*body.input, *body.output, *body.value_info):
@@ -68,7 +68,7 @@ def _notes(graph: onnx.GraphProto) -> list[str]:
 
 
 def _kind(dim: onnx.TensorShapeProto.Dimension) -> str:
-    """Return the note about a declared dimension; empty for a usual dimension."""
+    """Return the text of the note about an input dimension; empty if no note is needed."""
     if dim.HasField("dim_param"):
         return "" if dim.dim_param else _NO_NAME
     if not dim.HasField("dim_value") or dim.dim_value > 0:
@@ -77,7 +77,7 @@ def _kind(dim: onnx.TensorShapeProto.Dimension) -> str:
 
 
 def _clean(info: onnx.ValueInfoProto, least: int) -> bool:
-    """Clear the dimensions below ``least`` in a declared shape.  Return whether there were any."""
+    """Clear declared dimensions below ``least`` in one value.  Return whether any was cleared."""
     changed = False
     for dim in info.type.tensor_type.shape.dim:
         if dim.HasField("dim_value") and dim.dim_value < least:

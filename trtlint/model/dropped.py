@@ -1,4 +1,4 @@
-"""Find additions that PyTorch's exporter removed, from the metadata of nearby operators.
+"""Find Add operators that PyTorch's exporter removed.  The metadata of nearby operators show them.
 
 ``torch.onnx.export(dynamo=True)`` creates operators from FX nodes. The exporter writes the text of the FX
 node, with the names of its operands, into the metadata of the operator.  The ONNX values have the same names
@@ -22,15 +22,15 @@ _ADDITION = re.compile(r"add_?(?:_\d{1,9}|_tensor\w{0,20}|_scalar\w{0,20})?")
 
 
 def dropped_before(node: Node, value: Value, graph: Graph) -> bool | None:
-    """Return whether the exporter removed an addition between a value and its reader.
+    """Return whether PyTorch's exporter removed an addition between ``value`` and ``node``.
 
     Args:
-        node: the reader.
-        value: an input of the reader.
-        graph: the graph.
+        node: the operator that reads the value.
+        value: an input of ``node``.
+        graph: the graph that contains both.
 
     Returns:
-        True or False; None if the metadata do not show it.
+        None if the metadata of ``node`` do not show whether an addition was removed.
     """
     written = _fx_node(node)
     if not written:

@@ -1,4 +1,4 @@
-"""The elements of an ONNX graph: values, operators, and the bodies in operators."""
+"""The elements of an ONNX graph: values, nodes, and the bodies of ``If``, ``Loop`` and ``Scan``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Default = TypeVar("_Default")
 
 
 def format_type(dtype: ElementType | None, shape: Iterable[Dimension]) -> str:
-    """Format a type with its shape for reports, ``f32[1,8,197,64]``."""
+    """Format an element type and a shape for reports, such as ``f32[1,8,197,64]``."""
     dims = ",".join("?" if dim is None else str(dim) for dim in shape)
     return f"{dtype or '?'}[{dims}]"
 
@@ -82,7 +82,7 @@ class Value:
         self._type = self._declared = None
 
     def _complete(self, declared: onnx.TypeProto) -> None:
-        """Fill unknown parts of the inferred type from the declared type."""
+        """Replace the unknown parts of the inferred type by parts of the declared type."""
         tensor = declared.tensor_type
         if self._dtype is None:
             self._dtype = DTYPES.get(tensor.elem_type)
@@ -124,15 +124,15 @@ class Value:
 
     @property
     def type_text(self) -> str:
-        """The type in reports, ``f32[1,8,197,64]``; empty if nothing is known."""
+        """The element type and shape for reports, such as ``f32[1,8,197,64]``; empty if unknown."""
         return (self.dtype or "") if self.shape is None else format_type(self.dtype, self.shape)
 
     def set_type(self, type_: onnx.TypeProto | None, declared: onnx.TypeProto | None = None) -> None:
-        """Set the inferred type, and a declared type for the parts that are unknown."""
+        """Set the inferred type.  Unknown parts of this type are filled from the declared type."""
         self._type, self._declared, self._dtype, self._shape = type_, declared, None, None
 
     def set_dtype(self, dtype: ElementType) -> None:
-        """Set the element type that follows from the operators.  The declared type is ignored."""
+        """Set the element type that the operators imply, even if the file declares another type."""
         if self.dtype != dtype:  # also reads the shape before the element type is set
             self._dtype = dtype
 
@@ -176,10 +176,10 @@ class Node:
         return self._attributes
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """Return the value of an attribute as Python data, ``default`` if it is absent.
+        """Return the value of an attribute as Python data, or ``default`` if the attribute is absent.
 
         Strings are decoded, repeated fields become tuples, tensors and graphs stay ONNX protos.  An attribute
-        with another type than in ONNX's definition is treated as absent.
+        whose type differs from ONNX's definition is treated as absent.
         """
         proto = self.attributes.get(name)
         if proto is None or proto.ref_attr_name or proto.type == onnx.AttributeProto.UNDEFINED:
@@ -196,12 +196,12 @@ class Node:
         return value
 
     def number(self, name: str, default: _Default) -> int | float | _Default:
-        """Return the value of a numeric attribute, ``default`` if it is absent or not a number."""
+        """Return the value of a numeric attribute, or ``default`` if it is absent or not a number."""
         value = self.attribute(name, default)
         return value if isinstance(value, int | float) else default
 
     def input(self, port: int) -> Value | None:
-        """Return the value at an input port, None if the port is omitted."""
+        """Return the input value at an index; None if the input is omitted."""
         return self.inputs[port] if 0 <= port < len(self.inputs) else None
 
     @property

@@ -1,4 +1,4 @@
-"""Operators that old TensorRT parsers cannot sort, because several tensors have an empty name.
+"""Find operators that old TensorRT parsers cannot sort, because several tensors have an empty name.
 
 Parsers before TensorRT 10.6 sort the operators of a graph topologically, by the names of their tensors.  An
 omitted input or output has an empty name.  These parsers take all empty names for the same tensor
@@ -25,11 +25,14 @@ omitted input.
 
 
 def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node, Clash]:
-    """Return the operators at which the sort of the parser fails, with the cause.
+    """Return the operators at which an old TensorRT parser fails to sort the graph.
+
+    Each operator has the cause: ``twice`` if two outputs have an empty name, ``cycle`` if the operator seems
+    to depend on itself.
 
     Args:
-        graph: the graph, with inlined functions.
-        calls: the paths of the function calls that were inlined.
+        graph: the graph.  Calls of model-local functions are already replaced by the bodies of the functions.
+        calls: the names of these calls.  The parser does not sort the nodes that come from them.
     """
     found: dict[Node, Clash] = {}
     inlined = tuple(f"{path}/" for path in calls)
@@ -48,7 +51,11 @@ def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node,
 
 
 def _depends_on_empty(node: Node, inlined: tuple[str, ...]) -> bool:
-    """Return whether an operator, or an operator upstream of it in the same graph, omits an input."""
+    """Return whether a node, or a node that it depends on, omits an input.
+
+    Only nodes of the same graph count.  ``inlined`` has the name prefixes of nodes that come from function
+    calls.
+    """
 
     def before(other: Node) -> Sequence[Value | None]:
         return other.inputs if other.scope == node.scope else ()

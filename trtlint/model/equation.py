@@ -8,16 +8,16 @@ ELLIPSIS = "..."
 
 
 def terms_of(equation: str) -> tuple[list[str], str | None]:
-    """Return the subscripts of each operand, and of the result (None if the equation has no ``->``)."""
+    """Split an Einsum equation into the subscripts of each operand and of the result."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     return left.split(","), right if arrow else None
 
 
 def ellipsis_ranks(equation: str, ranks: Sequence[int | None]) -> list[int] | None:
-    """Return the number of dimensions that the ellipsis ``...`` stands for in each operand.
+    """Return how many dimensions the ellipsis ``...`` of each Einsum operand stands for.
 
-    The number is 0 for an operand without an ellipsis.  The result is None if a rank is unknown or does not
-    match the equation.
+    The number is 0 for an operand without an ellipsis.  The function returns None if a rank is unknown or
+    does not match the equation.
     """
     terms, _ = terms_of(equation)
     if len(terms) != len(ranks):

@@ -1,4 +1,4 @@
-"""The location of a tensor's external data.
+"""Read where a tensor's external data are stored.
 
 https://github.com/onnx/onnx/blob/main/docs/ExternalData.md
 """
@@ -13,9 +13,10 @@ from trtlint.model.protos import text
 
 
 def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
-    """Return location, offset and length of external data; None if the entry is malformed.
+    """Return the location, offset and length of a tensor's external data.
 
-    The length is None if the data extend to the end of the file.
+    The length is None if the data extend to the end of the file.  The function returns None if the fields in
+    the tensor are malformed.
     """
     entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
     location = entries.get("location")
@@ -30,9 +31,9 @@ def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
 
 
 def misplaced(tensor: onnx.TensorProto) -> str:
-    """Return why TensorRT's parser cannot find external data; empty if it finds the data.
+    """Return why TensorRT's parser cannot find a tensor's external data; empty if it can find them.
 
-    The parser joins the folder of the model and the location.  So an absolute path is not found, and a
+    The parser appends the location to the folder of the model.  So an absolute path is not found, and a
     location outside the folder is rejected.
     """
     entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}

@@ -1,4 +1,4 @@
-"""Control flow of a graph: operators after loops and branches, and outer values that loops read.
+"""Analyse the control flow of a graph: what depends on loops and branches, and what loops read.
 
 A control-flow construct is an ``If``, ``Loop``, ``Scan`` or recurrent operator.  TensorRT's parser imports a
 recurrent operator as a loop (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/RNNHelpers.cpp).
@@ -31,10 +31,11 @@ class Flow(Struct, frozen=True):
     """The control flow of one graph.
 
     Attributes:
-        repeated: operators that depend on a construct, or on an input of its body.  In addition, they follow
-            such an operator of the same type in the same graph, or another construct depends on them.
-        past_loops: constructs inside a loop that is inside a branch, if they read values from outside the
-            loop.
+        repeated: operators that depend on a control-flow construct, or on an input of its body, and meet a
+            second condition.  Either an earlier such operator in the same graph has the same type, or another
+            construct depends on the operator.
+        past_loops: constructs in a loop that is itself in a branch.  Each of them reads a value that is
+            defined outside the loop.
     """
 
     repeated: frozenset[Node]
@@ -58,7 +59,7 @@ class _Constructs:
         self._levels: dict[str, str] = {"": ""}
 
     def _is_construct(self, node: Node) -> bool:
-        """Return whether an operator is still a control-flow construct when the engine is built."""
+        """Return whether the engine keeps an operator as a control-flow construct."""
         if node.op not in WITH_BODIES | RECURRENT or node.domain:
             return False
         if node not in self._kept:
@@ -69,9 +70,9 @@ class _Constructs:
         return self._kept[node]
 
     def _level(self, node: Node) -> str:
-        """Return the scope of a node.
+        """Return the scope of a node in the built network.
 
-        Branches of an ``If`` with a known condition do not count as a scope.
+        A branch of an ``If`` with a known condition does not count, because the builder removes the ``If``.
         """
         scope, found = node.scope, self._levels.get(node.scope)
         if found is None:
@@ -83,10 +84,10 @@ class _Constructs:
 
     @cached_property
     def _late(self) -> frozenset[Node]:
-        """The operators that depend on a construct, or on an input of its body.
+        """The operators that depend on a construct, are in its branch, or depend on an input of a loop body.
 
-        Operators in a loop with the same result in each iteration are not included, because the builder moves
-        them out of the loop.
+        An operator that computes the same result in every iteration of a loop is left out, because the
+        builder moves it out of the loop.
         """
         late: set[Node] = set()
         bound = {value for node in self._graph.by_op(*_LOOPS) for value in self._bound(node)}
@@ -109,7 +110,7 @@ class _Constructs:
 
     @cached_property
     def _leading(self) -> frozenset[Node]:
-        """The operators that a construct depends on, directly or through operators of the same graph."""
+        """The operators that a construct depends on."""
         leading: set[Node] = set()
         for node in reversed(self._graph.nodes):
             level = self._level(node)
@@ -125,7 +126,7 @@ class _Constructs:
         return frozenset(leading)
 
     def repeated(self) -> frozenset[Node]:
-        """Return the operators for :attr:`Flow.repeated`."""
+        """Compute :attr:`Flow.repeated`."""
         found: set[Node] = set()
         met: set[tuple[str, str]] = set()
         for node in self._graph.nodes:
@@ -138,15 +139,15 @@ class _Constructs:
         return frozenset(found)
 
     def past_loops(self) -> frozenset[Node]:
-        """Return the operators for :attr:`Flow.past_loops`."""
+        """Compute :attr:`Flow.past_loops`."""
         nested = (node for node in self._graph.nodes if node.scope and self._is_construct(node))
         return frozenset(node for node in islice(nested, _MOST_NESTED) if self._reads_past_loop(node))
 
     def _reads_past_loop(self, node: Node) -> bool:
-        """Return whether an operator, in a loop inside a branch, reads a value from outside this loop.
+        """Return whether a construct is in a loop in a branch, and reads a value from outside the loop.
 
-        Of nested loops, only the outermost loop counts.  The values that the bodies of the operator read
-        count, too.
+        If several loops are nested, the outermost loop counts.  Values that the construct's own bodies read
+        count as read by the construct.
         """
         loop = self._loop_in_branch(node)
         if loop is None:
@@ -167,7 +168,7 @@ class _Constructs:
         )
 
     def _loop_in_branch(self, node: Node) -> Node | None:
-        """Return the outermost loop around a node, if this loop is inside a branch; else None."""
+        """Return the outermost loop around a node.  Return None if this loop is not in a branch."""
         loop, owner = None, self._graph.owner(node)
         while owner is not None:
             if owner.op == "Loop":
@@ -186,7 +187,7 @@ class _Constructs:
 
     @cached_property
     def _formal(self) -> dict[Value, str]:
-        """The inputs of all loop bodies, each with the scope of its body."""
+        """The inputs of all loop bodies.  Each is mapped to the scope of the body."""
         return {
             value: f"{node.path}/{name}"
             for node in self._graph.by_op(*_LOOPS)

@@ -1,4 +1,4 @@
-"""Fold constants, with one small function per operator.
+"""Compute the results of operators on constants, with one small function per operator.
 
 Arrays are :class:`numpy.ma.MaskedArray`, in which a masked element is unknown.  So some elements can be known
 although others are not: ``Shape`` of ``[N,8,197,64]`` is ``[--, 8, 197, 64]``, and its last element is 64.
@@ -31,7 +31,7 @@ allocate memory.
 
 
 class UnfoldableError(TrtlintError):
-    """Error: a result is not computed, because it is too large or a required operand is unknown."""
+    """Error: a result cannot be computed.  It is too large, or a required operand is unknown."""
 
 
 Folder: TypeAlias = Callable[[Node, Sequence["Array | None"]], Array]
@@ -63,7 +63,7 @@ def _masked(array: Any) -> Array:
 
 
 def _known(array: Array | None) -> Array:
-    """Return an operand that must be present and fully known, such as axes."""
+    """Return an operand such as axes.  Raise UnfoldableError if it is missing or partly unknown."""
     if array is None or ma.is_masked(array):
         raise UnfoldableError
     return array
@@ -83,7 +83,7 @@ def _ints(array: Array | None) -> list[int]:
 
 
 def _axes(node: Node, inputs: Sequence[Array | None], port: int) -> list[int] | None:
-    """Return the axes from an attribute (older opsets) or from an input; None without axes."""
+    """Return the axes of an operator, from the attribute ``axes`` or the input ``port``; else None."""
     axes = node.attribute("axes")
     if axes is not None:
         return [int(axis) for axis in axes]

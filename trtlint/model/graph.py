@@ -46,7 +46,7 @@ class Graph:
         inputs: the inputs of the main graph that the caller must feed.
         outputs: the outputs of the main graph.
         values: the values by name, in file order.  A name is unique only within its scope.
-        sparse: the stored tensor of each sparse value.
+        sparse: the sparse initializers, by the values that they define.
 
     Args:
         proto: the graph, with inferred types.
@@ -83,7 +83,7 @@ class Graph:
             self._by_op[node.op].append(node)
 
     def _sort(self, order: list[Node]) -> tuple[Node, ...]:
-        """Sort the nodes topologically.  The order in the file is used if it is valid."""
+        """Sort the nodes topologically.  The order in the file is kept if it is already topological."""
         position = {node: index for index, node in enumerate(order)}
         if all(position[a] < position[b] for a, b, _, _ in self._edges):
             return tuple(order)
@@ -122,7 +122,7 @@ class Graph:
         return graph
 
     def add_edge(self, value: Value, target: Node, port: int) -> None:
-        """Add an edge from a value's producer to its reader, while the graph is built."""
+        """Add an edge from the node that computes a value to a node that reads the value."""
         assert value.producer is not None
         self._edges.append((value.producer, target, value, port))
         self._successors[value.producer][target] = None
@@ -140,7 +140,7 @@ class Graph:
         return self._predecessors.get(node, {})
 
     def unique_path(self, scope: str, proto: onnx.NodeProto, index: int) -> str:
-        """Return a unique path for a node.  A duplicate name gets ``#2``, ``#3``, ..."""
+        """Return a unique path for a node.  If the name is taken, ``#2``, ``#3``, ... is appended."""
         base = (f"{scope[-_LONGEST_SCOPE:]}/" if scope else "") + (
             text(proto.name) or f"{text(proto.op_type)}_{index}"
         )
@@ -157,24 +157,24 @@ class Graph:
         return bool(self._repeats)
 
     def add_owner(self, scope: str, node: Node) -> None:
-        """Set the operator that owns a body."""
+        """Record ``node`` as the operator that owns the body ``scope``."""
         self._owners[scope] = node
 
     def add_body(self, scope: str, body: Body) -> None:
-        """Set the inputs and outputs of a body."""
+        """Record the inputs and outputs of the body ``scope``."""
         self._bodies[scope] = body
 
     def add_names(self, scope: str, names: Mapping[str, Value]) -> None:
-        """Set the values that a graph defines."""
+        """Record the values that the graph ``scope`` defines, by name."""
         self._names[scope] = names
 
     def resolve(self, name: str, scope: str = "") -> Value | None:
-        """Return the value with a name in a scope or in an outer scope; None if there is no such value."""
+        """Look up a value by its name in a scope, then in the outer scopes; None if it does not exist."""
         scopes = (scope, *(owner.scope for owner in self.owners(scope)))
         return next((found for each in scopes if (found := self._names[each].get(name)) is not None), None)
 
     def owners(self, scope: str) -> Iterator[Node]:
-        """Yield the operators whose bodies contain a scope, the innermost first."""
+        """Yield the operators whose bodies contain the given scope, the innermost operator first."""
         for _ in range(_MOST_SCOPES):
             if not scope:
                 return
@@ -183,7 +183,7 @@ class Graph:
             scope = owner.scope
 
     def bodies(self, node: Node) -> Mapping[str, Body]:
-        """Return the bodies of an operator, by name of the attribute."""
+        """Return the bodies of an operator, by the names of the attributes that contain them."""
         if node.op not in WITH_BODIES:
             return _NO_BODIES
         scopes = {name: f"{node.path}/{name}" for name in node.attributes}
@@ -191,16 +191,16 @@ class Graph:
 
     @cached_property
     def node_names(self) -> frozenset[str]:
-        """The names that the file gives to operators."""
+        """The names of the operators, as the ONNX file has them."""
         return frozenset(text(node.proto.name) for node in self.nodes)
 
     def by_op(self, *ops: str) -> Iterator[Node]:
-        """Yield the nodes of these operator types, of any domain: all nodes of the first type, and so on."""
+        """Yield the nodes of the first operator type, then of the second type, and so on, of any domain."""
         for op in ops:
             yield from self._by_op.get(op, ())
 
     def of_onnx(self, *ops: str) -> list[Node]:
-        """Return the nodes of these operator types in ONNX's own domain, in topological order."""
+        """Return the nodes with these operator types in ONNX's own domain, in topological order."""
         return sorted((node for node in self.by_op(*ops) if not node.domain), key=lambda node: node.index)
 
     def owner(self, node: Node) -> Node | None:
@@ -213,7 +213,7 @@ class Graph:
 
 
 class _GraphBuilder:
-    """Builds the nodes and values of one GraphProto.  Names of outer graphs are looked up there."""
+    """Builds the nodes and values of one GraphProto.  A name can also refer to a value of an outer graph."""
 
     def __init__(
         self, graph: Graph, proto: onnx.GraphProto, path: str, parent: _GraphBuilder | None, order: list[Node]
@@ -303,7 +303,7 @@ class _GraphBuilder:
 
 
 def _check_dimensions(tensor: onnx.TensorProto, node: Node | None) -> None:
-    """Raise an error for a tensor with too many dimensions: computing its size would take too long."""
+    """Raise an error if a tensor has so many dimensions that computing its size would take too long."""
     count = len(tensor.dims)
     if count > MOST_DIMENSIONS:
         where = None if node is None else node.path

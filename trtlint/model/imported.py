@@ -1,4 +1,4 @@
-"""The graph as TensorRT's ONNX parser imports it: the operators and their types.
+"""Determine which operators TensorRT's ONNX parser imports, and with which element types.
 
 https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/conditionalHelpers.cpp and
 https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/onnxProtoUtils.cpp
@@ -46,7 +46,7 @@ def imported_nodes(graph: Graph, constants: Constants) -> tuple[Node, ...]:
 
 
 def _untaken(graph: Graph, constants: Constants, decided: Callable[[Value], bool | None]) -> tuple[str, ...]:
-    """Return the scopes of branches that never run, because the condition of the ``If`` is known."""
+    """Return the scopes of the ``If`` branches that never run because their condition is known."""
     dead: list[str] = []
     for node in graph.by_op("If"):
         condition = node.input(0)
@@ -62,9 +62,9 @@ def _alive(nodes: tuple[Node, ...], dead: tuple[str, ...]) -> tuple[Node, ...]:
 
 
 def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[Node, bool] | None:
-    """Return the innermost ``If`` with a known condition around an operator, and this condition.
+    """Return the innermost ``If`` around a node whose condition is known, and the condition.
 
-    The operator itself can be this ``If``.  The result is None without such an ``If``.
+    The node itself can be this ``If``.  If no such ``If`` exists, the function returns None.
     """
     for _ in range(_DEEPEST):
         if node is None:
@@ -78,10 +78,10 @@ def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[N
 
 
 def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:
-    """Return the imported operators that an output of the model depends on.
+    """Return the nodes in ``imported`` that an output of the model depends on.
 
-    Operators in branches that never run are excluded.  If only the static shape of a result is used, the
-    operators that compute it are excluded, too.
+    Nodes in branches that never run are excluded.  A node is also excluded if only the shape of its result is
+    used and the file fixes this shape.
     """
     left = [value.producer for value in graph.outputs if value.producer is not None]
     allowed = frozenset(_alive(imported, _untaken(graph, constants, known_at_build)))
@@ -103,9 +103,10 @@ def is_static(value: Value) -> bool:
 
 
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
-    """Return the types of the operators whose bodies contain a node, innermost first.
+    """Return the types of the operators whose bodies contain a node, the innermost first.
 
-    An ``If`` whose condition the builder knows is left out, because one of its branches replaces it.
+    An ``If`` whose condition the builder knows is left out, because the builder replaces it by one of its
+    branches.
     """
     found: list[str] = []
     owner = graph.owner(node) if node.scope else None
@@ -118,10 +119,10 @@ def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
 
 
 def known_at_build(value: Value) -> bool | None:
-    """Return whether the builder knows the elements of an integer or boolean value.
+    """Return whether the builder can compute an integer or boolean value before it builds the engine.
 
-    The result is None if the answer depends on shapes that are not in the file, or if the search takes too
-    long.
+    The function returns None if the answer depends on shapes that the file does not fix, or if the search
+    takes too long.
     """
     open_ = False
     for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
@@ -140,15 +141,15 @@ def known_at_build(value: Value) -> bool | None:
 
 
 def beyond_shapes(node: Node) -> Sequence[Value | None]:
-    """Return the inputs whose elements affect the result.  Shape and Size use only the shape of the input."""
+    """Return the inputs whose elements a node reads: none for Shape and Size, all for other nodes."""
     return () if node.op in _OF_SHAPES else node.inputs
 
 
 def sized_by(value: Value) -> frozenset[str | None]:
-    """Return the element types of the model inputs that a size is computed from.
+    """Return the element types of the model inputs from which the builder can compute a size.
 
-    The builder can compute sizes only with some operators, and not with a convolution, for example.  If
-    another operator takes part, the result is empty: the builder then treats the value as data.
+    The set is empty if an operator takes part with which the builder cannot compute sizes, such as a
+    convolution.
     """
     sources = _of_size(value)
     handed = any(not source.is_input for source in sources)
@@ -156,12 +157,12 @@ def sized_by(value: Value) -> frozenset[str | None]:
 
 
 def is_handed(value: Value) -> bool:
-    """Return whether a size depends on values that a loop passes to its body."""
+    """Return whether a size is computed from values that a loop passes to its body."""
     return any(not source.is_input for source in _of_size(value))
 
 
 def _of_size(value: Value) -> list[Value]:
-    """Return the inputs that a size is computed from; empty if the builder cannot compute the size."""
+    """Return the inputs that a size is computed from; none if the builder cannot compute the size."""
     found: list[Value] = []
     for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
         node = made.producer
@@ -179,7 +180,10 @@ def is_stored(value: Value) -> bool:
 
 
 def imported_rank(scalar: Value) -> int:
-    """Return the rank that the parser gives a scalar: 1 if it is computed from a quantized scalar, else 0."""
+    """Return the number of dimensions that the parser gives a scalar.
+
+    It is 1 if the scalar is computed from a quantized scalar, else 0.
+    """
     made = (value.producer for value, _ in search(scalar, _scalars, _MOST_VISITED))
     return int(any(node is not None and node.op in _QUANTIZERS and not node.domain for node in made))
 
@@ -192,7 +196,7 @@ def imported_type(value: Value) -> str | None:
     """Return the element type that the parser gives a value, as a short name.
 
     ``double`` becomes FP32, a stored uint8 tensor becomes INT32, and a value quantized to uint8 becomes INT8.
-    Operators whose result has the type of their input pass these types on.
+    If the result of an operator has the type of the input, the result gets the same new type.
     """
     dtype = value.dtype
     if dtype == "f64":

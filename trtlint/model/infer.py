@@ -111,7 +111,7 @@ def _isolated(work: Callable[[bytes], bytes], data: bytes, limits: tuple[int, in
 
 
 def _work(work: Callable[[bytes], bytes], data: bytes, processor: int, writer: int) -> None:
-    """Call the library in the child."""
+    """Call ``work`` in the child process, and write the result to the pipe ``writer``."""
     limit_time(processor)
     try:
         kind, answer = _GIVEN, work(data)

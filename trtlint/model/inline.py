@@ -38,7 +38,7 @@ _Nodes = Iterable[onnx.NodeProto]
 
 
 class FunctionCall(Struct, frozen=True):
-    """The first call of a model-local function in the graph or in a body of an operator.
+    """The first call of a model-local function.
 
     Attributes:
         name: name of the function, which is the operator type of the call.
@@ -57,7 +57,7 @@ class Inlined(Struct, frozen=True):
     Attributes:
         notes: notes for the user about uncertain results.
         calls: the functions that the graph calls directly.
-        paths: the names of all calls in the graph.  The names of the inlined nodes begin with them.
+        paths: the names of all calls.  The name of an inlined node begins with the name of its call.
         misread: the calls that TensorRT's parser may interpret in another way than ONNX.
     """
 
@@ -72,7 +72,7 @@ NOTHING_INLINED = Inlined((), (), (), ())
 
 
 def inline(proto: onnx.ModelProto) -> Inlined:
-    """Inline all model-local functions of ``proto`` in place.
+    """Replace all calls of model-local functions by the bodies of the functions, in place.
 
     Raises:
         ModelError: a function calls itself, or the result would exceed a limit.
@@ -131,9 +131,9 @@ class _Inliner:
     def _size(
         self, nodes: _Nodes, calls: tuple[_Key, ...], sizes: dict[_Key, tuple[int, int]]
     ) -> tuple[int, int]:
-        """Return the number of nodes after inlining, and the nesting depth of bodies.
+        """Return how many nodes the result of inlining has, and how deeply its bodies are nested.
 
-        ``calls`` are the functions that are being inlined around these nodes.
+        ``calls`` are the functions that contain ``nodes``, from the outermost to the innermost call.
         """
         total = height = 0
         for node, level in _walk(nodes):
@@ -155,7 +155,7 @@ class _Inliner:
         return total, height
 
     def _spend(self, size: int) -> None:
-        """Subtract a number of bytes from the size limit, before these bytes are written.
+        """Subtract ``size`` bytes from the remaining size limit, before these bytes are written.
 
         Raises:
             ModelError: the limit is exceeded.
@@ -224,7 +224,7 @@ class _Inliner:
         attributes: Mapping[str, onnx.AttributeProto],
         path: str,
     ) -> None:
-        """Replace the parameters of a function by the values and attributes of the call."""
+        """Replace the parameters of a function in one of its nodes by the arguments of the call."""
         node.input[:] = [names.get(text(name), text(name)) for name in node.input]
         node.output[:] = [names.get(text(name), text(name)) for name in node.output]
         self._spend(sum(map(len, node.input)) + sum(map(len, node.output)))
@@ -285,7 +285,7 @@ def _callee(node: onnx.NodeProto) -> _Key:
 
 
 def _zip(formals: Iterable[str], actuals: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield each parameter of a function with its argument.  An omitted argument is empty."""
+    """Yield each parameter name of a function with its argument; empty for an omitted argument."""
     given = iter(actuals)
     for formal in formals:
         yield text(formal), text(next(given, ""))

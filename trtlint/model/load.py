@@ -1,4 +1,4 @@
-"""Load a file as a :class:`Model`: read, inline, infer types, build the graph."""
+"""Load an ONNX file as a :class:`Model`: read it, inline functions, infer types, build the graph."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Model(Struct, frozen=True):
         producer: producer name and version, joined with a space.
         metadata: ``metadata_props`` of the model.
         tensors: reads the values of stored tensors from the file.
-        declared: element types that the file declares for outputs of the graph, by name, such as ``f32``.
-            The graph can have other types, if the operators contradict the declared types.
+        declared: element types that the file declares for the outputs of the model, such as ``f32``, by the
+            names of the outputs.  ``graph`` has other types if the operators contradict the declared types.
         calls: the model-local functions that the file calls; the graph contains their bodies.
-        call_paths: the names of all calls of these functions.  The names of the inlined nodes begin with
-            them.
+        call_paths: the names of all calls of these functions.  The name of an inlined node begins with the
+            name of its call.
         untyped: the limit that stopped the inference of types and shapes; empty if inference finished.
         misread: the calls that TensorRT's parser may interpret in another way than ONNX.
     """
@@ -64,20 +64,20 @@ class Model(Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes about reading the file so far, such as missing external data."""
+        """Notes for the user about reading the file so far, such as missing external data."""
         return tuple(self.tensors.notes)
 
     @property
     def opset(self) -> int | None:
-        """Opset of the default domain; None if the model does not import this domain."""
+        """Opset version of ONNX's domain; None if the model does not import this domain."""
         return self.opsets.get("")
 
 
 class ModelSource(Protocol):
-    """A model that is not a local file: in memory, or remote."""
+    """A source of a model that is not a local file, such as a model in memory or a remote model."""
 
     def read(self) -> RawModel:
-        """Return the structure of the model.
+        """Read the model without the elements of its large tensors.
 
         Raises:
             ModelError: the model cannot be read or linted.
@@ -105,7 +105,12 @@ def load(path: Path, source: ModelSource | None = None) -> Model:
 
 
 def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:
-    """Read a model like :func:`load`, without building its graph.
+    """Read an ONNX file without the elements of large tensors.  Inline functions and infer types.
+
+    Unlike :func:`load`, this function does not build a graph.
+
+    Returns:
+        The model, and a store that reads its tensors from the file.
 
     Raises:
         ModelError: the file is not a model that trtlint can lint.
@@ -124,13 +129,13 @@ def interpret(
     declared: Mapping[str, onnx.TypeProto] = MappingProxyType({}),
     inlined: Inlined = NOTHING_INLINED,
 ) -> Model:
-    """Build a model from its structure.  Functions must be inlined.
+    """Build a :class:`Model` from a serialized ModelProto.  Its functions must be inlined already.
 
     Args:
         path: the file, as the user named it.
-        data: the structure as serialized protobuf.
-        tensors: reads the tensors that are not in the structure.
-        declared: declared types of intermediate values, which are not in the structure.
+        data: the ModelProto.  The elements of large tensors are missing.
+        tensors: reads the missing elements.
+        declared: declared types of intermediate values, by name.  They are missing in ``data``.
         inlined: the functions that the file calls.
 
     Raises:
@@ -168,9 +173,9 @@ def interpret(
 
 
 def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], Inlined]:
-    """Inline the functions of a structure.
+    """Inline the model-local functions of a model.
 
-    Return the new structure, the declared types of intermediate values, and the inlined functions.
+    Return the new ModelProto, the declared types of intermediate values by name, and the inlined functions.
     """
     data = raw.data
     inlined = NOTHING_INLINED
@@ -187,9 +192,9 @@ def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], Inline
 
 
 def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypeProto]]:
-    """Separate a model into the two arguments of :func:`interpret`.
+    """Separate a model into the arguments ``data`` and ``declared`` of :func:`interpret`.
 
-    Return the structure without declared types of intermediate values, and these types.
+    Return the serialized model without declared types of intermediate values, and these types by name.
     """
     declared = {text(info.name): info.type for info in proto.graph.value_info}
     if not declared:
@@ -202,7 +207,7 @@ def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypePro
 
 
 class _Inferred(Struct, frozen=True):
-    """A model with inferred types.
+    """A model with inferred types and shapes.
 
     Attributes:
         proto: the model; its value names are unique.
@@ -220,7 +225,7 @@ class _Inferred(Struct, frozen=True):
 
 
 def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
-    """Infer types and shapes.  Declared types that contradict the operators are ignored."""
+    """Infer types and shapes.  If the declared types contradict the operators, they are ignored."""
     proto = decode(data)
     settings = (attribute for node in proto.graph.node for attribute in node.attribute)
     has_bodies = any(setting.HasField("g") or setting.graphs for setting in settings)
@@ -262,7 +267,6 @@ def _lacks_types(graph: Graph) -> bool:
 
 
 def _output_types(proto: onnx.ModelProto) -> dict[str, str]:
-    """Return the declared element types of a graph's outputs."""
     return {
         text(info.name): DTYPES[info.type.tensor_type.elem_type]
         for info in proto.graph.output
@@ -271,7 +275,7 @@ def _output_types(proto: onnx.ModelProto) -> dict[str, str]:
 
 
 def _declare_foreign(graph: onnx.GraphProto, declared: Mapping[str, onnx.TypeProto]) -> None:
-    """Add the declared types of the outputs of operators that ONNX does not define."""
+    """Declare the types of results of operators that ONNX does not define, in place."""
     for node in graph.node:
         if not domain_of(node.domain):
             continue

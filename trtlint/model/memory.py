@@ -1,7 +1,7 @@
-"""Models in memory, such as the result of an export.  Their weights are not copied.
+"""Read models that are in memory, such as the result of an export, without copying their weights.
 
-Only the structure is copied.  A tensor above one kilobyte is replaced by its index, and its values are read
-from the original model if a rule needs them.
+The copy has the nodes, the types and the small tensors.  For each tensor above one kilobyte it has an index.
+If a rule needs the elements of this tensor, they are read from the original model.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class MemoryModel:
             )
 
     def read(self) -> RawModel:
-        """Return the structure of the model.
+        """Read the model without the elements of its large tensors.
 
         Raises:
             ModelError: trtlint cannot lint the model.
@@ -92,9 +92,10 @@ class MemoryModel:
 
 
 class _MemoryTensors(TensorStore):
-    """Reads tensors of a model in memory.
+    """Reads the large tensors of a model in memory.
 
-    The external offset in the structure is the index of the tensor.
+    In the copied model, these tensors are marked as external data.  The external offset is the index of the
+    tensor.
     """
 
     def __init__(self, held: list[_Values], notes: list[str]) -> None:
@@ -113,7 +114,7 @@ class _MemoryTensors(TensorStore):
 
 
 def _package(model: Any) -> str:
-    """Return the package of an ONNX IR model; empty for other objects."""
+    """Return the Python package of an ONNX IR model; empty if the object is no ONNX IR model."""
     module = type(model).__module__
     if type(model).__name__ != "Model":
         return ""
@@ -121,7 +122,7 @@ def _package(model: Any) -> str:
 
 
 def _copy(source: Any, target: Any, kind: int, held: list[_Values]) -> None:
-    """Copy a protobuf message without the elements of large tensors."""
+    """Copy a protobuf message.  The elements of large tensors are not copied, but added to ``held``."""
     parts = reader.PARTS[kind]
     for field, value in source.ListFields():
         part = parts.get(field.number)
@@ -156,7 +157,7 @@ def _copy_field(field: Any, value: Any, target: Any) -> None:
 
 
 def _copy_part(message: Any, target: Any, kind: int, held: list[_Values]) -> None:
-    """Copy a submessage.  A node without large tensors is copied in one step."""
+    """Copy a submessage of type ``kind``.  A node without large tensors is copied in one step."""
     if kind == reader.NODE and not any(attribute.type in _HOLDING for attribute in message.attribute):
         target.CopyFrom(message)
     else:
@@ -180,7 +181,7 @@ def _array(tensor: onnx.TensorProto) -> Array:
 
 
 def _leave(target: onnx.TensorProto, values: _Values, held: list[_Values]) -> None:
-    """Mark a tensor as external: its elements stay in the original model."""
+    """Mark a copied tensor as external.  Its offset is the index of its elements in ``held``."""
     target.data_location = onnx.TensorProto.EXTERNAL
     for key, value in (("location", LEFT), ("offset", str(len(held)))):
         target.external_data.add(key=key, value=value)
@@ -188,7 +189,7 @@ def _leave(target: onnx.TensorProto, values: _Values, held: list[_Values]) -> No
 
 
 def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]:
-    """Convert an ONNX IR model to a protobuf message.  Large initializers are returned separately."""
+    """Convert an ONNX IR model to a ModelProto and a dictionary of its large initializers."""
     serde = import_module(f"{package}.serde")
     initializers = model.graph.initializers
     large = {
@@ -206,7 +207,7 @@ def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]
 
 
 class _Override:
-    """A proxy for an object, with other values for some attributes."""
+    """A proxy for an object.  Some attributes have other values than in the object."""
 
     def __init__(self, whole: Any, **instead: Any) -> None:
         self._whole = whole

@@ -1,4 +1,4 @@
-"""Copy a model and change one entry of its metadata.
+"""Copy a model file and change one entry of its metadata.
 
 The copy is made from byte ranges of the file, not from a decoded model.  So the copy needs no memory for
 weights, works beyond protobuf's limit of 2 GB, and changes no other byte.
@@ -27,13 +27,14 @@ _METADATA = 14
 
 
 def copy_with(path: Path, out: Path, key: str, change: Callable[[str], str]) -> None:
-    """Copy a model atomically and change the value of a metadata key.
+    """Copy a model file and change the value of one metadata key.  The copy is written atomically.
 
     Args:
-        path: the model.
-        out: the copy; an existing file is replaced.
-        key: the key.
-        change: function from the old value (empty without an entry) to the new value.
+        path: the model file.
+        out: path of the copy; an existing file is replaced.
+        key: the metadata key.
+        change: function that returns the new value.  Its argument is the old value, or an empty text if the
+            model does not have the key.
 
     Raises:
         ModelError: ``path`` is not a model, or the changed copy would not be a model.

@@ -1,7 +1,7 @@
-"""Calls of model-local functions that TensorRT's parser interprets in another way than ONNX.
+"""Find calls of model-local functions that TensorRT's parser interprets differently than ONNX.
 
 The parser has one table of tensors by name for all scopes.  It finds a function by its name, and ignores the
-domain. It looks up an attribute reference in the innermost call only:
+domain. It looks up an attribute reference only in the innermost call:
 https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/onnxOpImporters.cpp (``LocalFunctionImporter``),
 https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/OnnxAttrs.cpp.  The rules of ONNX:
 https://github.com/onnx/onnx/blob/main/docs/IR.md#functions.
@@ -28,7 +28,7 @@ _Key = tuple[str, str, str]
 
 
 class Misreading(Struct, frozen=True):
-    """A call that the parser may interpret in another way than ONNX.
+    """A function call that TensorRT's parser may interpret differently than ONNX.
 
     Attributes:
         reason: the cause.  ``operator``: the parser imports an operator with the same name instead, if it
@@ -51,7 +51,7 @@ class Misreading(Struct, frozen=True):
 
 
 def misreadings(proto: onnx.ModelProto) -> tuple[Misreading, ...]:
-    """Return the calls that the parser may interpret in another way, in the order of import.
+    """Return the function calls that the parser may interpret differently than ONNX, in call order.
 
     The functions of ``proto`` must not be inlined yet, and must not be recursive.
     """
@@ -65,7 +65,7 @@ def misreadings(proto: onnx.ModelProto) -> tuple[Misreading, ...]:
 
 
 class _Binding(Struct, frozen=True):
-    """The value of a function attribute in one call, and whether the parser loses it."""
+    """The value of a function attribute in one call, and whether the parser loses this value."""
 
     value: onnx.AttributeProto | None
     lost: bool
@@ -90,7 +90,7 @@ class _CallWalk:
         self._seen: set[_Key] = set()
 
     def graph(self, graph: onnx.GraphProto) -> Iterator[Misreading]:
-        """Yield the misinterpreted calls in the main graph or in a body."""
+        """Yield the misinterpreted function calls in a graph and in its nested bodies."""
         names = (*(i.name for i in graph.input), *(i.name for i in graph.initializer))
         added = self._add(map(text, names))
         yield from self._nodes(graph.node, "", {}, 0, added)
@@ -148,7 +148,7 @@ class _CallWalk:
         self.tensors.difference_update(added)
 
     def _lost(self, node: onnx.NodeProto, path: str, given: _Environment) -> Iterator[Misreading]:
-        """Yield the attributes of an operator in a function that the parser reads as 0 or empty."""
+        """Yield the attributes of a node in a function that the parser reads as 0 or as an empty text."""
         for attribute in node.attribute:
             reference = text(attribute.ref_attr_name)
             if not reference:
@@ -187,7 +187,7 @@ _SCALARS = (onnx.AttributeProto.FLOAT, onnx.AttributeProto.INT, onnx.AttributePr
 
 
 def _environment(call: onnx.NodeProto, function: onnx.FunctionProto, given: _Environment) -> _Environment:
-    """Return the attributes that a call passes to a function.
+    """Return the attributes of a function in one call; ``given`` has those of the calling function.
 
     The parser loses an attribute that refers to an attribute of the outer call.
     """

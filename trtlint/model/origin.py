@@ -1,4 +1,4 @@
-"""The origin of a node: module path and source line that the exporter recorded.
+"""Find the origin of a node: the module path and source line that the exporter recorded.
 
 PyTorch's exporter writes module path and stack trace into ``metadata_props`` of every node, with the
 outermost stack frame first.  The older TorchScript exporter writes the module path into the name of the node.
@@ -81,7 +81,7 @@ def origin(model: Model, node: Node) -> Origin:
 
 
 def origin_of_trace(trace: str, module: str = "") -> Origin:
-    """Return the origin of a node of an exported program.
+    """Return the origin of a node of a ``torch.export`` program.
 
     Args:
         trace: stack trace, outermost frame first.
@@ -123,7 +123,7 @@ def _module_of_name(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _source(trace: str, doc: str) -> Source | None:
-    """Return the innermost stack frame outside installed libraries.  Its path reveals no user name."""
+    """Return the innermost stack frame outside installed libraries, with its path shortened."""
     listed = _FRAME.findall(trace[:_LONGEST])
     listed = listed or [(*frame, "") for frame in _VERBOSE_FRAME.findall(doc[:_LONGEST])[::-1]]
     stack = [
@@ -141,9 +141,9 @@ def _source(trace: str, doc: str) -> Source | None:
 
 
 def _library(stack: Sequence[Frame]) -> Source | None:
-    """Return the frame of an installed package, if it is inside the frames of the user's code.
+    """Return the frame of an installed package that the user's code called; None without such a frame.
 
-    PyTorch and exporters are ignored.
+    Frames of PyTorch and of exporters are ignored.
     """
     for frame in stack:
         if not _LIBRARY.search(frame.path):

@@ -1,8 +1,8 @@
-"""A model without its weights, and optionally without its names, to share with others.
+"""Make a copy of a model without its weights, and optionally without its names, to share with others.
 
-The copy has the graph, types, shapes and small integer tensors.  So trtlint reports the same findings as for
-the model, except findings that depend on values of weights.  A removed tensor is marked as external data at a
-special location: https://github.com/onnx/onnx/blob/main/docs/ExternalData.md.
+The copy has the graph, types, shapes and small integer tensors.  So trtlint reports the same findings for the
+copy as for the model, except findings that depend on the values of weights.  A removed tensor is marked as
+external data at a special location: https://github.com/onnx/onnx/blob/main/docs/ExternalData.md.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
-    """Return a model without its weights.
+    """Return a copy of a model without its weights.
 
     Args:
         path: the model; its weights are not read.
         hide_names: whether to replace each word in names by a made-up word, and remove texts and metadata.
-            Names of operator types are not changed, also for operators outside ONNX.
+            The types of operators are not changed, not even those of custom operators.
 
     Raises:
         ModelError: the file is not a model, or is damaged.
@@ -67,7 +67,7 @@ def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
 
 
 def _empty(tensor: onnx.TensorProto) -> None:
-    """Remove the elements of a tensor that may be weights."""
+    """Remove the elements of a tensor, except elements that cannot be weights."""
     count = 1
     for dim in tensor.dims:
         count *= max(dim, 0)
@@ -91,7 +91,10 @@ def _with_elements(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
 
 
 class _NameHider:
-    """Replaces words in names, the same word always by the same replacement.  Digits and separators stay."""
+    """Replaces words in names.  Equal words get equal replacements.
+
+    Digits and separators do not change.
+    """
 
     def __init__(self) -> None:
         self._words: dict[str, str] = {name: name for name in _operators()}
@@ -112,7 +115,7 @@ class _NameHider:
             tensor.name = self.name(tensor.name)
 
     def name(self, name: str) -> str:
-        """Return the replacement of a name."""
+        """Return a name with its words replaced."""
         return _WORD.sub(lambda found: self._word(found[0]), text(name))
 
     def _word(self, word: str) -> str:

@@ -1,4 +1,4 @@
-"""Convert ONNX messages to Python data: element types, dimensions, names, bodies."""
+"""Convert parts of ONNX messages to Python data: element types, dimensions, names, bodies."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def text(name: str | bytes) -> str:
 
 
 def domain_of(name: str | bytes) -> str:
-    """Return the name of an operator domain.  ONNX's domain, ``""`` or ``"ai.onnx"``, gives ``""``."""
+    """Return the name of an operator domain.  ONNX's domain is ``""``, also if given as ``"ai.onnx"``."""
     return "" if name == "ai.onnx" else text(name)
 
 
@@ -79,7 +79,7 @@ def bodies(attribute: onnx.AttributeProto) -> Iterable[onnx.GraphProto]:
 
 
 def defined(graph: onnx.GraphProto) -> Iterator[str]:
-    """Yield the names of the values that a graph itself defines."""
+    """Yield the names of the values that a graph defines, without values of its nested bodies."""
     for info in graph.input:
         yield text(info.name)
     for tensor in graph.initializer:
@@ -92,7 +92,7 @@ def defined(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
-    """Convert a dimension.  A negative number is an unknown size, see :mod:`trtlint.model.dimensions`."""
+    """Return a dimension as a number or name.  A negative number gives None, for an unknown size."""
     which = dim.WhichOneof("value")
     if which == "dim_value":
         return int(dim.dim_value) if dim.dim_value >= 0 else None

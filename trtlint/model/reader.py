@@ -76,11 +76,11 @@ _HAS_OPSETS = 3
 
 
 class RawModel(Struct, frozen=True):
-    """The structure of a model, without large tensors.
+    """A model as read from its file, without the elements of large tensors.
 
     Attributes:
-        data: the model as serialized protobuf; a removed tensor is marked as external, at the location
-            :data:`~trtlint.model.tensors.LEFT`.
+        data: the model as a serialized ModelProto.  A tensor without its elements is marked as external data
+            at the location :data:`~trtlint.model.tensors.LEFT`.
         tensors: reads the values of any tensor of the model.
         notes: notes for the user about data that cannot be read.  ``tensors`` adds further notes.
         has_functions: whether the model defines functions.
@@ -98,12 +98,12 @@ class RawModel(Struct, frozen=True):
 
 
 def read(path: Path, *, whole: bool = False) -> RawModel:
-    """Read the structure of an ONNX file.
+    """Read an ONNX file without the elements of its large tensors.
 
     Args:
         path: the file.
-        whole: whether to remove only the elements of large tensors, so that the file can be written again.
-            Otherwise long texts, blobs and training data are removed, too.
+        whole: whether to keep everything else, so that the model can be written to a file again.  If False,
+            long texts, binary data and training data are removed, too.
 
     Raises:
         ModelError: the file cannot be read or is not an ONNX model.
@@ -125,7 +125,7 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
 
 
 def _require_unchanged(before: os.stat_result, after: os.stat_result) -> None:
-    """Raise an error if the file changed while it was read: old and new parts may be mixed."""
+    """Raise an error if the file changed while it was read, because the data may mix both versions."""
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise ModelError("the file changed while it was read")
 
@@ -133,12 +133,12 @@ def _require_unchanged(before: os.stat_result, after: os.stat_result) -> None:
 def read_structure(
     data: Buffer, store: Callable[[list[str]], TensorStore], *, whole: bool = False
 ) -> RawModel:
-    """Return the structure of a model from its bytes.
+    """Read a model from its bytes, without the elements of its large tensors.
 
     Args:
-        data: the model.
-        store: function that makes the reader of tensors; its argument is the list of notes.
-        whole: as in :func:`read`.
+        data: the bytes of the model.
+        store: function that returns the reader of the model's tensors.  Its argument is the list of notes.
+        whole: see :func:`read`.
 
     Raises:
         ModelError: the bytes are not an ONNX model.
@@ -169,7 +169,7 @@ def read_structure(
 
 
 def decode(data: bytes) -> onnx.ModelProto:
-    """Decode a model.
+    """Return the ModelProto in some bytes.
 
     Raises:
         ModelError: the bytes are not a ModelProto.
@@ -181,7 +181,7 @@ def decode(data: bytes) -> onnx.ModelProto:
 
 
 def decode_graph(data: bytes) -> onnx.GraphProto:
-    """Decode a part of a graph.
+    """Return the GraphProto in some bytes.
 
     Raises:
         ModelError: the bytes are not a GraphProto.
@@ -193,7 +193,7 @@ def decode_graph(data: bytes) -> onnx.GraphProto:
 
 
 class _Compactor:
-    """Copies the structure of a model without the elements of large tensors."""
+    """Copies a serialized model without the elements of large tensors."""
 
     def __init__(self, data: Buffer, *, whole: bool = False) -> None:
         self.data = data
@@ -206,7 +206,7 @@ class _Compactor:
         self._left = _MOST_FIELDS
 
     def require_model(self) -> None:
-        """Raise a ModelError if the top-level fields are not those of a model."""
+        """Raise a ModelError if the top-level fields are not fields of a ModelProto."""
         if _GRAPH_FIELD not in self.seen:
             raise ModelError("not an ONNX model: it contains no graph")
         if _IR_VERSION not in self.seen:
@@ -308,7 +308,7 @@ def _too_many(offset: int) -> ModelError:
 
 
 def _stub(offset: int, length: int) -> bytes:
-    """Return the fields of a TensorProto that point to its elements in the model file."""
+    """Return TensorProto fields that mark a byte range of the model file as the external data."""
     place = {"location": LEFT, "offset": str(offset), "length": str(length)}
     entries = [onnx.StringStringEntryProto(key=key, value=value) for key, value in place.items()]
     external = onnx.TensorProto.EXTERNAL

@@ -1,4 +1,4 @@
-"""Derive element types from the operators instead of the declared types.
+"""Derive the element types of values from the operators, not from the declared types.
 
 Some converters leave wrong declared types.  For example, after a conversion to FP16, the output of a
 ``Cast(to=FLOAT)`` may be declared as FLOAT16.  TensorRT does not read these declared types.
@@ -28,7 +28,7 @@ _NAMES: Mapping[str, ElementType] = {
 
 
 class _TypeSource(NamedTuple):
-    """Where the type of an output comes from: a fixed type, an input, or an attribute."""
+    """Where the element type of an output comes from: a fixed type, an input, or an attribute."""
 
     dtype: ElementType | None = None
     ports: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ _EARLY = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
 
 
 def retype(graph: Graph, opset: int) -> None:
-    """Set the types of values to the types that follow from their operators."""
+    """Set the element types of values in a graph to the types that the operators imply."""
     for node in graph.nodes:
         if node.domain or node.op in _EARLY:
             _retype_fused(node)
@@ -96,7 +96,7 @@ def retype(graph: Graph, opset: int) -> None:
 
 
 def _retype_fused(node: Node) -> None:
-    """Set the output type of a fused operator of ONNX Runtime to the type of an input."""
+    """Set the output type of a fused ONNX Runtime operator.  It is the type of one of the inputs."""
     port = 0 if node.op in _EARLY else _FUSED.get(node.op) if node.domain == ONNX_RUNTIME else None
     if port is not None and node.outputs and node.output.dtype is None:
         first = node.input(port)
@@ -105,7 +105,7 @@ def _retype_fused(node: Node) -> None:
 
 
 def contradictions(graph: Graph) -> list[tuple[Value, str]]:
-    """Return the values whose declared type contradicts their operators, each with the declared type."""
+    """Return the values whose declared type contradicts the operators, with the declared type."""
     found: list[tuple[Value, str]] = []
     for name, type_ in graph.declared.items():
         declared = DTYPES.get(type_.tensor_type.elem_type)

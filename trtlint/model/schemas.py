@@ -1,4 +1,4 @@
-"""ONNX's definitions of operators, for any version that a model uses.
+"""Look up ONNX's definitions of operators, for any opset.
 
 https://onnx.ai/onnx/api/defs.html
 """
@@ -15,7 +15,9 @@ _LARGEST_OPSET = 2**31 - 1
 
 
 def schema_at(op: str, opset: int, domain: str = "") -> defs.OpSchema:
-    """Return the definition of an operator in an opset.  An unknown, newer opset gives the newest definition.
+    """Return ONNX's definition of an operator in an opset.
+
+    If the opset is newer than the installed onnx package, the newest definition is returned.
 
     Raises:
         onnx.defs.SchemaError: the opset has no such operator.
@@ -30,7 +32,7 @@ def is_defined(op: str, domain: str) -> bool:
 
 @cache
 def has_function(op: str, domain: str) -> bool:
-    """Return whether ONNX defines the newest version of an operator as a function of other operators."""
+    """Return whether the newest ONNX definition of an operator is a function of other operators."""
     newest = next(_versions(op, domain), None)
     # The type stubs of onnx lack these properties.
     return newest is not None and any(
@@ -40,13 +42,13 @@ def has_function(op: str, domain: str) -> bool:
 
 @cache
 def required_inputs(op: str, domain: str) -> int:
-    """Return the smallest number of inputs that any version of an operator allows; 0 if undefined."""
+    """Return the smallest number of inputs over all versions of an operator; 0 if undefined."""
     return min((schema.min_input for schema in _versions(op, domain)), default=0)
 
 
 @cache
 def attribute_type(op: str, domain: str, name: str) -> int | None:
-    """Return the ``AttributeProto.AttributeType`` of an attribute; None if undefined."""
+    """Return the type of an operator's attribute (``AttributeProto.AttributeType``); None if undefined."""
     for schema in _versions(op, domain):
         if name in schema.attributes:
             # The type stubs of onnx lack this property.

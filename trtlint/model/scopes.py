@@ -1,4 +1,4 @@
-"""Copy outer values into the bodies of ``If``, ``Loop`` and ``Scan`` for shape inference.
+"""Copy values of outer graphs into the bodies of ``If``, ``Loop`` and ``Scan``, for shape inference.
 
 ONNX's inference does not look up stored tensors of outer graphs, such as the axes of a reduction.  Also, it
 infers no shape for the values that a ``Loop`` passes from one iteration to the next, because ONNX allows the
@@ -23,14 +23,14 @@ _MOST_COPIES = 10_000
 
 
 class _Outer(Struct):
-    """Types and stored tensors of the graphs around a body, by name."""
+    """The types and stored tensors of the graphs that contain a body, by value name."""
 
     types: Mapping[str, onnx.TypeProto] = field(default_factory=dict)
     stored: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
 
 
 def add_outer_values(model: onnx.ModelProto) -> bool:
-    """Copy outer values into the bodies of a model.  Return whether anything was copied.
+    """Copy stored tensors of outer graphs into bodies.  Return whether the model changed.
 
     Names of values must be unique in the whole model (:mod:`trtlint.model.unique_names`).  The changed model
     is only for inference.  :func:`remove_outer_values` removes the copies.
@@ -88,7 +88,7 @@ def _drop(tensors: MutableSequence[onnx.TensorProto]) -> None:
 
 
 def _carry(node: onnx.NodeProto, body: onnx.GraphProto, types: Mapping[str, onnx.TypeProto]) -> bool:
-    """Set unknown types of loop-carried values to the types of their initial values."""
+    """Give untyped values that a ``Loop`` passes on the types of their initial values."""
     carried = False
     starts = map(text, node.input[_CARRIED:])
     for start, inner in zip(starts, body.input[_CARRIED:], strict=False):
@@ -110,7 +110,7 @@ def _types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
 
 
 def _stored(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]:
-    """Yield the small tensors that a graph stores, as initializers or in Constant operators."""
+    """Yield the name of each small initializer and Constant of a graph, with the tensor."""
     for tensor in graph.initializer:
         if tensor.ByteSize() <= _MOST_BYTES:
             yield text(tensor.name), tensor

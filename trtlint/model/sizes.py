@@ -1,4 +1,4 @@
-"""Arithmetic on shapes whose dimensions are numbers, names, or unknown."""
+"""Compute with shapes whose dimensions are numbers, names, or unknown."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _TO_THE_END = (1 << 31) - 1
 
 
 def merge_shapes(known: Dimensions | None, inferred: Dimensions | None) -> Dimensions | None:
-    """Fill the unknown dimensions of a shape from an inferred shape."""
+    """Return ``known`` with its unknown dimensions replaced by those of ``inferred``."""
     if known is None or inferred is None or len(known) != len(inferred):
         return inferred if known is None else known
     return tuple(b if a is None else a for a, b in zip(known, inferred, strict=True))
 
 
 def broadcast_shape(shapes: Sequence[Dimensions]) -> Dimensions | None:
-    """Return the broadcast shape of operands; None if they cannot be broadcast."""
+    """Return the shape that the operands are broadcast to; None if they cannot be broadcast."""
     rank = max(map(len, shapes))
     together: list[Dimension] = []
     for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
@@ -41,7 +41,7 @@ def broadcast_shape(shapes: Sequence[Dimensions]) -> Dimensions | None:
 
 
 def matmul_shape(left: Dimensions, right: Dimensions) -> Dimensions | None:
-    """Return the shape of a matrix product; None for vectors."""
+    """Return the shape of a matrix product; None if an operand is a vector."""
     if len(left) < 2 or len(right) < 2:
         return None
     batch = broadcast_shape([left[:-2], right[:-2]])
@@ -49,7 +49,7 @@ def matmul_shape(left: Dimensions, right: Dimensions) -> Dimensions | None:
 
 
 def pad_shape(data: Dimensions, pads: Dimensions) -> Dimensions | None:
-    """Return the shape of ``Pad``; ``pads`` has the starts of all dimensions, then the ends."""
+    """Return the output shape of ``Pad``; ``pads`` has all begin values, then all end values."""
     if len(pads) != 2 * len(data):
         return None
     both = zip(data, pads[: len(data)], pads[len(data) :], strict=True)
@@ -64,7 +64,7 @@ def pad_shape(data: Dimensions, pads: Dimensions) -> Dimensions | None:
 
 
 def tile_shape(data: Dimensions, times: Dimensions) -> Dimensions | None:
-    """Return the shape of ``Tile``."""
+    """Return the output shape of ``Tile``."""
     if len(data) != len(times):
         return None
     pairs = zip(data, times, strict=True)
@@ -75,7 +75,7 @@ def tile_shape(data: Dimensions, times: Dimensions) -> Dimensions | None:
 
 
 def slice_shape(data: Dimensions, bounds: Sequence[Dimensions | None]) -> Dimensions | None:
-    """Return the shape of ``Slice``; ``bounds`` are starts, ends, and optionally axes and steps."""
+    """Return the output shape of ``Slice``; ``bounds`` are starts, ends, and optionally axes and steps."""
     if len(bounds) < 2 or None in bounds:
         return None
     starts, ends, *rest = (bound or () for bound in bounds)
@@ -102,14 +102,14 @@ def _slice_axis(size: Dimension, start: Dimension, end: Dimension, step: Dimensi
 
 
 def unsqueeze_shape(data: Dimensions, axes: Sequence[int]) -> Dimensions:
-    """Return a shape with inserted axes of size 1, as ``Unsqueeze``."""
+    """Return the output shape of ``Unsqueeze``, which inserts axes of size 1."""
     rank = len(data) + len(axes)
     rest, new = iter(data), {axis % rank for axis in axes}
     return tuple(1 if axis in new else next(rest, None) for axis in range(rank))
 
 
 def concat_shape(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
-    """Return the shape of a concatenation; None if the ranks of its inputs differ."""
+    """Return the output shape of ``Concat``; None if the ranks of the inputs differ."""
     if len({len(part) for part in parts}) != 1 or not parts[0]:
         return None
     sizes = [part[axis % len(part)] for part in parts]
@@ -121,7 +121,7 @@ def concat_shape(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
 
 
 def quotient(dividend: Dimensions, divisor: Sequence[Dimension]) -> Dimension:
-    """Divide the product of dimensions by the product of other dimensions; None if unknown.
+    """Divide the product of some dimensions by the product of others; None if unknown.
 
     >>> quotient(("batch", 4, 17, 8), [17, 8])
     '4*batch'
@@ -141,7 +141,7 @@ def quotient(dividend: Dimensions, divisor: Sequence[Dimension]) -> Dimension:
 
 
 def _factors(dims: Iterable[Dimension]) -> tuple[int, Counter[str]]:
-    """Return the product of the sizes that are numbers, and how often each name is a factor."""
+    """Return the product of the numbers in a shape, and how often each name occurs."""
     numbers, names = [1], Counter[str]()
     for dim in dims:
         if isinstance(dim, int):

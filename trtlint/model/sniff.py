@@ -1,4 +1,4 @@
-"""Recognize other file formats by their first bytes."""
+"""Recognize files that are not ONNX models by their first bytes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CONTROL = frozenset(range(32)) - frozenset(b"\t\n\r\f") | {127}
 
 
 def foreign(head: bytes) -> str | None:
-    """Return the name of the format whose files begin with these bytes; None if unknown."""
+    """Return the name of the file format; None if the format is unknown."""
     for offset, signature, meaning in _SIGNATURES:
         if head.startswith(signature, offset):
             return meaning
@@ -50,9 +50,10 @@ def foreign(head: bytes) -> str | None:
 
 
 def text(head: bytes) -> str | None:
-    """Return the kind of text in a file; None if its first bytes are not text.
+    """Return which kind of text a file contains; None if the file is not text.
 
-    Call this only for files that are not valid models, because a model can also begin with printable bytes.
+    Call this function only for files that are not valid models, because a model can also begin with printable
+    bytes.
     """
     sample = head[:256]
     if not sample or not _CONTROL.isdisjoint(sample):

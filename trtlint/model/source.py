@@ -1,4 +1,4 @@
-"""A line of the Python code that a node came from, as plain data."""
+"""The line of Python code that a node was exported from, as plain data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HOMES = {"home": 2, "users": 2, "root": 1}
 
 
 class Frame(Struct, frozen=True):
-    """A stack frame of the exporter when it created a node: a line of Python code.
+    """One line of Python code in the exporter's stack when the exporter created a node.
 
     Attributes:
         path: path on the exporting machine.  It may contain a user name, so it is never printed.
@@ -36,13 +36,13 @@ class Frame(Struct, frozen=True):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The components of a POSIX or Windows path, without root, drive and dots."""
+        """The components of ``path`` (POSIX or Windows), without root, drive and dots."""
         pure = self._pure()
         return tuple(part for part in pure.parts if part != pure.anchor and part not in (".", ".."))
 
     @property
     def shown(self) -> str:
-        """The last two components of the path, without components of a home directory."""
+        """The last two components of ``path``.  Components of a home directory are left out."""
         parts = self.parts
         if parts and self._pure().anchor:
             parts = parts[_HOMES.get(parts[0].lower(), 0) :]
@@ -50,12 +50,12 @@ class Frame(Struct, frozen=True):
 
     @property
     def installed(self) -> str:
-        """The path in the folder of installed packages, such as ``timm/layers/norm.py``.
+        """``path`` relative to the folder of installed packages, such as ``timm/layers/norm.py``.
 
-        Empty for other files.
+        Empty if the file is not part of an installed package.
 
-        PyTorch records paths of its own files relative to the package ``torch``.  For other packages, it
-        records full paths of the exporting machine.
+        PyTorch records the paths of its own files relative to the package ``torch``.  For other packages,
+        PyTorch records full paths of the exporting machine.
         """
         parts = self.parts
         folders = [index for index, part in enumerate(parts) if part in _PACKAGES]
@@ -67,7 +67,7 @@ class Frame(Struct, frozen=True):
 
 
 class Source(PartlyCompared, frozen=True):
-    """A line of Python code that a node came from, according to the exporter.
+    """The line of Python code that a node was exported from, according to the exporter.
 
     Attributes:
         path: path relative to the repository, if the file was found there.  Otherwise, the last two
@@ -77,7 +77,7 @@ class Source(PartlyCompared, frozen=True):
         found: whether ``path`` is a file of the repository that contains the line.
         frames: stack frames to search for in the repository, innermost first, without installed libraries.
         package: the installed package that contains the line; empty for code of the user.
-        via: the line in an installed package that the line of the user calls, as text; may be empty.
+        via: the line of an installed package that the user's line calls, as text.  Empty if there is none.
     """
 
     _ignored: ClassVar = frozenset({"frames"})
@@ -94,7 +94,7 @@ class Source(PartlyCompared, frozen=True):
         return self.at(self.path)
 
     def at(self, path: str) -> str:
-        """Return the line as text, with another path to the file.
+        """Format the line for reports.  ``path`` replaces the path of the file.
 
         >>> Source("export.py", 18, "forward", via="timm/layers/norm.py:89 in forward (timm)").at("export.py")
         'timm/layers/norm.py:89 in forward (timm), called from export.py:18'

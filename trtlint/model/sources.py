@@ -1,4 +1,4 @@
-"""Find, in this repository, the lines of Python code that an exporter recorded.
+"""Find the lines of Python code that an exporter recorded, in the user's repository.
 
 The recorded paths are paths of the exporting machine, and the code may have moved since the export.  So a
 line is found only if a file in the repository still contains the recorded text of the line.
@@ -55,12 +55,15 @@ class Sources:
         self._known: dict[tuple[Frame, ...], Source | None] = {}
 
     def finder(self) -> Callable[[Source], Source]:
-        """Return :meth:`find` for the sources of one model, with a new limit of file lookups."""
+        """Return the method :meth:`find` for the nodes of one model, with a new limit of file lookups."""
         self._looks = _MOST_LOOKS
         return self.find
 
     def find(self, source: Source) -> Source:
-        """Return the innermost recorded line that the repository contains; else the unchanged source."""
+        """Return the innermost recorded line that is found in the repository.
+
+        If no recorded line is found, ``source`` is returned unchanged.
+        """
         if not source.frames:
             return source
         if source.frames not in self._known:
@@ -70,7 +73,7 @@ class Sources:
         return replace(source, frames=()) if own is None else replace(own, via=source.via)
 
     def _frame(self, frame: Frame) -> Source | None:
-        """Return the line of a stack frame, from the file with the longest matching path."""
+        """Return the line of a stack frame.  It is read from the file with the most similar path."""
         parts = frame.parts[-_MOST_PARTS:]
         for base in self._bases:
             for start in range(len(parts)):
@@ -84,9 +87,9 @@ class Sources:
         return None
 
     def _line(self, file: Path, frame: Frame) -> int | None:
-        """Return the number of the line with the code of a stack frame; None if no line has this code.
+        """Return the number of the line that has the recorded code; None if no line has it.
 
-        Of several such lines, the line nearest to the recorded number is returned.
+        If several lines have the same code, the line nearest to the recorded line number is returned.
         """
         if file not in self._files:
             self._files[file] = _lines(file, min(self._room, _LARGEST))
@@ -110,7 +113,7 @@ def _lines(file: Path, most: int) -> tuple[str, ...]:
 
 
 def repository(folder: Path | None = None) -> Path | None:
-    """Return the repository that contains a folder; else the folder.
+    """Return the repository that contains a folder, or the folder itself if it is in no repository.
 
     The result is None for a folder that contains home directories, because paths in it reveal user names.
     """

@@ -1,7 +1,7 @@
-"""Read the elements of stored tensors in parts, so that no whole large tensor is in memory.
+"""Read the elements of stored tensors in parts, so that large tensors need little memory.
 
-Only tensors whose bytes in the file are the elements in memory are read in parts.  A small tensor in the
-structure, or a tensor in another encoding, is returned as one part.
+A tensor is read in parts only if the file stores its elements as they are in memory.  A tensor in another
+encoding, or a small tensor that is already loaded, is returned as one part.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Streamer:
     """Reads the tensors of one model in parts.
 
     Args:
-        tensors: store of the tensors.
+        tensors: reads whole tensors of the model.
     """
 
     def __init__(self, tensors: TensorStore) -> None:
@@ -41,10 +41,10 @@ class Streamer:
         self._buffer = bytearray(PART)
 
     def parts(self, tensor: onnx.TensorProto) -> Iterator[Bits] | None:
-        """Return an iterator over the parts of a float tensor: the bits of its elements as unsigned numbers.
+        """Return an iterator over the elements of a float tensor, as the unsigned integers of their bits.
 
-        The buffer is reused, so each part overwrites the previous part.  The result is None for other types,
-        or if the elements are not available.
+        The buffer is reused, so each part overwrites the previous part.  The result is None if the tensor is
+        not a float tensor, or if its elements are not available.
         """
         bits = _BITS.get(tensor.data_type)
         if bits is None:

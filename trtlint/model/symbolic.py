@@ -1,4 +1,4 @@
-"""Infer dimensions that ONNX's shape inference does not find, from operators that compute shapes.
+"""Infer dimensions that ONNX's shape inference misses, from the operators that compute shapes.
 
 An example is a ``Reshape`` to ``[b, 2, n, -1]``, with a shape that ``Shape``, ``Slice`` and ``Concat``
 compute.  ONNX's inference does not find the last size if ``b`` and ``n`` are names.  This module propagates
@@ -49,8 +49,8 @@ class SymbolicShapes:
     """The shapes of the values of a graph, computed on request.
 
     The results do not depend on the order of requests.  Each request passes a function that returns the
-    elements of values.  The object does not store this function, because it is a method of the object that
-    owns this one.  That would be a reference cycle.  Only the garbage collector frees cycles, and it is
+    elements of a value.  This object does not store the function.  The function is a method of the object's
+    owner, so storing it would make a reference cycle.  Only the garbage collector frees cycles, and it is
     disabled during a lint.
     """
 
@@ -82,7 +82,7 @@ class SymbolicShapes:
         return self._shape(value)
 
     def _walk(self, last: int) -> None:
-        """Visit the nodes up to an index."""
+        """Compute the shapes of all nodes up to the index ``last``."""
         while self._at <= last:
             node = self._nodes[self._at]
             self._at += 1
@@ -101,7 +101,7 @@ class SymbolicShapes:
             self._shapes[value] = merge_shapes(value.shape, like)
 
     def _parts(self, node: Node, data: Dimensions) -> list[Dimensions]:
-        """Return the output shapes of ``Split``, from its sizes or from equal parts."""
+        """Return the output shapes of ``Split``.  Without given sizes, the parts are equal."""
         count = len(node.outputs)
         axis = int(node.number("axis", 0)) % len(data)
         sizes: Sequence[Dimension] | None = node.attribute("split") or self._elements(node.input(1))
@@ -113,11 +113,14 @@ class SymbolicShapes:
         return [(*data[:axis], size, *data[axis + 1 :]) for size in sizes]
 
     def _shape(self, value: Value) -> Dimensions | None:
-        """Return the shape of a value from ONNX's inference or from this class; None if unknown."""
+        """Return the shape of a value, computed here or else by ONNX's inference; None if unknown."""
         return self._shapes.get(value, value.shape)
 
     def _elements(self, value: Value | None, depth: int = 0) -> Dimensions | None:
-        """Return the elements of a tensor that holds sizes: numbers, names of dimensions, or None."""
+        """Return the elements of an integer tensor that holds sizes; None if they cannot be computed.
+
+        Each element is a number, the name of a dynamic dimension, or None.
+        """
         if value is None:
             return None
         if value not in self._known:
@@ -157,7 +160,7 @@ class SymbolicShapes:
         return self._rearranged(node, data)
 
     def _rearranged(self, node: Node, data: Dimensions) -> Dimensions | None:
-        """Return the output shape of an operator whose second input defines it, such as ``Reshape``."""
+        """Return the output shape of an operator such as ``Gather``, whose other inputs also affect it."""
         if node.op == "Gather":
             indices, axis = node.input(1), node.attribute("axis", 0)
             picked = None if indices is None else self._shape(indices)
@@ -183,14 +186,17 @@ class SymbolicShapes:
         return tile_shape(data, known) if node.op == "Tile" else None
 
     def _counted(self, node: Node) -> Dimensions | None:
-        """Return the output shape of a ``Range`` from 0 with step 1: the length is the ``limit`` input."""
+        """Return the output shape of a ``Range`` from 0 with step 1.  Its length is the input ``limit``."""
         first, end, step = (self._elements(node.input(i)) for i in range(3))
         if first != (0,) or step != (1,) or end is None or len(end) != 1:
             return None
         return None if isinstance(end[0], int) and end[0] < 0 else end
 
     def _sizes(self, shape: Value | None, *, known: bool = True) -> Dimensions | None:
-        """Return the dimensions in a tensor of sizes.  They are None if only their number is known."""
+        """Return the shape that the elements of ``shape`` describe; None if unknown.
+
+        With ``known=False``, or if the elements are unknown, only the number of dimensions is computed.
+        """
         sizes = self._elements(shape) if known else None
         if sizes is not None:
             return sizes
@@ -227,7 +233,7 @@ class SymbolicShapes:
 
 
 def _together(node: Node, parts: list[Dimensions]) -> Dimensions | None:
-    """Return the output shape of an operator that depends on the shapes of all its inputs."""
+    """Return the output shape of Concat, MatMul, Gemm, or an operator that broadcasts its inputs."""
     if node.op == "Concat":
         return concat_shape(parts, node.attribute("axis", 0))
     if node.op == "MatMul":
@@ -245,7 +251,7 @@ def _gather(data: Dimensions, indices: Dimensions | None) -> Dimensions | None:
 
 
 def _slice(data: Dimensions, bounds: list[Dimensions | None]) -> Dimensions | None:
-    """Slice a vector, which has only axis 0."""
+    """Return a slice of a vector; ``bounds`` are starts, ends, axes and steps."""
     numbers = [bound[0] if bound and isinstance(bound[0], int) else None for bound in bounds]
     if len(numbers) < 2 or numbers[0] is None or numbers[1] is None:
         return None

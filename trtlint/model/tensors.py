@@ -1,4 +1,4 @@
-"""Read the values of stored tensors from the file on demand."""
+"""Read the elements of stored tensors from the file on demand."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ _Stamp = tuple[int, int]
 
 
 class TensorStore:
-    """Reads the tensors of one model: inline, in the model file, or in external data.
+    """Reads the tensors of one model, from the loaded model, the model file, or external data.
 
-    Nothing is cached between calls.
+    Tensors are not cached between calls.
 
     Args:
         path: model file.
-        status: status of the file when it was read; None for a model in memory.
-        notes: notes about reading the model so far.
+        status: ``os.stat`` of the file when it was read; None for a model in memory.
+        notes: list of notes about reading the model; further notes are appended.
 
     Attributes:
         notes: problems while reading the model, without duplicates.
@@ -81,16 +81,16 @@ class TensorStore:
 
     @property
     def locations(self) -> tuple[str, ...]:
-        """The external data files that were looked up so far, as named in the model."""
+        """The external data files that were used so far, as the model names them."""
         return tuple(self._files)
 
     @property
     def size(self) -> int:
-        """Bytes of the model file; 0 for a model that is not in a file."""
+        """Size of the model file in bytes; 0 for a model that is not in a file."""
         return 0 if self._stamp is None else self._stamp[0]
 
     def is_of(self, status: os.stat_result) -> bool:
-        """Return whether the model file is unchanged since it was read."""
+        """Return whether a file status equals the status of the model file when it was read."""
         return _stamp(status) == self._stamp
 
     @contextmanager
@@ -147,13 +147,14 @@ class TensorStore:
         return self._left(tensor, *place[1:]) if place[0] == LEFT else self._external(tensor, *place)
 
     def is_left(self, tensor: onnx.TensorProto) -> bool:
-        """Return whether the elements of a tensor are only in the model file, not in memory."""
+        """Return whether the elements of a tensor were left in the model file when it was read."""
         return _is_left(tensor)
 
     def place(self, tensor: onnx.TensorProto) -> tuple[Path, int, int] | None:
-        """Return the real path, offset and length of a tensor stored as raw little-endian bytes.
+        """Return the file, offset and length of a tensor whose elements are raw little-endian bytes.
 
-        The result is None if the tensor is inline, in another encoding, or not available.
+        The path is resolved.  The result is None if the elements are already loaded, in another encoding, or
+        not available.
         """
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             return None
@@ -195,7 +196,7 @@ class TensorStore:
                     self.missing.setdefault(place[0], text(tensor.name))
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
-        """Return the values of a tensor whose elements are only in the model file."""
+        """Read the elements of a tensor from the byte range of its TensorProto in the model file."""
         data, stamp = _part(self.path, offset, length or 0)
         if stamp != self._stamp:
             self._changed = True
@@ -222,7 +223,7 @@ class TensorStore:
     def _resolve(
         self, tensor: onnx.TensorProto, location: str, offset: int, length: int | None
     ) -> Path | None:
-        """Return the external data file of a tensor, if it is in the model's folder and long enough."""
+        """Return the path of a tensor's external data; None if they are missing, outside, or too short."""
         if location == LEFT_OUT:
             self.note("the model is a skeleton: values in its weights are unknown")
             return None
@@ -247,7 +248,7 @@ class TensorStore:
         return path
 
     def file_of(self, location: str) -> tuple[Path, int] | None:
-        """Return the real path and the size of an external data file."""
+        """Return the resolved path and the size of an external data file."""
         try:
             path = real_file(self.path.parent, location, self.path)
             if path is None:
@@ -268,10 +269,10 @@ class TensorStore:
 
 
 def read_message(tensor: onnx.TensorProto, data: Buffer) -> Array:
-    """Return the values of a tensor.
+    """Decode the elements of a tensor from its serialized TensorProto.
 
     Args:
-        tensor: tensor message with element type and shape, perhaps without elements.
+        tensor: the decoded TensorProto.  Only its element type and shape are used.
         data: the whole serialized TensorProto.
     """
     payload = _payload(data, 0, len(data))
@@ -287,7 +288,7 @@ def read_message(tensor: onnx.TensorProto, data: Buffer) -> Array:
 
 
 def _payload(data: Buffer, start: int, stop: int) -> list[tuple[int, int, int]]:
-    """Return the fields with elements of a TensorProto in ``data[start:stop]``: number, begin and end."""
+    """Return the field number, begin and end of each TensorProto field that holds elements."""
     return [
         (number, begin, end)
         for number, kind, _, begin, end in fields(data, start, stop)
@@ -300,7 +301,7 @@ def _is_left(tensor: onnx.TensorProto) -> bool:
 
 
 def stored_size(tensor: onnx.TensorProto) -> int:
-    """Return the bytes of the elements in ``raw_data`` or external data; -1 if undefined."""
+    """Return the size of ``raw_data`` or of the external data, in bytes; -1 if undefined."""
     if any(dim < 0 for dim in tensor.dims):
         return -1
     count = math.prod(tensor.dims)
@@ -311,9 +312,9 @@ def stored_size(tensor: onnx.TensorProto) -> int:
 
 
 def _plausible(tensor: onnx.TensorProto) -> bool:
-    """Return whether inline data have enough bytes for the shape.
+    """Return whether the tensor stores at least as many bytes as its shape requires.
 
-    The check prevents that a wrong shape allocates much memory.
+    The check prevents large memory allocations for a wrong shape.
     """
     count = int(math.prod(tensor.dims))
     if tensor.HasField("raw_data"):
@@ -338,7 +339,10 @@ def _dtype(data_type: int) -> np.dtype[Any] | None:
 
 
 def _direct(tensor: onnx.TensorProto, number: int) -> np.dtype[Any] | None:
-    """Return the dtype if the bytes of a field are the elements in memory; None for another encoding."""
+    """Return the numpy dtype of a TensorProto field whose bytes are the elements as in memory.
+
+    ``number`` is the number of the field.  The result is None if the field has another encoding.
+    """
     if tensor.data_type in _BITS:
         return None
     stored = {
@@ -352,7 +356,7 @@ def _direct(tensor: onnx.TensorProto, number: int) -> np.dtype[Any] | None:
 
 
 def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Decode the variable-length integers of a packed field."""
+    """Decode the variable-length integers of a packed protobuf field."""
     raw = np.frombuffer(data, np.uint8)
     last = np.flatnonzero(raw < 0x80)
     if not last.size or last[-1] != raw.size - 1:
@@ -371,9 +375,9 @@ def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 
 def _part(path: Path, offset: int, length: int) -> tuple[memoryview, _Stamp]:
-    """Read a part of a file (empty if the file is too short), and the status of the file.
+    """Return ``length`` bytes of a file, and the status of the file.
 
-    The part is read, not mapped; see :mod:`trtlint.files.view`.
+    The bytes are empty if the file is too short.  They are read, not mapped; see :mod:`trtlint.files.view`.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,4 +1,4 @@
-"""Make names of values unique in the whole model, for shape inference.
+"""Give values names that are unique in the whole model, for shape inference.
 
 ONNX lets two bodies of one ``If`` use the same value names
 (https://github.com/onnx/onnx/blob/main/docs/IR.md#names-within-a-graph).  ONNX's inference stores the
@@ -20,7 +20,7 @@ _Renames = list[Mapping[str, str]]
 
 
 def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
-    """Rename values in bodies if another graph has a value with the same name.
+    """Rename values in bodies whose name another graph of the model also uses.
 
     Names in the main graph do not change.  The inputs of operators are renamed, too, so every operator reads
     the same value as before.
@@ -48,7 +48,7 @@ def restore_names(graph: onnx.GraphProto, originals: Mapping[str, str]) -> None:
 
 
 def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.GraphProto]:
-    """Return the bodies of operators, without nested bodies."""
+    """Return the graphs in the attributes of nodes.  Bodies of nested nodes are left out."""
     return (body for node in nodes for attribute in node.attribute for body in bodies(attribute))
 
 
@@ -75,7 +75,7 @@ def _renamed(name: str, renames: _Renames) -> str:
 
 
 def _apply(body: onnx.GraphProto, name_of: Callable[[str], str]) -> None:
-    """Replace the names of values in one body, not in nested bodies."""
+    """Rename the values in one body.  Bodies nested in it are not changed."""
     for node in body.node:
         _replace(node.input, name_of)
         _replace(node.output, name_of)

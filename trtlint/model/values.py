@@ -1,8 +1,8 @@
-"""Values of a graph that do not depend on the inputs of the model.
+"""Find the values of a graph that do not depend on the inputs of the model.
 
-Exporters write a constant as an initializer or as a ``Constant`` node.  An ``Identity`` may follow, because
-the TorchScript exporter merges equal initializers in this way.  Exporters also write operators on constants
-and shapes, such as ``Shape -> Slice -> Cast -> Sqrt -> Div`` for an attention scale
+An exporter stores a constant as an initializer or as a ``Constant`` node.  The TorchScript exporter merges
+equal initializers, and then an ``Identity`` follows the constant.  Exporters also write operators on
+constants and shapes, such as ``Shape -> Slice -> Cast -> Sqrt -> Div`` for an attention scale
 (https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/torchscript_exporter/symbolic_opset14.py).
 """
 
@@ -24,10 +24,10 @@ from trtlint.model.symbolic import SymbolicShapes
 
 
 class Constants:
-    """The values of a graph that do not depend on its inputs.
+    """The values of a graph that do not depend on the inputs of the model.
 
-    All small values are folded in one pass over the nodes, at the first query.  Elements of large tensors are
-    read from the file on request, and not cached.
+    All small values are computed at the first query, in one pass over the nodes.  Elements of large tensors
+    are read from the file on request, and not cached.
 
     Attributes:
         graph: the graph.
@@ -43,10 +43,10 @@ class Constants:
         self._shapes = SymbolicShapes(graph.nodes)
 
     def array(self, value: Value | None) -> Array | None:
-        """Return the elements of a value, masked where unknown; None if all are unknown.
+        """Return the elements of a value, with unknown elements masked; None if all elements are unknown.
 
-        The result is also None for a value with more than 4,096 elements.  :meth:`payload` returns its
-        elements.
+        The result is also None for a value with more than 4,096 elements.  Use :meth:`payload` for such a
+        value.
         """
         if value is None:
             return None
@@ -61,7 +61,7 @@ class Constants:
         return None if payload is None else ma.asarray(payload)
 
     def scalar(self, value: Value | None) -> float | None:
-        """Return the number that all elements are equal to; None without such a number."""
+        """Return the number that all elements of a value equal; None if there is no such number."""
         array = self.array(value)
         if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind not in "fiub":
             return None
@@ -79,10 +79,11 @@ class Constants:
         return tuple(array.reshape(-1).tolist())
 
     def axes(self, node: Node) -> tuple[int, ...] | None:
-        """Return the axes of an operator, from its second input or, in older opsets, an attribute.
+        """Return the axes of an operator, from its second input or, in older opsets, from an attribute.
 
         Returns:
-            The axes as in the file, perhaps negative.  Empty without axes; None if they are unknown.
+            The axes as in the file, perhaps negative.  Empty if the operator has no axes; None if its axes
+            are unknown.
         """
         given = node.input(1)
         if given is not None:
@@ -105,11 +106,11 @@ class Constants:
         return value in self._data_free
 
     def dimensions(self, value: Value) -> Dimensions | None:
-        """Return the shape of a value, with None for unknown dimensions; None if the rank is unknown."""
+        """Return the shape of a value; None if the rank is unknown.  A dimension is None if unknown."""
         return self._shapes.dimensions(value, self.array)
 
     def type_text(self, value: Value) -> str:
-        """Format the type for reports, with names of dimensions that ONNX's inference did not find.
+        """Format a type for reports, with dimension names that ONNX's shape inference did not find.
 
         >>> constants.type_text(scores)  # inference says f16[?,4,17,17]
         'f16[batch,4,17,17]'
@@ -118,7 +119,7 @@ class Constants:
         return value.type_text if dims is None else format_type(value.dtype, dims)
 
     def stored(self, value: Value | None) -> onnx.TensorProto | None:
-        """Return the stored tensor of a value, also through ``Identity``; None if the value is not stored."""
+        """Return the initializer or Constant behind a value; None if there is none.  Skip ``Identity``."""
         while value is not None:
             if value.initializer is not None:
                 return value.initializer
@@ -194,7 +195,7 @@ class Constants:
             self._arrays[output] = folded
 
     def _operand(self, value: Value) -> Array | None:
-        """Return the elements of an operand, if it is already folded or stored in the structure."""
+        """Return the elements of an operand that is already computed or loaded; else None."""
         known = self._arrays.get(value)
         if known is not None:
             return known
@@ -209,7 +210,7 @@ class Constants:
 
 
 def _constant_attribute(node: Node) -> Array | None:
-    """Return the value of a ``Constant`` node with a number or a list of numbers as attribute."""
+    """Return the value of a ``Constant`` node whose attribute is a number or a list of numbers."""
     for name, dtype in (("value_float", np.float32), ("value_int", np.int64)):
         for attribute in (name, f"{name}s"):
             value = node.attribute(attribute)

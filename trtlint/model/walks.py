@@ -1,6 +1,6 @@
-"""Walks through the graph from value to value, upstream or downstream, with a limit of steps.
+"""Walk through the graph from value to value, upstream or downstream, with a limit of steps.
 
-A walk that reaches its limit calls :func:`cut_short`.  A caller learns this from :func:`watching`.
+A walk that reaches its limit calls :func:`cut_short`.  Callers use :func:`watching` to detect this.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_STEPS = 64
 
 
 class Watch(Struct, eq=False):
-    """Result of :func:`watching`: whether a walk in the ``with`` block reached its limit."""
+    """The result of :func:`watching`: whether a walk reached its limit."""
 
     cut: bool = False
 
@@ -29,9 +29,9 @@ _WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def watching() -> Iterator[Watch]:
-    """Record whether a walk of this thread reaches its limit in this ``with`` block.
+    """Return a context manager that records whether a walk of this thread reaches its limit.
 
-    Walks in nested blocks count for the outer blocks, too.
+    If ``with`` blocks are nested, a walk in an inner block also counts for the outer block.
     """
     outer, own = _WATCH.get(), Watch()
     token = _WATCH.set(own)
@@ -51,12 +51,12 @@ def cut_short() -> None:
 
 
 def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
-    """Yield a value, then the first input of its operator, then the first input of that operator, and so on.
+    """Yield a value, then the first input of the operator that computes the value, and so on.
 
     Args:
         value: start value, yielded first.
-        operators: types of ONNX operators that the walk passes, such as
-            :data:`~trtlint.model.operators.MOVING`.  At other operators, the walk ends.
+        operators: types of ONNX operators that the walk continues through, such as
+            :data:`~trtlint.model.operators.MOVING`.  The walk ends at any other operator.
     """
     yield value
     for _ in range(MAX_STEPS):
@@ -74,7 +74,7 @@ def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
 
 
 def behind(value: Value, operators: Set[str]) -> Value:
-    """Return the last value of :func:`upstream`: the first value that another operator computes."""
+    """Return the last value that :func:`upstream` yields."""
     *_, last = upstream(value, operators)
     return last
 
@@ -82,11 +82,11 @@ def behind(value: Value, operators: Set[str]) -> Value:
 def search(
     value: Value, before: Callable[[Node], Iterable[Value | None]], most: int = MAX_STEPS
 ) -> Iterator[tuple[Value, Node | None]]:
-    """Yield the values that a value depends on, breadth first, without duplicates.
+    """Yield the values from which a value is computed, breadth first, without duplicates.
 
     Args:
         value: start value, yielded first.
-        before: function that returns the inputs of a node at which the walk continues.
+        before: function that returns the inputs of a node that the walk follows.
         most: limit of visited values.
 
     Yields:
@@ -117,7 +117,8 @@ def downstream(
 
     Args:
         value: start value.
-        through: function of a node and an input index that returns whether the walk continues after the node.
+        through: function that returns whether the walk continues after a node.  Its arguments are the node
+            and the index of the input where the walk entered the node.
         depth: number of nodes after which the walk ends; this end does not call :func:`cut_short`.  At most
             :data:`MAX_STEPS` values are visited.
 

@@ -1,4 +1,4 @@
-"""Replace float types of a model by wider types, to compute the model in FP32 or FP64."""
+"""Replace the float types of a model by wider types, to run the model in FP32 or FP64."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "softmax_precision"})
 
 
 def widen_type(target: onnx.ValueInfoProto, source: onnx.ValueInfoProto, types: Types = FP32) -> None:
-    """Copy the declaration of an input or output with a wider element type."""
+    """Copy the declared type of an input or output, with a wider element type."""
     target.CopyFrom(source)
     if target.type.HasField("tensor_type"):
         number = target.type.tensor_type.elem_type
@@ -34,7 +34,7 @@ def widen_tensor(tensor: onnx.TensorProto, types: Types = FP32) -> None:
 
 
 def widen_node(node: NodeProto, types: Types = FP32) -> None:
-    """Make a node compute in a wider type."""
+    """Replace float types in the attributes of a node by wider types."""
     for attribute in node.attribute:
         if attribute.name in _TYPE_ATTRIBUTES and attribute.i in types:
             attribute.i = types[attribute.i]
@@ -51,7 +51,7 @@ def widen_node(node: NodeProto, types: Types = FP32) -> None:
 
 
 def widen_model(proto: onnx.ModelProto, types: Types = FP32) -> None:
-    """Make a model compute in wider types, including its bodies and functions."""
+    """Replace the float types in a model, its bodies and its functions by wider types."""
     for graph in graphs(proto):
         for tensor in graph.initializer:
             widen_tensor(tensor, types)

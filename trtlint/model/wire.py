@@ -1,4 +1,4 @@
-"""Navigate the protobuf wire format without decoding messages.
+"""Read the protobuf wire format without decoding messages.
 
 Format: https://protobuf.dev/programming-guides/encoding/
 """
@@ -22,7 +22,7 @@ _FIXED = {FIXED32: 4, FIXED64: 8}
 
 
 def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
-    """Return the variable-length integer at ``pos`` and the offset after this integer.
+    """Decode the variable-length integer at ``pos``.  Also return the offset after the integer.
 
     Raises:
         ModelError: the integer is longer than ten bytes, or extends past ``end``.
@@ -39,12 +39,12 @@ def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
 
 
 def fields(data: Buffer, start: int, end: int) -> Iterator[Field]:
-    """Yield the fields of the message in ``data[start:end]``, without fields of nested messages.
+    """Yield the fields of the message in ``data[start:end]``.  Fields of nested messages are left out.
 
-    The value range of a LENGTH field excludes its length prefix.
+    For a length-delimited field, the byte range is the value without its length prefix.
 
     Raises:
-        ModelError: the bytes are not a sequence of fields; the error has the offset.
+        ModelError: the bytes are not a sequence of fields.  The error has the offset.
     """
     pos = start
     while pos < end:
@@ -91,12 +91,12 @@ def _overrun(data: Buffer, at: int, wanted: int, end: int) -> ModelError:
 
 
 def header(number: int, length: int) -> bytes:
-    """Return the tag and length of a LENGTH field with ``length`` bytes."""
+    """Return the bytes that precede the value of a length-delimited field: its tag and length."""
     return _encode(number << 3 | LENGTH) + _encode(length)
 
 
 def record(number: int, payload: bytes) -> bytes:
-    """Return a LENGTH field with its tag and length."""
+    """Return the bytes of a length-delimited field: tag, length and ``payload``."""
     return header(number, len(payload)) + payload
 
 

@@ -1,8 +1,8 @@
-"""Write a changed model, and copy its large tensors from the source file.
+"""Write a changed model to a file, and copy its large tensors from the source file.
 
-The caller changes the structure from :func:`trtlint.model.reader.read`.  Each tensor that is not in the
-structure is copied from the source file byte for byte.  So writing takes as long as copying the file, and
-files beyond protobuf's limit of 2 GB are supported.
+:func:`trtlint.model.reader.read` reads a model without the elements of its large tensors.  The caller changes
+this model.  The missing tensors are then copied from the source file byte for byte.  So writing takes as long
+as copying the file, and files beyond protobuf's limit of 2 GB are supported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
     """Write a changed model atomically.
 
     Args:
-        proto: the changed structure, read with ``whole=True``.  Missing tensors are copied from the source
+        proto: the changed model, read with ``whole=True``.  Its missing tensors are copied from the source
             file.
         source: the tensors of the source file.
         out: the file to write; an existing file is replaced.
@@ -40,9 +40,10 @@ def write_to(file: BinaryIO, proto: onnx.ModelProto, source: TensorStore, make: 
 
     Args:
         file: the file, open for writing in binary.
-        proto: the structure.
+        proto: the changed model, read with ``whole=True``.
         source: the tensors of the source file.
-        make: function that returns the pieces of a changed tensor, or None to copy the tensor.
+        make: function that returns the pieces of a changed tensor.  If it returns None, the tensor is copied
+            from the source file.
 
     Raises:
         ModelError: the source file changed since it was read.
