@@ -1,8 +1,8 @@
 """Facts: true statements about a model, a build, a build command or an experiment.
 
-Each module of ``of_model/``, ``of_build/``, ``of_command/`` and ``of_trial/`` finds the facts of one kind.
-The module defines one frozen subclass of :class:`~trtlint.facts.base.Fact`, whose ``kind`` is the module's
-name. The function ``find(facts)`` of the module yields the facts in graph order. To add a kind of fact, add
-a module; nothing else needs a registration.  The folder names the source of the facts.  ``blocks/`` has
-code that several kinds use.
+A kind of facts is a module in ``of_model/``, ``of_build/``, ``of_command/`` or another ``of_...`` folder.
+The name of the folder says where the facts come from.  The module defines one frozen subclass of
+:class:`~trtlint.facts.base.Fact`, whose ``kind`` is the name of the module.  The function ``find(facts)`` of
+the module yields the facts in graph order.  To add a kind of facts, add a module; it needs no registration.
+``blocks/`` has code that several kinds use.
 """

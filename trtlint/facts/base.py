@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Step(Struct, frozen=True):
-    """A node in the block that a fact describes, and the role of the node.
+    """A node in the group of operators that a fact describes, and the role of the node.
 
-    ``detail`` is the operation in a few words (``q × 0.3536``); ``label`` is the text below a caret
-    (``√scale on Q``).  The rule selects the roles whose nodes get carets.
+    ``detail`` is the operation in a few words, such as ``q × 0.3536``.  ``label`` is the text that reports
+    show below the node, such as ``√scale on Q``.  A rule selects the roles whose nodes get a label.
     """
 
     node: Node
@@ -29,11 +29,11 @@ class Step(Struct, frozen=True):
 
 
 class Fact(Struct, frozen=True):
-    """A true statement about a model, anchored at a node.
+    """A true statement about a model, a build, a command or an experiment.  It usually belongs to a node.
 
-    A module ``trtlint/facts/of_<ground>/<kind>.py`` has the facts of one kind.  It defines a frozen subclass
-    and ``find(facts)``.  The docstring of the subclass documents the fields.  ``find`` yields the facts in
-    graph order.  None in a field means that the value is unknown.
+    All facts of one kind come from one module ``trtlint/facts/of_<ground>/<kind>.py``.  The module defines a
+    frozen subclass, whose docstring documents the fields, and the function ``find(facts)``, which yields the
+    facts in graph order.  A field is None if its value is unknown.
     """
 
     kind: ClassVar[str] = ""
@@ -47,42 +47,45 @@ class Fact(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The name of the place in the model: the node's path, empty for the whole model."""
+        """The location in reports: the path of the node; empty for the whole model."""
         return self.node.path if self.node else ""
 
     @property
     def is_whole(self) -> bool:
-        """True if the fact is about the whole model, so that the node of the fact is only an example."""
+        """True if the fact is about the whole model.
+
+        The node of such a fact is only an example.
+        """
         return False
 
     @property
     def applies(self) -> Mapping[Product, str] | None:
-        """The versions for which the fact is true, like ``applies`` of a rule; None for all.
+        """The versions for which the fact is true, by product; None for all versions.
 
-        Facts about the contents of a file are true for all versions. Facts about the parsed network can
-        differ between versions.
+        Facts about the contents of a file are true for all versions.  Facts about the network that the parser
+        makes can differ between versions.  The format is the format of ``applies`` in a rule.
         """
         return None
 
     @property
     def scope(self) -> str:
-        """The releases for which the fact was observed, in words.
+        """The releases for which the fact was observed, as a text for reports.
 
-        Empty if the range of releases of the rule applies.
+        Empty if the rule states the releases.
         """
         return ""
 
     @property
     def code_origin(self) -> Origin | None:
-        """The line of code of a fact without a node; None if there is no such line."""
+        """The line of Python code that the fact is about; None if the fact is about a node."""
         return None
 
     @property
     def refusal(self) -> Refusal | None:
-        """The refusal (by the parser or builder) that this fact describes; None for other facts."""
+        """The refusal by the parser or the builder, if the fact describes a refusal; else None."""
         return None
 
     @property
     def consequences(self) -> frozenset[str]:
-        """The operators that are refused because of this fact; empty for most facts."""
+        """The operator types that TensorRT refuses because of this fact; empty for most facts."""
         return frozenset()

@@ -1,4 +1,4 @@
-"""The facts of one model, computed on demand."""
+"""Compute the facts of one model on demand."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _Data = TypeVar("_Data")
 
 
 class Known(Protocol):
-    """Evidence, such as a build log or a measurement, from which facts are derived."""
+    """Interface of evidence, such as a build log or a measurement, that facts are derived from."""
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The kinds of sources (grounds, such as ``build``) that this evidence adds."""
+        """The sources of facts (such as ``build``) that become available with this evidence."""
 
     @property
     def data(self) -> object:
-        """The data; None without data."""
+        """The object that holds the evidence, such as a dry build; None if there is none."""
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that the evidence was read from."""
+        """The files that contain the evidence."""
 
 
 class Facts:
@@ -71,7 +71,7 @@ class Facts:
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """Return the available sources of facts (grounds), such as ``model`` and ``build``."""
+        """The available sources of facts, such as ``model`` and ``build``."""
         return grounds(
             model=self.has_model,
             build=self.record is not None,
@@ -83,19 +83,19 @@ class Facts:
         )
 
     def data(self, type_: type[_Data]) -> _Data | None:
-        """Return the data of one kind of evidence; None without it."""
+        """Return the evidence of one type, such as a dry build; None if there is none."""
         return next((each.data for each in self.evidence if isinstance(each.data, type_)), None)
 
     @cached_property
     def dry(self) -> DryBuild | None:
-        """The dry build; None if there is none, or if a real build was given."""
+        """The dry build of the model; None if there is none, or if the files of a real build were given."""
         from trtlint.dry_build.result import DryBuild
 
         return None if not self.evidence or self._real is not None else self.data(DryBuild)
 
     @cached_property
     def record(self) -> BuildRecord | None:
-        """The files of the real build; without a real build, the log of the dry build."""
+        """The files of the real build; if there was no real build, the log of the dry build."""
         return self._real if self.dry is None else self.dry.record
 
     @cached_property
@@ -108,7 +108,7 @@ class Facts:
 
     @property
     def measurement(self) -> Measurement | None:
-        """The measurement of the model; None without one."""
+        """The measurement of the model's tensors; None if there is none."""
         if not self.evidence:
             return None
         from trtlint.measurement.measurement import Measurement
@@ -116,7 +116,7 @@ class Facts:
         return self.data(Measurement)
 
     def _absent(self) -> Model:
-        """Return the model without an ONNX file: the network of another compiler, or an empty model."""
+        """Return the model to use without an ONNX file: Torch-TensorRT's network, or an empty model."""
         if "network" in self.grounds and (network := self._network()) is not None:
             return network
         files = () if self.record is None else self.record.files
@@ -133,11 +133,11 @@ class Facts:
         return network_model(program.run.graphs, Path(program.path))
 
     def has(self, kind: str) -> bool:
-        """Return whether a kind has a fact."""
+        """Return whether there is at least one fact of a kind."""
         return is_available(kind, self.grounds) and bool(self.of(kind))
 
     def of(self, kind: str) -> tuple[Fact, ...]:
-        """Return all facts of a kind, in graph order.
+        """Return all facts of a kind, such as ``attention``, in graph order.
 
         Raises:
             KeyError: no such kind.
@@ -153,42 +153,42 @@ class Facts:
         return self._found[kind]
 
     def searched(self, kind: str) -> bool:
-        """Return whether the search for a kind of facts was complete, without reaching a limit."""
+        """Return whether the search for the facts of a kind finished without reaching a limit."""
         if is_available(kind, self.grounds):
             self.of(kind)
         return kind not in self._cut
 
     @cached_property
     def sizes(self) -> Sizes:
-        """Sizes of tensors at the largest shapes of the build."""
+        """The sizes of tensors at the largest shapes in the build command."""
         from trtlint.facts.blocks.sizes import Sizes
 
         return Sizes(self.model, self.command)
 
     @cached_property
     def imported(self) -> tuple[Node, ...]:
-        """The operators that TensorRT's parser imports, in graph order."""
+        """The nodes that TensorRT's parser imports, in graph order."""
         from trtlint.model.imported import imported_nodes
 
         return imported_nodes(self.model.graph, self.model.constants)
 
     @cached_property
     def built(self) -> frozenset[Node]:
-        """The imported operators that an output depends on; the builder drops all others."""
+        """The imported nodes that an output depends on.  The builder removes all other nodes."""
         from trtlint.model.imported import needed_nodes
 
         return needed_nodes(self.model.graph, self.model.constants, self.imported)
 
     @cached_property
     def names(self) -> NodeNames:
-        """Finder of nodes by the names that the build prints."""
+        """Finds nodes of the model by the names that TensorRT prints during the build."""
         from trtlint.buildfiles.join import NodeNames
 
         return NodeNames(self.model.graph, None if self.record is None else self.record.log)
 
     @cached_property
     def of_another_model(self) -> bool:
-        """True if the log names nodes and the model has none of them."""
+        """True if the build log names nodes, but none of them is in the model."""
         from trtlint.buildfiles.join import is_of_another_model
 
         if self.record is None or self.record.log is None or not self.has_model:
@@ -197,7 +197,7 @@ class Facts:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about missing data on the model and its build."""
+        """Notes for the user about missing or ignored data of the model and its build."""
         if self.record is None:
             return self.model.notes
         notes = (*self.model.notes, *self.record.notes)
@@ -211,14 +211,14 @@ class Facts:
 
     @cached_property
     def node_evidence(self) -> NodeEvidence:
-        """Messages and engine layers of the build, by node."""
+        """The log messages and engine layers of the build, by ONNX node."""
         from trtlint.facts.node_evidence import node_evidence
 
         return node_evidence(self)
 
     @cached_property
     def joined(self) -> Join | None:
-        """The engine's layers with their nodes; None if no layers are known."""
+        """The engine's layers, joined with the ONNX nodes that they compute; None without layers."""
         from trtlint.buildfiles.join import join
 
         if self.record is None or self.record.layers is None:

@@ -1,10 +1,10 @@
-"""Format of numbers in all reports."""
+"""Format numbers for all reports."""
 
 from __future__ import annotations
 
 
 def figure(value: float) -> str:
-    """Format a magnitude in a few characters.
+    """Format a number in a few characters.
 
     >>> figure(97344.0), figure(0.012345), figure(3.4e38)
     ('97,344', '0.0123', '3.4e+38')

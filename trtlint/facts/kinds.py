@@ -1,6 +1,9 @@
-"""The kinds of facts, and the ground (source) of each kind, which is the folder of its module.
+"""List the kinds of facts, and the ground of each kind.
 
-This module imports no kind, so that unused kinds cost nothing.
+The ground is where facts come from, such as ``model`` or ``build``.  It is the name of the folder
+``of_<ground>`` that contains the module of the kind.
+
+This module imports no kind, so that unused kinds cost no time.
 """
 
 from __future__ import annotations
@@ -35,9 +38,9 @@ def grounds(
     torch: bool = False,
     network: bool = False,
 ) -> frozenset[Ground]:
-    """Return the available grounds, such as ``model``.
+    """Return the grounds (sources of facts) that are available, such as ``model``.
 
-    ``weights`` is available only if all weights are read.
+    Each argument is whether the source of that name was given.  ``weights`` is whether all weights are read.
     """
     there: dict[Ground, bool] = {
         "model": model,
@@ -53,7 +56,7 @@ def grounds(
 
 @cache
 def _homes() -> Mapping[str, Ground]:
-    """The ground (such as ``model``) of each kind of facts, sorted by kind."""
+    """Return the ground (such as ``model``) of each kind of facts, sorted by kind."""
     found = {}
     for ground in get_args(Ground):
         folder = str(Path(__file__).parent / f"of_{ground}")
@@ -62,25 +65,25 @@ def _homes() -> Mapping[str, Ground]:
 
 
 def kinds() -> tuple[str, ...]:
-    """Return all kinds of facts, sorted."""
+    """Return the names of all kinds of facts, sorted."""
     return tuple(_homes())
 
 
 def ground_of(kind: str) -> Ground:
-    """Return the ground of a kind.
+    """Return the ground (source) of a kind of facts, such as ``model``.
 
-    For other names, such as ``pattern`` in rules, the ground is the model.
+    A name that is not a kind, such as ``pattern`` in rules, has the ground ``model``.
     """
     return _homes().get(kind, "model")
 
 
 def is_available(kind: str, there: frozenset[Ground]) -> bool:
-    """Return whether the available grounds can give facts of a kind."""
+    """Return whether facts of a kind can be found with the available grounds ``there``."""
     return ground_of(kind) in there or ("network" in there and kind in NETWORK_KINDS)
 
 
 def module_of(kind: str) -> ModuleType:
-    """Return the module of a kind.
+    """Import and return the module that finds the facts of a kind.
 
     Raises:
         KeyError: no such kind.
@@ -90,7 +93,7 @@ def module_of(kind: str) -> ModuleType:
 
 @cache
 def fact_class(kind: str) -> type[Fact]:
-    """Return the class of a kind, which documents the fields.
+    """Return the class of the facts of a kind.  Its docstring documents the fields.
 
     Raises:
         KeyError: no such kind.

@@ -1,4 +1,4 @@
-"""Log messages and engine layers of a build, by ONNX node."""
+"""Collect the log messages and engine layers of a build by ONNX node."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class NodeEvidence(Struct):
-    """Messages and layers by node.
+    """Log messages and engine layers of a build, by ONNX node.
 
     Attributes:
-        messages: the messages that name a node.
-        nameless: the messages without a name.
-        layers: the engine layers that contain a node.
+        messages: the messages that name a node, by node.
+        nameless: the messages that name no node, layer or tensor.
+        layers: the engine layers that compute a node, by node.
     """
 
     messages: dict[Node, list[LogMessage]] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class NodeEvidence(Struct):
 
 
 def node_evidence(facts: Facts) -> NodeEvidence:
-    """Collect the messages and layers of the build by node."""
+    """Collect the log messages and engine layers of a build by ONNX node."""
     found = NodeEvidence()
     for message in facts.of("log_message"):
         if isinstance(message, LogMessage):

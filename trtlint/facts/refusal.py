@@ -1,4 +1,4 @@
-"""The refusal of a model as plain data."""
+"""The refusal of a model by TensorRT, as plain data."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Refusal(Struct, frozen=True):
 
     ``stage`` is ``parse`` or ``build``.  ``op`` is the operator type, empty for an input of the model.
     ``code`` is the error code of the parser (``UNSUPPORTED_NODE``) or the builder (``API Usage Error``), or
-    empty.  ``known`` is the basis of the range of releases (``measured``, ``source``, ``documented``),
-    empty if the rule gives it for all findings. ``lines`` are the release lines (such as ``10.7``) that
-    refuse the model, empty if unknown. ``limit`` restricts this statement, such as ``without the plugin``.
-    ``first_taken`` is the first line after the target that accepts the model.  ``last_taken`` is the last
-    such line before the target.  Both are None if there is no such line.
+    empty.  ``known`` is how the refusing releases are known (``measured``, ``source``, ``documented``), empty
+    if the rule states this. ``lines`` are the release lines (such as ``10.7``) that refuse the model, empty
+    if unknown. ``limit`` is a condition for the refusal, such as ``without the plugin``. ``first_taken`` is
+    the first release line after the target that accepts the model.  ``last_taken`` is the last release line
+    before the target that accepts it.  Both are None if there is no such line.
     """
 
     stage: Literal["parse", "build"]

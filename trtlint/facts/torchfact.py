@@ -1,4 +1,4 @@
-"""Base class of facts about scripts and programs for Torch-TensorRT."""
+"""Base class of facts about Torch-TensorRT scripts and exported programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from trtlint.knowledge.torchreleases import torch_release
 
 
 class TorchFact(Fact, frozen=True):
-    """A fact that was found for one release of Torch-TensorRT.
+    """A fact that is true for one release of Torch-TensorRT.
 
     Attributes:
         release: the release of Torch-TensorRT, ``2.13.0``.
@@ -17,5 +17,5 @@ class TorchFact(Fact, frozen=True):
 
     @property
     def scope(self) -> str:
-        """The release of Torch-TensorRT that was checked."""
+        """The release of Torch-TensorRT that the fact is true for, as a text for reports."""
         return torch_release(self.release).product

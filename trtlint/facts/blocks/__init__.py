@@ -1,1 +1,1 @@
-"""Code that several kinds of facts use: searches in the graph, and properties of blocks of operators."""
+"""Code that several kinds of facts use: searches in the graph, and properties of groups of operators."""

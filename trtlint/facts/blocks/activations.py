@@ -1,4 +1,4 @@
-"""Activation after a convolution or matrix product, and the bounds of its results."""
+"""Find the activation after a convolution or matrix product, and the bounds of its results."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ _UNBOUNDED = 3.4e38
 
 
 class Activation(Struct, frozen=True):
-    """An activation and its bounds.
+    """An activation operator and the bounds of its results.
 
     Attributes:
         op: the operator type.  Several operators that form one clip are joined: ``Max → Min``.
         low: lower bound of the results; None if there is no bound, or if it is known only at run time.
-        high: upper bound of the results; None as for ``low``.
+        high: upper bound of the results; None if there is no bound, or if it is known only at run time.
         clip_like: whether the activation has an upper limit, such as ``Clip``, or ``Min`` after ``Max`` or
             ``Relu``. False for a plain ``Relu`` and for smooth functions.
-        to_output: number of nodes between the activation and the nearest output of the model. 0 if the
-            activation computes an output, None if no output depends on it.
-        nodes: the operators.
+        to_output: number of nodes between the activation and the nearest output of the model.  0 if the
+            activation itself computes an output, None if no output depends on the activation.
+        nodes: the nodes of the activation.
     """
 
     op: str
@@ -67,7 +67,10 @@ class Activation(Struct, frozen=True):
 
 
 def activation_of(value: Value, constants: Constants, distances: Mapping[Node, int]) -> Activation | None:
-    """Return the nearest activation within a few nodes after a value; None if there is none."""
+    """Return the nearest activation within a few nodes after a value; None if there is none.
+
+    ``distances`` has the number of nodes between each node and the nearest output of the model.
+    """
 
     def through(node: Node, port: int) -> bool:
         return node.op in _BETWEEN and port in _data_ports(node)
@@ -108,7 +111,7 @@ def _activation(
 
 
 def _gate(sigmoid: Node, value: Value) -> Node | None:
-    """Return the ``Mul`` of ``value · Sigmoid(value)``."""
+    """Return the ``Mul`` of ``value`` and its sigmoid, ``value · Sigmoid(value)``; None without it."""
     for node, _ in sigmoid.output.uses:
         if node.op == "Mul" and not node.domain and value in node.inputs:
             return node
@@ -116,9 +119,9 @@ def _gate(sigmoid: Node, value: Value) -> Node | None:
 
 
 class _Clip(Struct, frozen=True):
-    """Bounds of a clip.
+    """Bounds of an operator that clips values, or of several such operators in a row.
 
-    A missing or unknown bound is None. ``above`` is whether the clip has an upper bound.
+    ``low`` and ``high`` are None if missing or unknown.  ``above`` is whether there is an upper bound.
     """
 
     low: float | None
@@ -151,12 +154,15 @@ def _clip(node: Node, port: int, constants: Constants) -> _Clip | None:
 
 
 def clip_bounds(clip: Node, constants: Constants) -> tuple[float | None, float | None]:
-    """Return the bounds of a Clip.  A bound is None if it is missing or known only at run time."""
+    """Return the lower and the upper bound of a Clip; None if missing or known only at run time."""
     return _bound(clip, "min", 1, constants), _bound(clip, "max", 2, constants)
 
 
 def _bound(node: Node, attribute: str, port: int, constants: Constants) -> float | None:
-    """Return a bound of Clip, which is an attribute up to opset 10 and an input since opset 11."""
+    """Return one bound of a Clip.
+
+    Up to opset 10, the bound is the attribute ``attribute``; since opset 11, it is the input ``port``.
+    """
     written = node.attribute(attribute)
     bound = float(written) if written is not None else constants.scalar(node.input(port))
     if bound is None or not math.isfinite(bound) or abs(bound) >= _UNBOUNDED:

@@ -1,6 +1,6 @@
-"""Table of the operators that parsers and builders refuse, with lookups for a node.
+"""Read the table of operators that TensorRT's parsers and builders refuse.
 
-The conditions are data, written in the expressions of rules: trtlint/knowledge/conditions.yaml.
+The table is trtlint/knowledge/conditions.yaml.  Its conditions use the expression language of rules.
 """
 
 from __future__ import annotations
@@ -57,25 +57,27 @@ INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
 
 
 class Condition(Struct, frozen=True, eq=False):
-    """A condition under which a node is refused.
+    """A condition under which the parser or the builder refuses a node.
 
     Attributes:
-        applies: the versions that refuse the node, by product.
+        applies: the versions of TensorRT that refuse the node, by product.
         stage: whether the parser or the builder refuses the node.
         code: the parser's error code; empty if unknown.
-        reason: the class of reasons.
-        where: the expression that is true if the node is refused.
+        reason: the class of the reason, such as ``type``.
+        where: an expression over the node.  If it is true, the node is refused.
         says: the problem, a sentence without its full stop.
-        way: the remedy, a sentence; empty if the remedy is clear from the problem.
-        plugin: the missing plugin, if that is the reason; otherwise empty.
+        way: what the user can do, a sentence; empty if this is clear from the problem.
+        plugin: the plugin that is missing; empty if no plugin would help.
         typing: ``strong`` if the condition holds only for strongly typed networks.
-        types: element types.  A value of the operator must have one of them; empty for all.
+        types: element types.  The condition holds only if an input or output has one of these types; empty
+            for all types.
         once: whether trtlint reports the condition only for the first matching operator of a model.
         unused: whether the condition also holds for operators that no output depends on. The builder
             removes such operators.
-        min_sm: the lowest compute capability, times ten, that accepts the node; None if all do.
+        min_sm: the lowest compute capability, times ten, of the GPUs that support the node; None if the
+            condition does not depend on the GPU.
         source: public URL.
-        known: the basis of the range of releases.
+        known: how the versions in ``applies`` are known, such as ``measured`` or ``documented``.
     """
 
     applies: Mapping[Product, str]
@@ -95,29 +97,35 @@ class Condition(Struct, frozen=True, eq=False):
     known: Known
 
     def holds(self, names: Mapping[str, object]) -> bool:
-        """Return whether a node with these names is refused.
+        """Return whether the condition is true for a node.
+
+        Args:
+            names: the values of the names in the expression, such as ``inputs``.
 
         Raises:
-            ExpressionError: the condition is wrong.
+            ExpressionError: the condition cannot be evaluated.
         """
         return self.where.truth(names) is True
 
     def sentences(self, names: Mapping[str, object]) -> tuple[str, str]:
-        """Return the problem and the remedy.
+        """Return the sentences about the problem and about what the user can do.
+
+        Args:
+            names: the values of the names in the expressions of these sentences, such as ``inputs``.
 
         Raises:
-            ExpressionError: an expression in a text is wrong.
+            ExpressionError: an expression in a sentence cannot be evaluated.
         """
         return self.says.fill(names), self.way.fill(names)
 
 
 @cache
 def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple[Condition, ...]:
-    """Return the conditions on an operator type, read on first use.
+    """Return the conditions under which an operator type is refused.  The table is read on first use.
 
     Args:
         op: the operator type.
-        types: the element types in the model.  Conditions about other types only are left out.
+        types: the element types in the model.  A condition that requires another type is left out.
 
     Raises:
         ValueError: an entry of the table is wrong.
@@ -127,9 +135,9 @@ def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple
 
 
 def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
-    """Return whether the text of an entry mentions one of these types.
+    """Return whether an entry of the table is about at least one of the given types.
 
-    This search is cheaper than parsing the YAML of the entry.
+    ``block`` is the YAML text of the entry.  Searching the text is cheaper than parsing it.
     """
     own = None if types is None else _OF_TYPES.search(block)
     return own is None or types is None or not types.isdisjoint(own[1].split(", "))
@@ -137,7 +145,7 @@ def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
 
 @cache
 def _blocks() -> Mapping[str, list[str]]:
-    """Return the text of the entries by operator type."""
+    """Return the YAML texts of the entries in the table, by operator type."""
     found: dict[str, list[str]] = defaultdict(list)
     for entry in written("conditions"):
         for op in entry.ops:
@@ -152,14 +160,14 @@ def _sources() -> Mapping[str, str]:
 
 
 class ConditionEntry(Struct, frozen=True):
-    """An entry of the table with its examples.
+    """An entry of the table of conditions, with its example models.
 
     Attributes:
         line: first line of the entry in the table, from 1.
-        ops: the operators, as they are written.
+        ops: the operator types of the entry, as the table writes them.
         condition: the condition.
-        refused: models that must be refused, as they are written and not validated.
-        accepted: similar models that must be accepted, as they are written and not validated.
+        refused: example models that TensorRT refuses, as raw YAML data.
+        accepted: similar models that TensorRT accepts, as raw YAML data.
     """
 
     line: int
@@ -170,7 +178,7 @@ class ConditionEntry(Struct, frozen=True):
 
 
 def entries() -> Iterator[ConditionEntry]:
-    """Return the whole table, in order.
+    """Yield all entries of the table, in file order.
 
     Raises:
         ValueError: an entry is wrong.
@@ -207,7 +215,7 @@ def _entry(entry: TableEntry) -> ConditionEntry:
 
 
 def _without_examples(block: str) -> str:
-    """Return an entry of the table without its examples."""
+    """Return the YAML text of an entry without the lines of its examples."""
     examples = _EXAMPLES.search(block)
     return block[: examples.start()] if examples else block
 
@@ -246,10 +254,10 @@ def _condition(block: str) -> Condition:
 
 
 def _applies(entry: Mapping[str, Any]) -> Mapping[Product, str]:
-    """Return the ranges of releases by product.
+    """Return the version ranges of an entry, by product.
 
-    An entry without a range for TensorRT-RTX gets the releases with the same parser as in TensorRT's
-    range.
+    If the entry has no range for TensorRT-RTX, the range is derived: it has the TensorRT-RTX releases whose
+    parser equals the parser of a TensorRT release in the entry.
     """
     enterprise = entry.get("tensorrt", "none")
     own = entry.get("rtx")

@@ -1,4 +1,4 @@
-"""Types that a build command requires for single layers."""
+"""Read the types that a trtexec command sets for single layers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Asked = Callable[[Iterable[str]], AskedType | None]
 
 
 def layer_types(command: str | None) -> Asked:
-    """Return the types in ``--layerPrecisions`` of a trtexec command.
+    """Return a function that gives the type for a layer, from ``--layerPrecisions`` of a trtexec command.
 
-    Later specifications override earlier ones, and a name can contain one ``*``.  The name ``*`` alone is
-    ignored: it sets a default, not the type of one layer.
+    Later settings override earlier settings, and a layer name in the option can contain one ``*``.  The name
+    ``*`` alone is ignored, because it sets a default for all layers.
     https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
     """
     found = _OPTION.search(command or "")

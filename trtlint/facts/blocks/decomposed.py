@@ -1,7 +1,7 @@
-"""Normalizations that the exporter decomposed into mean, square, mean of squares, epsilon, root and division.
+"""Find normalizations that an exporter decomposed into several operators, such as mean and square root.
 
-All exporters start from the mean of squares and end with a division by its root (``Sqrt`` then
-``Div``, ``Reciprocal`` and ``Mul``, or ``Div(1, .)`` and ``Mul``).  Casts, views, a correction factor
+All exporters write a mean of squares, then a square root, and then a division by the root.  The division is
+``Div``, ``Reciprocal`` and ``Mul``, or ``Div(1, .)`` and ``Mul``.  Casts, views, a correction factor
 (``n/(n-1)``) and the weight of the norm may be in between.
 """
 
@@ -30,13 +30,13 @@ class Decomposed(Struct, frozen=True):
     Attributes:
         tensor: the input of the normalization.
         mean, centre: the mean and the subtraction; None for an RMS norm.
-        square: the node that squares.
-        variance: the node with the mean of the squares.
-        epsilon_node, epsilon: the added constant or the lower bound; None and 0 without one.
+        square: the node that computes the squares.
+        variance: the node with the mean of the squares. epsilon_node, epsilon: the node that adds the epsilon
+            (or applies it as a lower bound), and its value. None and 0 without an epsilon.
         root: the square root.
-        divide: the division, or the multiplication by the reciprocal root.
+        divide: the division by the root, or the multiplication by the reciprocal of the root.
         axes: the reduced axes, counted from the end if the rank is known.
-        centred: whether the squared tensor is ``x - mean(x)``; False if only the divided tensor is.
+        centred: whether ``x - mean(x)`` is squared; False if it is only divided by the root.
         standard: whether the formula equals LayerNormalization or RMSNormalization: the epsilon is added
             below the root, and the variance has no correction such as Bessel's n / (n - 1).
             https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
@@ -61,7 +61,7 @@ class Decomposed(Struct, frozen=True):
         return "rms" if self.centre is None else "layer"
 
     def steps(self) -> tuple[Step, ...]:
-        """The block in data-flow order."""
+        """The nodes of the normalization with their roles, in data-flow order."""
         steps = []
         if self.mean is not None:
             steps.append(Step(self.mean, "mean", "mean", "mean"))
@@ -78,7 +78,7 @@ class Decomposed(Struct, frozen=True):
 
 
 def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]:
-    """Find the normalizations of a graph that consist of several operators."""
+    """Yield the normalizations of a graph that consist of several operators."""
     for variance in graph.by_op(*_MEANS):
         squared = variance.input(0)
         square = _square(squared, constants) if squared is not None else None
@@ -113,7 +113,7 @@ def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]
 
 
 def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
-    """Return the node that squares and its operand: ``Pow(x, 2)``, ``Mul(x, x)``."""
+    """Return the node that computes a square, ``Pow(x, 2)`` or ``Mul(x, x)``, and its operand ``x``."""
     node = behind(value, CAST).producer
     if node is None or node.domain or len(node.inputs) != 2:
         return None
@@ -128,13 +128,13 @@ def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
 
 
 def _same_difference(first: Value, second: Value) -> bool:
-    """Return whether both values are the same ``x - mean``, which TorchScript may compute twice."""
+    """Return whether two Subs subtract from the same tensor: TorchScript may compute ``x - mean`` twice."""
     a, b = first.producer, second.producer
     return a is not None and b is not None and a.op == b.op == "Sub" and a.inputs[0] is b.inputs[0]
 
 
 def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
-    """Return the mean, the subtraction and x, if a value is ``x - mean(x)``."""
+    """Return the mean node, the Sub and ``x`` of ``x - mean(x)``; else None, None and the value."""
     node = value.producer
     if node is None or node.op != "Sub" or node.domain or None in node.inputs[:2]:
         return None, None, value
@@ -148,7 +148,10 @@ def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
 
 
 def _centre_of_numerator(numerator: Value, tensor: Value) -> tuple[Node | None, Node | None, Value]:
-    """Return the result of :func:`_centre` for the numerator of a form with E[x²] - E[x]²."""
+    """Return the mean, the subtraction and the input of a norm whose numerator may be ``x - mean(x)``.
+
+    This is needed for norms that compute the variance as E[x²] - E[x]².  Otherwise the input is ``tensor``.
+    """
     mean, centre, x = _centre(numerator)
     return (mean, centre, x) if centre is not None else (None, None, tensor)
 
@@ -172,7 +175,7 @@ class _State(Struct, frozen=True):
 
 
 def _tail(variance: Node, constants: Constants) -> _Tail | None:
-    """Follow the path from the mean of squares to the division by its root."""
+    """Follow the path from the mean of squares to the division by the square root."""
     pending, seen = deque([_State(variance.output)]), {variance.output}
     while pending and len(seen) < MAX_STEPS:
         state = pending.popleft()
@@ -191,9 +194,10 @@ def _tail(variance: Node, constants: Constants) -> _Tail | None:
 
 
 def _advance(state: _State, node: Node, port: int, constants: Constants) -> _State | _Tail | None:
-    """Follow the path by one operator.
+    """Follow the path from the mean of squares over one more node.
 
-    Return the next position, or the division at the end, or None if the path is no normalization.
+    Return the new position on the path.  Return the end of the path if the node is the division.  Return None
+    if the path is not a normalization.
     """
     kept = replace(state, value=node.output)
     if node.op in CAST or (node.op in MOVING and port == 0):
@@ -231,7 +235,7 @@ def _with_epsilon(state: _State, node: Node, port: int, constants: Constants) ->
 
 
 def _axes(reduce: Node, constants: Constants) -> tuple[int, ...] | None:
-    """Return the axes of a reduction, counted from the end; None if unknown."""
+    """Return the axes of a ``Reduce...`` operator, counted from the end; None if unknown."""
     tensor = reduce.input(0)
     rank = tensor.rank if tensor is not None else None
     if reduce.op == "GlobalAveragePool":

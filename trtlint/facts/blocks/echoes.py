@@ -1,10 +1,10 @@
-"""Lines of a log that repeat an earlier failure.
+"""Find lines of a build log that repeat an earlier failure.
 
-One failure often gives several lines. TensorRT reports the cause, and then a framework reports that a part
-of its model has no engine. The library reports a missing plugin, and then an unreadable engine. The parser
-quotes the library's error about shapes. A warning gives the size of a failed allocation. A line matches
-both a general and a specific entry of the pattern table. trtlint reports such lines as one finding about
-the cause, with the repetitions as evidence.
+One failure often gives several lines.  TensorRT reports the cause, and then a framework reports that a part
+of its model has no engine.  The library reports a missing plugin, and then an unreadable engine.  The parser
+quotes the library's error about shapes.  A warning gives the size of a failed allocation.  A line matches two
+patterns, a general and a specific one.  trtlint reports such lines as one finding about the cause, and shows
+the repetitions as evidence.
 """
 
 from __future__ import annotations
@@ -42,10 +42,12 @@ _LEAST = 20
 
 
 def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Map each repeating record to the original record of the failure, by ``id()`` of the repeating record.
+    """Return for each message that repeats a failure the message that first reported the failure.
+
+    The keys are the ``id()`` of the repeating messages.
 
     Args:
-        records: the records of a log, in the order of their lines.
+        records: the messages of a log, in the order of their lines.
     """
     found = {**_of_one_file(records), **dict(_quoted(records))}
     leaders = _leaders(records)
@@ -81,9 +83,9 @@ def echoes(records: Sequence[Record]) -> Mapping[int, Record]:
 
 
 def part_of(record: Record) -> str:
-    """Return the part of a model that has no engine, from the message of a framework.
+    """Return the name of the model part that has no engine, from a framework's message.
 
-    Empty if none is named.
+    The name is empty if the message names no part.
     """
     return next((record.groups[key] for key in _NAMES if record.groups.get(key)), "")
 
@@ -100,9 +102,9 @@ def _repeats_plugin(record: Record, plugin: Record) -> bool:
 
 
 def _leader_of_node(record: Record, leaders: Mapping[int, Record]) -> Record | None:
-    """Return the specific error near a message that only names the refused node.
+    """Return the error near a message that explains why a node was refused.
 
-    None if there is no such error.
+    The message itself only names the node.  The result is None if there is no such error.
     """
     if record.pattern != _REFUSED or _INVALID not in record.message:
         return None
@@ -117,7 +119,7 @@ def _continues_refusal(record: Record, refusal: Record | None) -> bool:
 
 
 def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
-    """Return whether a message is about the same allocation as the error before it."""
+    """Return whether a message gives the size of the allocation that the error before it reports."""
     above = last.get(_FULL) or last.get(_UNGIVEN)
     if record.pattern != _UNGIVEN or above is None:
         return False
@@ -125,7 +127,7 @@ def _sizes_allocation(record: Record, last: Mapping[str, Record]) -> bool:
 
 
 def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
-    """Map each repeated error about a file to the error to report, by ``id()`` of the repeated record."""
+    """Map the ``id()`` of each repeated error about a file to the error that trtlint reports."""
     found: dict[int, Record] = {}
     for group in _groups([record for record in records if record.pattern in _OF_FILES]):
         named = {record.line: _file_of(record) for record in group if _file_of(record)}
@@ -144,7 +146,7 @@ def _of_one_file(records: Sequence[Record]) -> dict[int, Record]:
 
 
 def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
-    """Yield groups of consecutive records with few lines between one record and the next."""
+    """Split messages into groups.  In a group, only a few lines are between two messages."""
     group: list[Record] = []
     for record in records:
         if group and record.line - group[-1].line > _FILE_LINES:
@@ -156,7 +158,10 @@ def _groups(records: Sequence[Record]) -> Iterator[list[Record]]:
 
 
 def _is_one(record: Record, other: Record, named: Mapping[int, str]) -> bool:
-    """Return whether two errors are about the same file."""
+    """Return whether an error repeats another error about the same file.
+
+    ``named`` has the file names in the errors, by line number.
+    """
     if record.line == other.line:
         return record.pattern == _FILE and other.pattern != _FILE
     if record.pattern != other.pattern:
@@ -168,13 +173,13 @@ def _is_one(record: Record, other: Record, named: Mapping[int, str]) -> bool:
 
 
 def _file_of(record: Record) -> str:
-    """Return the name of the file in an error, without its folder."""
+    """Return the name of the file that an error is about, without its folder."""
     names = (text for key, text in record.groups.items() if text and key not in _PLACES)
     return next((name.replace("\\", "/").rpartition("/")[2] for name in names), "")
 
 
 def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
-    """Yield errors about shapes that the parser quotes, with the message of the parser."""
+    """Yield the ``id()`` of each shape error, and the parser's message that quotes the error."""
     quoting = [record for record in records if record.pattern == _PARSER]
     for record in records if quoting else ():
         said = reason(record.message) if record.pattern == _QUOTED else ""
@@ -186,7 +191,7 @@ def _quoted(records: Sequence[Record]) -> Iterator[tuple[int, Record]]:
 
 
 def _leaders(records: Sequence[Record]) -> Mapping[int, Record]:
-    """Map each line number to the first record of this line whose pattern table entry is specific."""
+    """Return for each line the first message that a specific pattern matches, by line number."""
     entries = table().by_name
     found: dict[int, Record] = {}
     for record in records:

@@ -1,4 +1,4 @@
-"""Channels and kernel of a convolution, from the shape of its weight."""
+"""Compute the channels and the kernel size of a convolution from the shape of its weight."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trtlint.model.protos import Dimension
 
 
 class Geometry(Struct, frozen=True):
-    """The size of a convolution.
+    """The channels and the kernel size of a convolution.
 
     Attributes:
         channels: input channels; None if unknown.
@@ -25,7 +25,7 @@ class Geometry(Struct, frozen=True):
 
 
 def geometry(node: Node, weight: tuple[Dimension, ...] | None) -> Geometry:
-    """Return the size of a ``Conv``, ``ConvTranspose`` or integer convolution, from the shape of its weight.
+    """Return the channels and kernel size of a convolution from the shape of its weight.
 
     The weight is ``[M, C/group, ...]`` for ``Conv`` and ``[C, M/group, ...]`` for ``ConvTranspose``.
     """

@@ -1,4 +1,4 @@
-"""Table of releases with known defects: trtlint/knowledge/known_bad.yaml."""
+"""Read the table of releases with known defects, trtlint/knowledge/known_bad.yaml."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ _KEYS = _NEEDED | {"op", "kind", "beside", "tensorrt", "rtx", "sms", "types"}
 
 
 class BadRelease(Struct, frozen=True, eq=False):
-    """A defect of some releases.
+    """A known defect of some releases of TensorRT.
 
     Attributes:
         ops: operator types. The model must contain at least one of these types.
-        kind: the kind of facts that ``where`` tests; empty if ``where`` tests nodes.
-        beside: further operator types. The model must contain all of these types.
-        applies: the releases by product.
-        sms: compute capabilities times ten; empty for all.
-        types: element types; empty for all.
-        hurts: accuracy, performance or build.
+        kind: the kind of facts that ``where`` is evaluated for; empty if it is evaluated for nodes.
+        beside: further operator types.  The model must contain all of them.
+        applies: the affected releases, by product.
+        sms: compute capabilities of the affected GPUs, times ten; empty for all.
+        types: the affected element types; empty for all.
+        hurts: the consequence: ``accuracy``, ``performance`` or ``build``.
         severity: the severity of the finding.
-        evidence: the basis of the entry.
-        where: the condition on a node or fact.
+        evidence: how the defect is known, such as ``measured``.
+        where: the condition, evaluated for each node or fact.
         says: the defect, a sentence without its full stop.
-        way: the remedy, a sentence.
+        way: what the user can do, a sentence.
         source: public URL.
     """
 
@@ -73,13 +73,13 @@ class BadRelease(Struct, frozen=True, eq=False):
 
 
 class BadReleaseEntry(Struct, frozen=True):
-    """An entry of the table with its examples.
+    """An entry of the table of defects, with its example models.
 
     Attributes:
         line: first line of the entry in the table, from 1.
         cause: the defect.
-        bad: models with the defect, as they are written and not validated.
-        good: similar models without the defect, as they are written and not validated.
+        bad: example models with the defect, as raw YAML data.
+        good: similar models without the defect, as raw YAML data.
     """
 
     line: int
@@ -89,7 +89,10 @@ class BadReleaseEntry(Struct, frozen=True):
 
 
 def causes(count: Callable[[str], int]) -> Iterator[BadRelease]:
-    """Return the defects that may affect a model, given the counts of its operator types.
+    """Yield the known defects that may affect a model.
+
+    Args:
+        count: function that returns the number of nodes with an operator type in the model.
 
     Raises:
         ValueError: an entry of the table is wrong.
@@ -112,7 +115,7 @@ def _without_examples(block: str) -> str:
 
 
 def entries() -> Iterator[BadReleaseEntry]:
-    """Return the whole table, in order, with every expression checked.
+    """Yield all entries of the table in file order, and check their expressions.
 
     Raises:
         ValueError: an entry is wrong.
@@ -138,7 +141,7 @@ def _entry(entry: TableEntry) -> BadReleaseEntry:
 
 
 def _check(cause: BadRelease) -> None:
-    """Check expressions, version ranges and words of an entry."""
+    """Check the expressions, version ranges and texts of a known defect."""
     scope: Mapping[str, Any] = SCOPE
     if cause.kind:
         scope = get_type_hints(fact_class(cause.kind), include_extras=True)

@@ -1,4 +1,4 @@
-"""Names of nodes, layers and tensors in the messages of a log."""
+"""Find names of nodes, layers and tensors in the messages of a build log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ _FAR = 2000
 
 
 def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
-    """Return whether a message contains names, and the names.  Names may come from an earlier message."""
+    """Return whether a message itself contains names of nodes, layers or tensors, and the names.
+
+    If the message contains no names, the names come from other messages about the same problem.
+    """
     own = _own(record)
     if own:
         return True, own
@@ -47,7 +50,7 @@ def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
 
 
 def island_of(record: Record) -> str | None:
-    """Return the Myelin island of a failure, from the message or from the last timing line."""
+    """Return the name of the Myelin island (a fused subgraph) that a failure is about; None if unknown."""
     entry = table().named(record.pattern)
     if entry is None or not entry.island:
         return None
@@ -56,7 +59,7 @@ def island_of(record: Record) -> str | None:
 
 
 def missing_plugin(record: Record, op: str | None) -> str:
-    """Return the name of the plugin that the library did not find; empty if the message is not about one."""
+    """Return the name of the plugin that TensorRT did not find; empty if the message is about no plugin."""
     if record.pattern != _NO_PLUGIN:
         return ""
     groups = record.groups
@@ -64,12 +67,12 @@ def missing_plugin(record: Record, op: str | None) -> str:
 
 
 def op_of(record: Record, log: Log) -> str | None:
-    """Return the operator type that a message names, or the operator type at which the parser stopped."""
+    """Return the operator type in a message, or the type of the node at which the parser stopped."""
     return record.groups.get("op") or _of_failure(record, log, "op")
 
 
 def output_of(record: Record, log: Log) -> str | None:
-    """Return the first output of the node in a parser message.
+    """Return the first output of the node that a parser message is about.
 
     The parser may use this output as the name of the node.
     """
@@ -91,7 +94,7 @@ def _within(record: Record, other: Record, far: int) -> bool:
 
 
 def cause_of(record: Record, log: Log) -> Record | None:
-    """Return the builder's message that explains a failure; None if there is no such message."""
+    """Return the earlier builder message that explains a failure; None if there is no such message."""
     entry = table().named(record.pattern)
     if entry is None or not entry.caused:
         return None
@@ -108,7 +111,7 @@ def cause_of(record: Record, log: Log) -> Record | None:
 
 
 def said(record: Record) -> str:
-    """Return the text of a record without error code, source location and failed call."""
+    """Return the sentence of a message, without error code, source location and failed call."""
     groups = record.groups
     if record.pattern != "other" and (own := groups.get("why") or groups.get("what")):
         return own.strip()
@@ -116,9 +119,10 @@ def said(record: Record) -> str:
 
 
 def reason(message: str) -> str:
-    """Return the sentence in a message without error code, source location and failed call.
+    """Return the sentence in the text of a message, without error code, source location and failed call.
 
-    If the first line has no other text, the sentence is on the next lines, as in messages of Myelin.
+    Myelin prints the sentence on the lines after the error code.  So if the first line has no sentence, the
+    next lines are used.
     """
     lines = [line.strip() for line in message.split("\n") if line.strip()]
     text = lines[0] if lines else ""
@@ -129,7 +133,7 @@ def reason(message: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Return the text without error code, source location and failed call."""
+    """Remove error code, source location and failed call from a text."""
     code = _CODE.match(text)
     text = _TAIL.sub("", text[code.end() :] if code else text).strip()
     inside = _KIND.fullmatch(text) if code and "Error Code" in code[0] else None
@@ -153,13 +157,13 @@ def _own(record: Record) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Split a list of names with commas.  The list may end with a full stop."""
+    """Split a list of names at its commas.  A full stop at the end is removed."""
     for part in text.strip().removesuffix(".").split(", "):
         if part.strip():
             yield part.strip()
 
 
 def error_code(message: str) -> str:
-    """Return the kind of a library error: ``API Usage Error`` for ``Error Code 4: API Usage Error (...``."""
+    """Return the kind of an error: ``API Usage Error`` for ``Error Code 4: API Usage Error (...``."""
     found = _ERROR_CODE.search(message)
     return "" if found is None else found[1].strip()

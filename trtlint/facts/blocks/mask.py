@@ -1,4 +1,4 @@
-"""The mask of an attention block."""
+"""Describe the mask of an attention block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MaskKind = Literal["none", "additive", "where", "attribute"]
 
 
 class Mask(Struct, frozen=True):
-    """The mask of the scores before the softmax.
+    """The mask that an attention block applies to its scores before the softmax.
 
     Attributes:
         kind: ``none``; ``additive`` (``Add``: masks and position biases); ``where`` (``Where``
@@ -30,9 +30,9 @@ class Mask(Struct, frozen=True):
 
 
 def fill_of(value: Value | None, constants: Constants) -> float | None:
-    """Return the most negative constant among the constants that a mask tensor is computed from.
+    """Return the value that a mask gives to masked scores: the lowest constant in its computation.
 
-    The search goes upstream through the operators that build masks: a choice between two fills
+    The search goes upstream through the operators that build masks: a choice between two fill values
     (``Where``), a 0/1 mask times a large number (``Mul``), an expanded constant (``Expand``,
     ``ConstantOfShape``, ``Trilu``), or a stored triangle.
     """

@@ -1,4 +1,4 @@
-"""Requested and available sizes in messages about memory.
+"""Find how much memory was requested and how much was free, in messages of a build log.
 
 The library reports the size in the error itself, or in a warning near it
 (https://github.com/NVIDIA/TensorRT/issues/1661).  PyTorch and ONNX Runtime report it in their exceptions.
@@ -32,12 +32,12 @@ _FREE = re.compile(
 
 
 class Request(Struct, frozen=True):
-    """A request for memory.  Sizes are texts such as ``1024 MiB``; empty if unknown.
+    """A request for memory.  Each size is a text such as ``1024 MiB``, or empty if unknown.
 
     Attributes:
-        size: the requested size.
-        free: the available size.
-        largest: the largest requested size in the log, with the size that was available, if known.
+        size: the requested memory.
+        free: the memory that was free.
+        largest: the largest request in the log, and the memory that was free then, if known.
     """
 
     size: str = ""
@@ -49,12 +49,12 @@ UNKNOWN = Request()
 
 
 def memory_requests(records: Sequence[Record]) -> Mapping[int, Request]:
-    """Map each message about memory to its request, by ``id()`` of the record.
+    """Return the memory request for each message about memory, by ``id()`` of the message.
 
-    If a message has no size, the size comes from the nearest message about memory.
+    If a message has no size, the size comes from the nearest other message about memory.
 
     Args:
-        records: the records of a log, in the order of their lines.
+        records: the messages of a log, in the order of their lines.
     """
     about = [record for record in records if record.pattern in _ABOUT]
     own = [(_mebibytes(_WANTED, record.message), _mebibytes(_FREE, record.message)) for record in about]
@@ -76,13 +76,13 @@ def memory_requests(records: Sequence[Record]) -> Mapping[int, Request]:
 
 
 def _both(sizes: tuple[float, float]) -> str:
-    """Return a text for a requested and an available size."""
+    """Format a requested size and the free memory as a text."""
     wanted, free = map(_text, sizes)
     return f"{wanted}, but only {free} of GPU memory were free" if free else wanted
 
 
 def _mebibytes(pattern: re.Pattern[str], text: str) -> float:
-    """Return a size in a message in MiB; 0 for none."""
+    """Return the size in MiB that a pattern finds in a text; 0 if it finds none."""
     found = pattern.search(text)
     if found is None:
         return 0.0
@@ -92,7 +92,7 @@ def _mebibytes(pattern: re.Pattern[str], text: str) -> float:
 
 
 def _text(size: float) -> str:
-    """Return a size in MiB as a text; empty for 0."""
+    """Format a size in MiB, such as ``1024 MiB``; empty for 0."""
     if not size:
         return ""
     return f"{size:.0f} MiB" if size >= 1 else f"{size * 2**20:.0f} bytes"

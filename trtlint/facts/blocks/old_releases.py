@@ -1,4 +1,4 @@
-"""Messages of TensorRT 7 and older.
+"""Recognize log messages of TensorRT 7 and older.
 
 TensorRT 8 gives the call and the source line of an error in brackets.  Older releases give a file with its
 line before a dash: ``../rtSafe/safeRuntime.cpp (25) - Cuda Error in allocate``
@@ -22,7 +22,10 @@ _FIRST = 8
 
 
 def is_old(message: str, version: str | None) -> bool:
-    """Return whether a release before 8 printed a message, by the release in the log or by its form."""
+    """Return whether a release before TensorRT 8 printed a message.
+
+    ``version`` is the release in the log.  If it is None, the form of the message decides.
+    """
     major = (version or "").partition(".")[0]
     if major.isdecimal():
         return int(major[:4]) < _FIRST

@@ -1,4 +1,4 @@
-"""Operand of an attention product, traced back to its root."""
+"""Trace an operand of an attention product upstream to the tensor that it comes from."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from trtlint.model.walks import MAX_STEPS, cut_short
 
 
 class Operand(Struct, frozen=True):
-    """The path between a product of attention and the tensor that the operand comes from.
+    """An operand of an attention product, and the tensor that it comes from.
 
     Attributes:
         value: the operand of the product.
-        root: the end of the path: the first value that is not a view, a cast or a scaling.
-        scales: scalings by factors other than exactly 1, nearest to the product first.
-        sequence_last: whether the sequence is the last axis at the root (channels-first); None if the axes
+        root: the tensor upstream of all views, casts and scalings of the operand.
+        scales: the scalings between ``root`` and the product by factors other than exactly 1, nearest to the
+            product first.
+        sequence_last: whether the sequence is the last axis of ``root`` (channels-first); None if the axes
             cannot be tracked.
         scaled_sequence_last: whether the sequence is the last axis at the scaling nearest to the product;
             None without a scaling.
@@ -37,11 +38,11 @@ Axis = Literal["sequence", "feature"]
 
 
 def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
-    """Follow an operand back to its root.
+    """Trace an operand upstream to its root.
 
     Args:
-        value: the operand.
-        last: the axis (sequence or feature) that is last in the product; None if unknown.
+        value: the operand of an attention product.
+        last: which axis of the operand is last, the sequence or the feature axis; None if unknown.
         constants: the model's constants.
     """
     start, axes = value, _Axes(last)
@@ -71,11 +72,11 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
 
 
 class _Axes:
-    """Tracker of the last axis, backwards through views: the sequence axis or the feature axis.
+    """Tracks which axis is last, the sequence or the feature axis, from a product upstream through views.
 
-    Only transposes move an axis.  A ``Reshape`` splits or merges axes: ``[B,L,H*D]`` becomes ``[B,L,H,D]``,
-    ``[B,C,H,W]`` becomes ``[B,C,H*W]``.  The last axis stays last, because exporters never move it with a
-    ``Reshape``.
+    Only a ``Transpose`` moves an axis.  A ``Reshape`` splits or merges axes: ``[B,L,H*D]`` becomes
+    ``[B,L,H,D]``, ``[B,C,H,W]`` becomes ``[B,C,H*W]``.  The last axis stays last, because exporters never
+    move it with a ``Reshape``.
     """
 
     def __init__(self, last: Axis | None) -> None:

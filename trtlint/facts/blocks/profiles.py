@@ -1,4 +1,4 @@
-"""Missing optimization profile of a model with dynamic inputs."""
+"""Suggest an optimization profile for a model with dynamic inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 8
 
 
 def dynamic_inputs(inputs: Sequence[Value]) -> tuple[Value, ...]:
-    """Return the inputs with a known rank and at least one dynamic dimension."""
+    """Return the inputs with at least one dynamic dimension.  Inputs of unknown rank are left out."""
     return tuple(
         value
         for value in inputs
@@ -23,15 +23,16 @@ def dynamic_inputs(inputs: Sequence[Value]) -> tuple[Value, ...]:
 
 
 def in_brackets(value: Value) -> str:
-    """Format an input with its shape: ``x[b,3,8,8]``."""
+    """Format an input with its shape, such as ``x[b,3,8,8]``."""
     dims = ",".join("?" if dim is None else str(dim) for dim in value.shape or ())
     return f"{value.name}[{dims}]"
 
 
 def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
-    """Return the options of a program, such as trtexec, for a profile of the dynamic inputs.
+    """Return the options that give a program, such as trtexec, an optimization profile for a model.
 
-    The profile has likely shapes.  The result is empty if the model has no dynamic inputs or too many.
+    The shapes in the profile are guesses.  The result is empty if the model has no dynamic inputs, or too
+    many.
     """
     dynamic = dynamic_inputs(inputs)
     if not dynamic or len(dynamic) > _MOST:
@@ -42,12 +43,12 @@ def profile_options(inputs: Sequence[Value], program: FrontEnd) -> str:
 
 
 def example_profile(program: FrontEnd) -> str:
-    """Return the options of a program for a profile of an example input."""
+    """Return the options that give a program a profile for an example input."""
     return _options([("x", (1, 3, 224, 224))], program)
 
 
 def _options(shapes: Iterable[tuple[str, Sequence[int]]], program: FrontEnd) -> str:
-    """Format shapes as the options of a program."""
+    """Format the shapes of inputs as the options of a program such as trtexec."""
     texts = (
         program.shape.replace("{x}", "x".join(map(str, shape)))
         .replace("{list}", _comma(shape, program))
@@ -58,7 +59,7 @@ def _options(shapes: Iterable[tuple[str, Sequence[int]]], program: FrontEnd) -> 
 
 
 def _comma(shape: Sequence[int], program: FrontEnd) -> str:
-    """Join sizes with commas.  A Python tuple of one size ends with a comma."""
+    """Join sizes with commas.  For Python programs, a single size ends with a comma, as in a tuple."""
     text = ",".join(map(str, shape))
     return f"{text}," if len(shape) == 1 and "({list})" in program.shape else text
 
@@ -75,5 +76,5 @@ def _input(value: Value) -> Input:
 
 
 def _quoted(name: str) -> str:
-    """Quote a name with a colon or a comma, as trtexec requires."""
+    """Quote an input name that contains a colon or a comma, as trtexec requires."""
     return f"'{name}'" if any(mark in name for mark in ":, ") else name

@@ -1,7 +1,8 @@
-"""Quantizers of the operands and of the result of an operator.
+"""Find how the operands and the result of an operator are quantized.
 
-A quantized operand is ``QuantizeLinear`` followed by ``DequantizeLinear``, or a ``DequantizeLinear`` of
-stored integers.  Casts and views may be between it and the operator.
+A quantized operand is the output of a ``DequantizeLinear``.  The input of this node is the output of a
+``QuantizeLinear``, or stored integers.  Casts and views may be between the ``DequantizeLinear`` and the
+operator.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/quantized-types-explicit-quantization.html
 """
 
@@ -33,11 +34,11 @@ class Quantizer(Struct, frozen=True):
     """The quantization of a tensor.
 
     Attributes:
-        dtype: type of the quantized numbers (``i8``, ``f8e4m3fn``); None if unknown.
-        granularity: one scale for the ``tensor``, for each index of one ``axis``, or for each ``block`` of
-            elements; None if unknown.
-        axis: the axis with a scale for each index, in the operator's view of the tensor, counted from 0.
-            None for another granularity, or if a view hides the axis.
+        dtype: type of the quantized numbers, such as ``i8`` or ``f8e4m3fn``; None if unknown.
+        granularity: ``tensor`` for one scale for the whole tensor, ``axis`` for one scale for each index of
+            an axis, ``block`` for one scale for each block of elements; None if unknown.
+        axis: the axis with one scale for each index, counted from 0, in the tensor that the operator reads.
+            None for another granularity, or if a view between the quantizer and the operator hides the axis.
         scales: number of scales; None if unknown.
         scale: the scale; None if there are several scales or the scale is unknown.
         symmetric: whether the zero point is 0 or missing; None if unknown.
@@ -53,22 +54,23 @@ class Quantizer(Struct, frozen=True):
     stored: bool
 
     def __str__(self) -> str:
-        """Format the type and the number of scales."""
+        """Format the quantized type and the number of scales."""
         scale = "" if self.scale is None else f" × {self.scale:.4g}"
         axis = "" if self.axis is None else f" {self.axis}"
         return f"{self.dtype or '?'} by {self.granularity or '?'}{axis}{scale}"
 
 
 class QuantizedOperand(Struct, frozen=True):
-    """An input of an operator.
+    """An operand (input) of an operator, with its quantization and origin.
 
     Attributes:
         quantizer: the quantization; None if the operand is not quantized.
         constant: whether the operand depends only on stored tensors.
-        op: the type of the operator that computes the operand, upstream of quantizers, casts, views, a bias
-            and operators that a kernel fuses. Empty for a stored tensor and for an input of the model.
-        fed_quantized: whether this operator reads quantized data.
-        nodes: the quantizers between this operator and the reader of the operand, in data-flow order.
+        op: the type of the operator that computes the operand.  Quantizers, casts, views, a bias and
+            operators that a kernel fuses are skipped.  Empty for a stored tensor and for an input of the
+            model.
+        fed_quantized: whether the operator ``op`` reads quantized data.
+        nodes: the quantizers of the operand, in data-flow order.
     """
 
     quantizer: Quantizer | None
@@ -78,13 +80,13 @@ class QuantizedOperand(Struct, frozen=True):
     nodes: tuple[Node, ...] = ()
 
     def __str__(self) -> str:
-        """Describe the origin and the quantization of the operand."""
+        """Format the origin and the quantization of the operand."""
         source = self.op or ("a stored tensor" if self.constant else "an input")
         return f"{source}: {self.quantizer or 'not quantized'}"
 
 
 def operand(value: Value, constants: Constants) -> QuantizedOperand:
-    """Describe an operand."""
+    """Describe a value that an operator reads: its quantization and its origin."""
     found, node = _dequantizer(value)
     base = value if node is None else _before(node)
     quantize = None if base is None or base.producer is None or node is None else base.producer
@@ -104,7 +106,10 @@ def operand(value: Value, constants: Constants) -> QuantizedOperand:
 
 
 def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Node] | None:
-    """Return the quantization of a result, directly or after operators that a kernel fuses.  Else None."""
+    """Return the quantization of an operator's result, and its quantizer; None if it is not quantized.
+
+    Operators that a kernel fuses, such as an activation, may be between the operator and the quantizer.
+    """
     for _ in range(_MOST_EPILOGUE):
         following = None
         for reader, port in value.uses:
@@ -119,14 +124,18 @@ def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Nod
 
 
 def quantized_type(value: Value) -> ElementType | None:
-    """Return the quantized type in which operators read a value; None if the value is not quantized."""
+    """Return the quantized type of a dequantized value; None if the value is not quantized."""
     node = _dequantizer(value)[1]
     stored = None if node is None else node.input(0)
     return None if stored is None else stored.dtype
 
 
 def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
-    """Return the ``DequantizeLinear`` upstream of a value, and the casts and views after it, in order."""
+    """Return the ``DequantizeLinear`` upstream of a value; None if there is none.
+
+    The first result has the casts and views between the ``DequantizeLinear`` and the value, in data-flow
+    order.
+    """
     passed: list[Node] = []
     for _ in range(MAX_STEPS):
         node = value.producer
@@ -145,13 +154,13 @@ def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
 
 
 def _before(node: Node) -> Value | None:
-    """Return the input of a quantizer or dequantizer, upstream of casts and views."""
+    """Return the value that a quantizer or dequantizer reads.  Casts and views before it are skipped."""
     value = node.input(0)
     return None if value is None else behind(value, MOVING | CAST)
 
 
 def _source(value: Value, constants: Constants) -> Node | None:
-    """Return the operator that computes a value, upstream of operators that a kernel fuses."""
+    """Return the node that computes a value.  Operators that a kernel fuses with it are skipped."""
     for _ in range(_MOST_EPILOGUE):
         value = behind(value, TRANSPARENT)
         node = value.producer
@@ -172,7 +181,10 @@ def _source(value: Value, constants: Constants) -> Node | None:
 
 
 def _quantizer(node: Node, passed: tuple[Node, ...], constants: Constants) -> Quantizer:
-    """Return the quantization of a node, with the axis after the views ``passed``."""
+    """Describe the quantization by a quantizer or dequantizer node.
+
+    ``passed`` are the casts and views between the node and the operator.  They can move the quantized axis.
+    """
     data, scale, point = node.input(0), node.input(1), node.input(2)
     numbers = data if node.op in DEQUANTIZERS else node.output
     granularity, axis = _granularity(node, data, scale)
@@ -209,7 +221,7 @@ def _granularity(
 
 
 def _moved(axis: int | None, passed: tuple[Node, ...]) -> int | None:
-    """Return the position of an axis after some views."""
+    """Return the position of an axis after the views ``passed``; None if a view hides the axis."""
     for node in passed:
         if axis is None:
             return None

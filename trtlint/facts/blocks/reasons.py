@@ -1,4 +1,4 @@
-"""Reasons of refusals by a parser or builder, in classes with a common remedy."""
+"""The classes of reasons why a parser or builder refuses a node.  A class has one remedy."""
 
 from __future__ import annotations
 

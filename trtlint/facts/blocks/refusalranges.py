@@ -1,4 +1,4 @@
-"""Releases that refuse a node, as sets of release lines by product."""
+"""Combine the releases that refuse a node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from trtlint.knowledge.releases import PRODUCTS, Product
 def joined(
     lines: Mapping[Product, frozenset[str]], versions: Mapping[Product, str]
 ) -> Mapping[Product, frozenset[str]]:
-    """Return the union of release lines and version ranges."""
+    """Return the release lines in ``lines`` or in the version ranges ``versions``, by product.
+
+    A release line is a text such as ``10.7``.
+    """
     more = {product: lines_of(product, text) for product, text in versions.items()}
     return {product: lines.get(product, frozenset()) | more.get(product, frozenset()) for product in PRODUCTS}
 
@@ -19,7 +22,10 @@ def joined(
 def without(
     versions: Mapping[Product, str], lines: Mapping[Product, frozenset[str]]
 ) -> Mapping[Product, str]:
-    """Return the version ranges without these release lines, for products with remaining releases."""
+    """Remove the release lines ``lines`` from the version ranges ``versions``.
+
+    A product without remaining releases is left out.
+    """
     if not lines:
         return versions
     left = {

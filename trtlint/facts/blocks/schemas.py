@@ -1,4 +1,4 @@
-"""Inputs of an operator that must have the same element type."""
+"""Find the inputs of an operator that must have the same element type."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ Measured on TensorRT-RTX 1.7.1.  The parser refused such inputs of all other ope
 
 @cache
 def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
-    """Return groups of input ports with the same type; -1 repeats the last port of a variadic group.
+    """Return groups of inputs that must have the same type, each input as its index.
 
-    The groups come from the operator's schema: formal inputs that share a type variable
-    with more than one float type.
+    A group comes from ONNX's schema of the operator: its inputs share a type variable that allows more than
+    one float type.  After the index of a variadic input, -1 stands for all further inputs.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     try:
@@ -55,5 +55,5 @@ def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
 
 
 def cast_by_parser(op: str, port: int) -> bool:
-    """Return whether the parser casts a constant at this input to the type of the data."""
+    """Return whether TensorRT's parser casts a constant at an input to the type of the data input."""
     return port in _CAST_BY_PARSER.get(op, ())

@@ -1,4 +1,4 @@
-"""Attention around a softmax: the product of Q and K before it, and the product with V after it."""
+"""Find attention around a softmax: the product of Q and K before it, and the product with V after it."""
 
 from __future__ import annotations
 
@@ -35,10 +35,9 @@ class Product(Struct, frozen=True):
     """The product of Q and K.
 
     Attributes:
-        query, key: the operands of the product.
-        query_last, key_last: whether the sequence axis or the feature axis is the last axis; None for any
-            other axis.
-        heads, head_size: the sizes in the shapes; None if unknown.
+        query, key: the operands of the product. query_last, key_last: the last axis of the operand:
+        ``sequence`` or ``feature``; None for any other axis. heads, head_size: number and size of the
+        attention heads; None if unknown.
     """
 
     node: Node
@@ -52,11 +51,11 @@ class Product(Struct, frozen=True):
 
 
 class ScorePath(Struct, frozen=True):
-    """Path from the product of Q and K to the softmax, in data-flow order.
+    """The operators from the product of Q and K to the softmax, in data-flow order.
 
     Attributes:
         product: the product of Q and K.
-        nodes: the operators in between.
+        nodes: the operators between the product and the softmax.
         scales: the nodes that scale the scores by a factor other than exactly 1.
         shared: whether other operators also read the scores, or the scores are an output of the graph.
     """
@@ -68,17 +67,17 @@ class ScorePath(Struct, frozen=True):
 
     @property
     def casts(self) -> tuple[Node, ...]:
-        """The Casts among the nodes."""
+        """The ``Cast`` nodes between the product and the softmax."""
         return tuple(node for node in self.nodes if node.op in CAST)
 
 
 class Weighting(Struct, frozen=True):
-    """The product of the probabilities and V.
+    """The product of the attention probabilities and V.
 
     Attributes:
-        node: the product.
+        node: the node that computes the product.
         value: the operand V.
-        value_last: whether the sequence or the feature axis of V is last; None for any other axis.
+        value_last: the last axis of V: ``sequence`` or ``feature``; None for any other axis.
         guard: the operator that replaces NaN probabilities; None without such an operator.
         shared: whether other operators also read the probabilities, or the probabilities are an output of the
             graph.
@@ -92,7 +91,11 @@ class Weighting(Struct, frozen=True):
 
 
 def score_path(softmax: Node, constants: Constants) -> ScorePath | None:
-    """Return the nearest product of two computed tensors upstream of a softmax over the last axis."""
+    """Return the product of Q and K upstream of a softmax, and the operators between them.
+
+    The product is the nearest one of two computed tensors.  The result is None without such a product, or if
+    the softmax is not over the last axis.
+    """
     start = softmax.input(0)
     if start is None or softmax.domain or not _over_last_axis(softmax, start):
         return None
@@ -133,9 +136,9 @@ def _path(
 
 
 def _shared(values: Iterable[Value], block: list[Node]) -> bool:
-    """Return whether operators outside the block read an inner value of the block.
+    """Return whether a value of an attention block is read outside the block, or is a model output.
 
-    Reads of its shape do not count.
+    Operators that only read the shape of the value, such as ``Shape``, do not count.
     """
     return any(
         value.is_output or any(node not in block and node.op not in _METADATA for node, _ in value.uses)
@@ -215,7 +218,7 @@ def _letter_size(shape: Dimensions | None, term: str, letter: str) -> Dimension:
 
 
 def weighting(softmax: Node) -> Weighting | None:
-    """Return the nearest product downstream of a softmax that reads its probabilities."""
+    """Return the nearest product that reads the probabilities of a softmax; None if there is none."""
     reached = {softmax.output: None}
     guard: Node | None = None
     block: list[Node] = []

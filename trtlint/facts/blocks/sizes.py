@@ -1,4 +1,4 @@
-"""Elements and bytes of tensors, at the sizes in the file or the largest sizes in the profiles."""
+"""Count the elements and bytes of tensors, also at the largest shapes of the optimization profiles."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _LONGEST = 200
 
 
 def bits_of(dtype: ElementType | None) -> int | None:
-    """Return the bits of an element; None for text and an unknown type."""
+    """Return the number of bits of one element; None for strings and for an unknown type."""
     return None if dtype is None else _BITS.get(dtype)
 
 
 def elements_of(value: Value) -> int | None:
-    """Return the number of elements of a tensor; None if unknown."""
+    """Return the number of elements of a tensor; None if a dimension is unknown."""
     return _count(value.shape)
 
 
 def bytes_of(value: Value) -> int | None:
-    """Return the bytes of a tensor; None if unknown."""
+    """Return the size of a tensor in bytes; None if unknown."""
     return _in_bytes(elements_of(value), value.dtype)
 
 
 class Sizes:
-    """Sizes of a model's tensors, with every dynamic dimension at its maximum in the profiles.
+    """The largest sizes of a model's tensors, if dynamic dimensions have their maximum in the profiles.
 
-    If the build command does not give the shape of an input, only the sizes in the file are known.
+    If the build command gives no shape for an input, only the sizes in the file are known.
     """
 
     def __init__(self, model: Model, command: BuildCommand | None) -> None:
@@ -50,7 +50,7 @@ class Sizes:
 
     @cached_property
     def _largest(self) -> tuple[Mapping[str, int], Mapping[Value, tuple[Dimension, ...]]]:
-        """Return the largest size by the name of a dimension, and the largest shape of each input."""
+        """Return the largest size of each named dimension, and the largest shape of each input."""
         names: dict[str, int] = {}
         shapes: dict[Value, tuple[Dimension, ...]] = {}
         command = self._command
@@ -75,7 +75,7 @@ class Sizes:
         return names, shapes
 
     def shape(self, value: Value) -> tuple[int | None, ...] | None:
-        """Return the largest shape of a value, with None for unknown sizes.  None if the rank is unknown."""
+        """Return the largest shape of a value, with None for unknown sizes; None if the rank is unknown."""
         names, shapes = self._largest
         dims = shapes.get(value) or self._model.constants.dimensions(value)
         return None if dims is None else tuple(_size(dim, names) for dim in dims)
@@ -96,9 +96,9 @@ def _larger(declared: Dimension, before: Dimension, size: int) -> Dimension:
 
 
 def _size(dim: Dimension, names: Mapping[str, int]) -> int | None:
-    """Return the largest size of a dimension.
+    """Return the largest size of a dimension; None if unknown.
 
-    The name of the dimension may be an expression such as ``N+N`` or ``2*N``.
+    The dimension may be an expression such as ``N+N`` or ``2*N``.  ``names`` has the largest sizes of ``N``.
     """
     if isinstance(dim, int) or dim is None:
         return dim

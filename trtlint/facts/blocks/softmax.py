@@ -1,4 +1,4 @@
-"""Values that reach a Softmax through masks."""
+"""Find the values that reach a Softmax through a mask."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MAX_DISTANCE = 8
 
 
 class MaskPath(Struct, frozen=True):
-    """Path of a value to the nearest Softmax (or mask input of ``Attention``).
+    """The path from a value to the nearest Softmax, or to the mask input of the nearest ``Attention``.
 
     Attributes:
-        softmax: the operator at the end of the path.
+        softmax: the Softmax or ``Attention`` at the end of the path.
         nodes: the operators on the path, in data-flow order, without ``softmax``.
     """
 
@@ -38,9 +38,9 @@ class MaskPath(Struct, frozen=True):
 
 
 def mask_paths(graph: Graph) -> Mapping[Value, MaskPath]:
-    """Return the path to a Softmax for every value that masks or scales the input of this Softmax.
+    """Return for each value that masks or scales the input of a Softmax the path to this Softmax.
 
-    One breadth-first search backwards from all Softmax operators visits each value once.
+    One breadth-first search starts at all Softmax operators, goes upstream, and visits each value once.
     """
     paths: dict[Value, MaskPath] = {}
     queue: deque[Value] = deque()

@@ -1,4 +1,4 @@
-"""Searches through operators that only move, cast or scale a tensor."""
+"""Search through operators that only move, cast or scale a tensor."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from trtlint.model.values import Constants
 
 
 class Scaled(Struct, frozen=True):
-    """A multiplication or division of a tensor by one number (or one number per head).
+    """A multiplication or division of a tensor by one number, or by one number per attention head.
 
-    ``factor`` is the factor of the tensor; None if unknown.
-    ``run_time`` is whether the graph computes the factor instead of storing it.
+    ``data`` is the tensor.  ``factor`` is the number that it is multiplied by; None if unknown.  ``run_time``
+    is whether the graph computes the factor, instead of storing it.
     """
 
     node: Node
@@ -24,10 +24,10 @@ class Scaled(Struct, frozen=True):
 
 
 def scaling(node: Node, constants: Constants) -> Scaled | None:
-    """Return the scaling by a ``Mul`` or ``Div`` with a scalar; None for any other node.
+    """Return the scaling that a ``Mul`` or ``Div`` with a scalar computes; None for any other node.
 
-    The scalar is computed from constants and shapes.  It has one element, equal elements, or one number per
-    head (``[H,1,1]``).
+    The scalar depends only on constants and shapes.  It has one element, equal elements, or one number per
+    attention head (``[H,1,1]``).
     """
     if node.op not in ("Mul", "Div") or node.domain or len(node.inputs) != 2:
         return None
@@ -47,7 +47,7 @@ def scaling(node: Node, constants: Constants) -> Scaled | None:
 
 
 def is_parameter(value: Value) -> bool:
-    """Return whether a value depends on no input of the model, such as a parameter or learned queries."""
+    """Return whether a value does not depend on the model's inputs, such as a stored parameter."""
     return value.rank is not None and value.rank >= 3
 
 
@@ -57,7 +57,7 @@ def _is_scalar_shape(value: Value) -> bool:
 
 
 def product_of(scales: Iterable[Scaled]) -> float | None:
-    """Return the product of all factors.  1 without factors, None if a factor is unknown."""
+    """Return the product of the factors of scalings: 1 without scalings, None if a factor is unknown."""
     product = 1.0
     for scale in scales:
         if scale.factor is None:

@@ -1,4 +1,4 @@
-"""Block of an operator with a weight: the computation of the weight, the operator, its activation."""
+"""Describe an operator with a weight, together with the weight's computation and the activation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from trtlint.model.graph import Node
 
 
 def weighted(node: Node, role: str, weight: Weight, activation: Activation | None) -> tuple[Step, ...]:
-    """Return the steps of such a block in data-flow order; ``role`` is the role of the operator."""
+    """Return the nodes that compute a weight, the operator that reads it, and the operator's activation.
+
+    ``role`` is the role of the operator.
+    """
     bounds = _bounds(activation)
     return (
         *(Step(step, "weight", label="computes the weight") for step in weight.nodes),
@@ -22,7 +25,7 @@ def weighted(node: Node, role: str, weight: Weight, activation: Activation | Non
 
 
 def _bounds(activation: Activation | None) -> str:
-    """Format the bounds of an activation, ``0 to 6``; empty without bounds."""
+    """Format the bounds of an activation, such as ``0 to 6``; empty without bounds."""
     if activation is None or (activation.low is None and activation.high is None):
         return ""
     if activation.low is None:

@@ -1,4 +1,4 @@
-"""Origin of the weight of a convolution or matrix product.
+"""Find where the weight of a convolution or matrix product comes from.
 
 TensorRT stores a constant weight in the engine, in the layout of the chosen kernel and merged with the
 operators after it.  A weight that a layer computes at run time remains a tensor. The layer information then
@@ -26,22 +26,22 @@ _MAX_COMPUTATION = 6
 
 
 class Weight(Struct, frozen=True):
-    """A weight and its origin.
+    """A weight of an operator, and where it comes from.
 
     Attributes:
         source: ``initializer``: stored in the file, directly or through ``Identity``;
             ``quantized``: after ``DequantizeLinear``, from stored integers or from a float weight
             through Q and DQ, or the integer operand of an integer operator; ``foldable``: computed
             from constants alone; ``runtime``: depends on an input of the model.
-        dtype: element type for the operator (``f32``); None if unknown.
+        dtype: element type that the operator reads, such as ``f32``; None if unknown.
         shape: dimensions in the operator's layout (``[M, C/group, kH, kW]`` for Conv, ``[C, M/group,
             kH, kW]`` for ConvTranspose, ``[K, N]`` for MatMul); None if unknown.
-        port: the input of the operator.
+        port: index of the operator's input that reads the weight.
         operators: the last few operators that compute the weight, in data-flow order, without ``Identity``;
             empty for an initializer and for an input of the model.
         origin: name of the initializer or input at the start of the computation.
-        how: ``operators`` as text, ``ReduceMean → Sub → Mul``; without operators, ``origin``, or
-            ``input w`` for an input of the model.
+        how: ``operators`` as text, such as ``ReduceMean → Sub → Mul``.  Without operators, the name in
+            ``origin``, or ``input w`` for an input ``w`` of the model.
         nodes: the nodes of ``operators``.
     """
 
@@ -56,7 +56,7 @@ class Weight(Struct, frozen=True):
 
 
 def weight_of(node: Node, port: int, constants: Constants) -> Weight | None:
-    """Describe the weight at an input port; None for an empty port."""
+    """Describe the weight that a node reads at an input; None if the input is omitted."""
     value = node.input(port)
     if value is None:
         return None
@@ -70,7 +70,7 @@ def weight_of(node: Node, port: int, constants: Constants) -> Weight | None:
 
 
 def source_of(value: Value, constants: Constants) -> Source:
-    """Return the origin of a weight."""
+    """Return the kind of origin of a weight, see :attr:`Weight.source`."""
     if constants.stored(value) is not None or value.is_sparse:
         return "quantized" if value.dtype in _INTEGERS else "initializer"
     producer = behind(value, MOVING | CAST).producer
@@ -82,10 +82,10 @@ def source_of(value: Value, constants: Constants) -> Source:
 
 
 def _computation(value: Value, constants: Constants) -> tuple[tuple[Node, ...], Value]:
-    """Return the last nodes that compute a weight, in data-flow order, and their first input.
+    """Return the last nodes that compute a weight, in data-flow order, and the value that they start from.
 
-    At each node with several inputs, the search follows one input: an input known only at run time, else a
-    computed input, else a stored input.
+    If a node has several inputs, the search follows one: an input known only at run time, else a computed
+    input, else a stored input.
     """
     nodes: list[Node] = []
     while constants.stored(value) is None and (node := value.producer) is not None:

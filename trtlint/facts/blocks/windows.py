@@ -1,4 +1,4 @@
-"""Windows of pooling and convolutions along the spatial axes."""
+"""Compute the windows of pooling operators and convolutions along the spatial axes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from trtlint.model.protos import Dimension
 
 
 class Window(Struct, frozen=True):
-    """The window along one spatial axis.
+    """The window of a pooling operator or convolution along one spatial axis.
 
     Attributes:
-        size: elements of the input.
-        reach: elements from the first to the last element of a window, including both.
+        size: number of input elements along the axis, without padding.
+        reach: number of elements from the first to the last element of a window, including both.
         stride: the step from one window to the next.
         begin: padding before the input.
         end: padding after the input.
@@ -34,7 +34,7 @@ def windows(node: Node, kernel: tuple[Dimension, ...] | None = None) -> tuple[Wi
         kernel: the size of the kernel, used if the operator has no ``kernel_shape``.
 
     Returns:
-        None if a size is unknown or the attributes contradict each other.
+        One window for each spatial axis; None if a size is unknown or the attributes contradict each other.
     """
     data = node.input(0)
     if data is None or data.shape is None or len(data.shape) < 3:

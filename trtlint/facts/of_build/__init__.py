@@ -1,1 +1,1 @@
-"""Facts of the files of a build."""
+"""Facts from the files of a build, such as its log."""

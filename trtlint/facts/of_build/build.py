@@ -1,4 +1,4 @@
-"""The build, from its log, its metadata and the header of its engine."""
+"""Facts about a build as a whole, from its log, its metadata and the header of its engine file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _VERBOSE = "V"
 
 
 class BuildFact(Fact, frozen=True):
-    """One build.  A field is None if the files of the build do not contain the value.
+    """A build of an engine.  A field is None if the files of the build do not contain the value.
 
     Attributes:
         has_log: whether there is a log.
@@ -37,10 +37,10 @@ class BuildFact(Fact, frozen=True):
         plan_release: the first two numbers of ``plan_version``, to compare with ``target.release``.
         tool: the program behind the log: ``trtexec``, ``polygraphy``, ``torch-tensorrt``, ``onnxruntime`` ...
         verbose: whether the log has messages of TensorRT's verbose level.
-        louder: how to enable verbose messages in the tool.
-        plugin_option: how to load a plugin library in the tool.
-        memory_option: how to limit the builder's workspace in the tool.
-        profile_option: how to set the range of an example input in the tool.
+        louder: the option or call that enables verbose messages in the tool.
+        plugin_option: the option or call that loads a plugin library in the tool.
+        memory_option: the option or call that limits the builder's workspace in the tool.
+        profile_option: the options or calls that set the shapes of an example input in the tool.
         rebuild: how to build the engine again with the tool.
         tool_version: release of the tool, if the tool has its own version number.
         gpu: name of the GPU as printed.
@@ -61,8 +61,8 @@ class BuildFact(Fact, frozen=True):
         counts: number of lines in the log by message name (see ``log_message``).
         seconds: durations: ``parse``, ``graph``, ``engine``, ``build``.
         memory: bytes by purpose in the log, such as ``Total Weights Memory``.
-        workspace_wanted: the largest number of bytes that a tactic needed which was skipped for lack of
-            memory.
+        workspace_wanted: the builder skips tactics that need too much memory; the largest number of bytes
+            that such a tactic needed.
         errors: number of errors in the log, including internal and fatal errors.
     """
 
@@ -110,12 +110,12 @@ class BuildFact(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The file with the most information about the build."""
+        """The location in reports: the file with the most information about the build."""
         return self.file
 
 
 def find(facts: Facts) -> Iterator[BuildFact]:
-    """Yield the fact about the build; nothing without data about a build."""
+    """Yield the fact about the build; nothing if no files of a build were given."""
     record = facts.record
     if record is None:
         return
@@ -167,12 +167,12 @@ def find(facts: Facts) -> Iterator[BuildFact]:
 
 
 def _entries(log: Log) -> Iterator[LogPattern]:
-    """Return the patterns with matches in the log."""
+    """Return the entries of the pattern table that match a line of the log."""
     return (entry for name in log.counts if (entry := table().named(name)) is not None)
 
 
 def _parsed(log: Log) -> bool | None:
-    """Return whether the parser accepted the model; None if unknown."""
+    """Return whether the parser accepted the whole model; None if the log does not show it."""
     if any(log.telling("unparsed")):
         return False
     return True if any(log.telling("parsed")) else None
@@ -195,7 +195,7 @@ def _numbers(records: Iterable[Record], group: str) -> list[float]:
 
 
 def _memory(record: BuildRecord) -> dict[str, float]:
-    """Return the largest number of bytes in the log for each purpose."""
+    """Return the largest number of bytes in the log for each purpose, such as the total weights."""
     found: dict[str, float] = {}
     for message in () if record.log is None else record.log.telling("memory"):
         what = message.groups["what"]

@@ -1,4 +1,4 @@
-"""The engine as a whole."""
+"""Facts about an engine as a whole."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ microseconds: https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/b
 
 
 class EngineFact(Fact, frozen=True):
-    """An engine, with its layers or its profile.  Times are averages of one run in milliseconds.
+    """An engine with its layers or layer times.  Times are average milliseconds for one inference.
 
     Attributes:
         file: the file with the layers; without layers, the file with the times.
@@ -65,7 +65,7 @@ class EngineFact(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The file of the engine."""
+        """The location in reports: the file with the layers or their times."""
         return self.file
 
 
@@ -82,7 +82,7 @@ class _Timed(Struct, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[EngineFact]:
-    """Yield the fact about the engine; nothing if neither layers nor times are known."""
+    """Yield the fact about the engine; nothing if neither its layers nor their times are known."""
     record = facts.record
     if record is None or (record.layers is None and record.profile is None):
         return

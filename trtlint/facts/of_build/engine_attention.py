@@ -1,4 +1,4 @@
-"""Attention blocks of the model, and their layers in the engine."""
+"""Find the engine layers that compute each attention block of the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CORE = frozenset({"scores", "softmax", "product", "operator"})
 
 
 class EngineAttention(Fact, frozen=True):
-    """An attention block of the model whose layers in the engine are known.
+    """An attention block of the model, and the engine layers that compute it.
 
     Attributes:
         attention: the block, with the fields of the fact ``attention``.
@@ -26,7 +26,7 @@ class EngineAttention(Fact, frozen=True):
             are in different layers. If the block is inside a Myelin island whose kernels the file does not
             list, there is no fact.
         layers: the names of the layers that compute the products and the softmax of the block.
-        ms: average milliseconds of these layers in one run.
+        ms: average milliseconds of these layers for one inference.
         share: share of these layers in the time of all layers, 0 to 1.
     """
 
@@ -41,7 +41,7 @@ class EngineAttention(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[EngineAttention]:
-    """Yield the attention blocks whose layers are known, in graph order."""
+    """Yield the attention blocks whose engine layers are known, in graph order."""
     if facts.joined is None:
         return
     inside: dict[Node, list[LayerFact]] = {}

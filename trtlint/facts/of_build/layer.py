@@ -1,4 +1,4 @@
-"""The layers of the engine."""
+"""Facts about the single layers of an engine."""
 
 from __future__ import annotations
 
@@ -61,15 +61,16 @@ _STEP = re.compile(r"[A-Z][a-z0-9]*")
 
 
 class LayerFact(Fact, frozen=True):
-    """One layer of the engine.  Fields are None if the file lacks them.
+    """A layer of the engine.  A field is None if the layer file does not contain the value.
 
     Attributes:
         name: the name of the layer, without the number of the optimization profile.
         type: the layer type in the engine: ``CaskConvolution``, ``Reformat``, ``kgen`` ...
         nodes: the model nodes that the layer computes, in graph order; empty if unknown.
         ops: the operator types of ``nodes``, without repeats.
-        family: a name of the layer type that is equal in all releases. ``generated`` is a kernel of Myelin,
-            and ``none`` is a layer that computes nothing. None if the file contains only layer names.
+        family: the layer type, by a name that is the same in all releases.  ``generated`` is a kernel of
+            Myelin, and ``none`` is a layer that computes nothing.  None if the file contains only layer
+            names.
         reformat: whether the layer only copies a tensor into another layout or type.
         origin: the reason of a reformat: ``REFORMAT``, ``QDQ``.
         shape: whether the layer only computes shapes or synchronizes streams.
@@ -79,8 +80,8 @@ class LayerFact(Fact, frozen=True):
         asked: the type that ``--layerPrecisions`` of the build command sets for the layer; None if the
             option does not name the layer.
         weights: the type in which the engine stores the weights of the layer.
-        input_types: element types of its inputs; None for an unknown type.
-        output_types: element types of its outputs; None for an unknown type.
+        input_types: element types of the layer's inputs; None for an unknown type.
+        output_types: element types of the layer's outputs; None for an unknown type.
         tactic: name of the kernel.
         dynamic_filter: whether the weights of the layer are computed at run time.
         dynamic_bias: whether the bias of the layer is computed at run time.
@@ -89,9 +90,9 @@ class LayerFact(Fact, frozen=True):
         cast_before_mean: whether a generated kernel converts its input before a mean.
         reads_network_input: whether the layer reads an input of the engine.
         writes_network_output: whether the layer writes an output of the engine.
-        stream: the number of the auxiliary stream of the layer.
-        profile: the number of the optimization profile of the layer.
-        ms: average milliseconds of one run.
+        stream: the number of the auxiliary CUDA stream that runs the layer.
+        profile: the number of the optimization profile that the layer belongs to.
+        ms: average milliseconds for one inference.
         share: the share of the layer in the time of all layers, 0 to 1.
     """
 
@@ -127,12 +128,12 @@ class LayerFact(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The layer."""
+        """The location in reports: the name of the layer."""
         return f"layer {self.name}"
 
 
 def find(facts: Facts) -> Iterator[LayerFact]:
-    """Yield the layers in the engine's order."""
+    """Yield the layers in the order of the engine."""
     record, joined = facts.record, facts.joined
     if record is None or record.layers is None or joined is None:
         return
@@ -179,7 +180,10 @@ def find(facts: Facts) -> Iterator[LayerFact]:
 
 
 def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
-    """Return the inputs and outputs of the engine.  If they are not listed, derive them from the layers."""
+    """Return the names of the engine's inputs and outputs.
+
+    If the layer file does not list them, they are the tensors that no layer writes, and that no layer reads.
+    """
     if info.tensors:
         inputs = {tensor.name for tensor in info.tensors if tensor.is_input is not False}
         return inputs, {tensor.name for tensor in info.tensors if not tensor.is_input}
@@ -189,14 +193,14 @@ def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
 
 
 def is_attention(layer: EngineLayer) -> bool:
-    """Return whether a layer is a fused attention kernel, by ``mha`` in its name or tactic."""
+    """Return whether a layer is a fused attention kernel: its name or tactic contains ``mha``."""
     return any("mha" in text.lower() for text in (layer.name, layer.tactic or ""))
 
 
 def layer_times(facts: Facts) -> dict[int, LayerTime]:
-    """Return the time of each layer of the engine by its index.
+    """Return the time of each engine layer, by the index of the layer.
 
-    A profile has the layer names of the engine, in the engine's order.  Layers with the same name get their
+    A profile has the names of the layers in the order of the engine.  So layers with the same name get their
     times in this order.
     """
     record = facts.record
@@ -209,7 +213,7 @@ def layer_times(facts: Facts) -> dict[int, LayerTime]:
 
 
 def short_type(dtype: DataType | None) -> EngineType | None:
-    """Return the name of a type in facts about the graph."""
+    """Return the short name of an engine's element type, such as ``f16``; None if unknown."""
     return None if dtype is None else _SHORT[dtype]
 
 

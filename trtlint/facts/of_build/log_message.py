@@ -1,4 +1,4 @@
-"""Messages in the log of a build."""
+"""Facts about the messages in a build log."""
 
 from __future__ import annotations
 
@@ -60,25 +60,25 @@ _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
 
 
 class LogMessage(Fact, frozen=True):
-    """One message of the log.
+    """A message in the build log.
 
     Attributes:
         name: the entry of trtlint/buildfiles/patterns.yaml that matches, such as ``norm_fp16``; ``other`` for
             warnings and errors that match no entry.
-        severity: as printed; None for a line without prefix.
+        severity: the severity as printed; None for a line without a severity.
         text: the first line of the message, cut at 300 characters.
         message: the whole message, with its continuation lines.
-        groups: the values of the pattern's groups, by name.
+        groups: the texts that the named groups of the pattern match, by group name.
         numbers: the values in ``groups`` that are numbers.
         line: line number in the log, from 1.
         at: file and line, such as ``record.log:1842``.
         named: the nodes, layers or tensors that the message names, as printed. If the message names none,
             the names come from earlier messages about the same problem.
-        alike: the entries of ``named`` in all messages with the same ``name``, without repeats, at most 40.
-        modules: the entries of ``named`` without the last part of each path, without repeats.  If the
-            exporter names nodes by path, these are the modules of the nodes.
-        nodes: the named nodes that exist in the model.
-        inputs: the model inputs that have a dimension named in the message.
+        alike: the names in ``named`` of all messages with the same ``name``, without repeats, at most 40.
+        modules: the paths in ``named`` without their last parts, without repeats.  If the exporter names
+            nodes by path, these are the modules of the nodes.
+        nodes: the nodes of the model that the message names.
+        inputs: if the message names a dynamic dimension, the model inputs that have this dimension.
         available: if the message is about an unknown input name, the names of the model's inputs, at
             most 40.
         unprofiled: for a message about a missing optimization profile, the dynamic inputs of the model with
@@ -95,36 +95,37 @@ class LogMessage(Fact, frozen=True):
         cause: for an error of the builder, the earlier exception of a tactic or of Myelin that explains the
             error.
         cause_at: file and line of the cause.
-        explains: whether a missing implementation has this message as its cause.
+        explains: whether this message is the cause of an error about a missing implementation.
         raised_at: for a Python exception, file, line and function that raised it, such as
             ``export.py:31 in build``; empty without a traceback.
-        raised_in: file, line and function of the last function outside of installed packages; empty if this
-            is the same place as ``raised_at``.
+        raised_in: file, line and function of the user's innermost function in the traceback; empty if it is
+            the same as ``raised_at``.
         package: the installed package that raised the exception; empty for other code.
         code: the source line that raised the exception, if the traceback has it.
         stops: whether this message explains best why the build, load or run failed, in a log where no
             message has a known reason.
-        leads: whether this message is the first one with a known reason of the failure.
+        leads: whether this is the first message that gives a known reason of the failure.
         alone: whether no other pattern matches the line. An error of the library often matches a second
             pattern, such as ``no_profile``.
-        first: whether this is the first message with this ``name``.
-        count: number of messages of this name in the log.
+        first: whether no earlier message has the same ``name``.
+        count: number of messages in the log with the same ``name``.
         overcome: whether the same run produces an engine later in the log, so that the error did not stop
             the build.
         refuses: whether this message ended a failed dry build.
         echo: whether the message repeats a failure that a nearby earlier message explains.
         echoes: file, line and text of the messages that repeat this one.
-        part: the name of the model (or of the part of the model) in these messages, as the framework prints
-            the name.
-        libraries: the known libraries with the missing plugin, each with its project.
+        part: the name of the model, or of a part of the model, as the framework prints it in the messages of
+            ``echoes``.
+        libraries: if a plugin is missing, the known libraries that contain it, each with its project.
         library_get: how to get the library, if there is exactly one.
-        requested: for a message about memory, the requested size in this or a nearby message: ``1024 MiB``.
+        requested: for a message about memory, the requested size in this or a nearby message, such as ``1024
+            MiB``.
         free: the memory that was available for this request, as text.
         most_requested: the largest request in the log, and the available memory if it is known.
         old: whether a release before TensorRT 8 printed the message; known from the release in the log, or
             from the form of the message.
-        loading: how the building program loads the library with the plugin, or any plugin library if the
-            library is unknown.
+        loading: the option or call that loads the library with the missing plugin in the building program.
+            If the library is unknown, this is the way for any plugin library.
     """
 
     kind: ClassVar[str] = "log_message"
@@ -178,12 +179,12 @@ class LogMessage(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The node that the message names, otherwise the line."""
+        """The location in reports: the node that the message names, or else the line of the log."""
         return self.node.path if self.node else self.at
 
     @property
     def is_reason(self) -> bool:
-        """Return whether the message is an error that can be the reason of a failed build."""
+        """True if the message is an error that can explain why a build failed."""
         entry = table().named(self.name)
         says = "" if entry is None else entry.says
         if self.severity in ("error", "fatal"):
@@ -192,7 +193,7 @@ class LogMessage(Fact, frozen=True):
 
     @property
     def of_island(self) -> bool:
-        """Return whether the message is about a Myelin island and names no single node."""
+        """True if the message is about a Myelin island and does not name a single node."""
         named = any("ForeignNode[" in text for text in self.groups.values())
         return len(self.nodes) > 1 and (named or not self.names_nodes)
 
@@ -206,7 +207,7 @@ class LogMessage(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[LogMessage]:
-    """Yield the messages of the log, in order, without messages that the parser prints for every node."""
+    """Yield the messages of the log in order, except messages that the parser prints for every node."""
     if facts.record is None or facts.record.log is None:
         return
     log = facts.record.log
@@ -297,7 +298,7 @@ def _outside(record: Record) -> str:
 
 
 def _inputs(facts: Facts, symbol: str | None) -> tuple[str, ...]:
-    """Return the model inputs that have a named dimension."""
+    """Return the names of the model inputs that have the dimension ``symbol``."""
     if symbol is None or not facts.has_model:
         return ()
     return tuple(value.name for value in facts.model.graph.inputs if symbol in (value.shape or ()))
@@ -311,12 +312,12 @@ def _available(record: Record, facts: Facts) -> tuple[str, ...]:
 
 
 def _fed(record: Record, facts: Facts) -> Sequence[Value]:
-    """Return the inputs of the model, if the message is about an input without a profile."""
+    """Return the model inputs if the message is about a missing optimization profile; else nothing."""
     return facts.model.graph.inputs if record.pattern == _NO_PROFILE and facts.has_model else ()
 
 
 def _alike(records: Sequence[Record], log: Log) -> tuple[str, ...]:
-    """Return the names in some records, without repeats, up to a limit."""
+    """Return the nodes, layers or tensors that some messages name, without repeats, up to a limit."""
     found = (name for record in records for name in named_in(record, log)[1])
     return tuple(islice(dict.fromkeys(found), _ALIKE))
 
@@ -342,7 +343,11 @@ def _nodes(
 def _of_island(
     record: Record, island: str, facts: Facts, members: Mapping[str, tuple[str, ...]]
 ) -> tuple[Node, ...]:
-    """Return the nodes of a Myelin island: the nodes in the log, or else those between the named nodes."""
+    """Return the nodes of a Myelin island that a message is about.
+
+    ``members`` has the node names that the log lists for each island.  For other islands, the name of the
+    island gives the first and the last node, and the nodes between them are returned.
+    """
     found = facts.names.all(members.get(island, ()))
     if not found:
         ranges = layer_names(island).ranges
@@ -355,7 +360,7 @@ def _of_island(
 
 
 def _module(name: str) -> str:
-    """Return the module path at the start of a node's name; the name itself if it is not a path."""
+    """Return a node's name without its last path component, which is the module path of the node."""
     return name.rpartition("/")[0] or name
 
 

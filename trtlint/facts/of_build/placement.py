@@ -1,4 +1,4 @@
-"""Layers of the engine for each node of the model."""
+"""Find the engine layers that compute each node of the model."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _SIZES = frozenset({"i32", "i64", "bool"})
 
 
 class Placement(Fact, frozen=True):
-    """A node of the model and the layers of the engine that compute it.
+    """A node of the model, and the engine layers that compute it.
 
-    Nodes that depend on stored tensors only never reach an engine and have no placement.
+    A node that depends only on stored tensors is not in the engine, so there is no such fact for it.
 
     Attributes:
         layers: names of the layers, in engine order; empty if the engine's file does not show them.
-        shape: whether the node only computes tensor sizes from other sizes. TensorRT computes such a node
-            on the host, outside of the engine's layers.
-        absorbed: whether the node has no layer because other layers include its change of layout.
+        shape: whether the node only computes tensor sizes from other sizes.  TensorRT computes such a node on
+            the CPU, not in a layer of the engine.
+        absorbed: whether the node has no layer of its own, because other layers include its change of layout.
         precision: the type that the layers compute in; None if it is unknown or the layers differ.
         format: the layout of the last layer's output, as printed.
-        others: number of other nodes that the same layers compute.
-        ms: milliseconds of the layers in one run, including their other nodes.
+        others: number of further nodes that these layers compute.
+        ms: milliseconds of the layers for one inference, including the other nodes in these layers.
         share: share of the layers in the time of all layers, 0 to 1.
     """
 
@@ -47,7 +47,7 @@ class Placement(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Placement]:
-    """Yield the placements of all nodes that can be in the engine, in graph order."""
+    """Yield a fact for each node that can be in the engine, in graph order."""
     joined = facts.joined
     if joined is None:
         return
@@ -79,7 +79,10 @@ def find(facts: Facts) -> Iterator[Placement]:
 
 
 def _of_sizes(node: Node, shapes: set[Node], facts: Facts) -> bool:
-    """Return whether a node only reads shapes, results of ``shapes`` and stored tensors."""
+    """Return whether a node only computes tensor sizes.
+
+    Such a node reads only shapes, stored tensors and the results of the nodes in ``shapes``.
+    """
     if any(value.name and value.dtype not in _SIZES for value in node.outputs):
         return False
     if node.op in ("Shape", "Size"):

@@ -1,1 +1,1 @@
-"""Facts of the build command."""
+"""Facts about the build command and about configuration files."""

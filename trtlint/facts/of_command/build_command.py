@@ -1,4 +1,4 @@
-"""The command line that builds the engine, as a whole."""
+"""Facts about a build command as a whole."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class BuildCommandFact(Fact, frozen=True):
-    """A command line that builds or runs the engine; the fact exists only if a command was given.
+    """A command line that builds or runs the engine.  The fact exists only if a command was given.
 
     Attributes:
-        tool: the program.
-        source: the file and line of the command, ``build.sh:12``; empty for a command given as text.
+        tool: the program that the command calls, such as ``trtexec``.
+        source: the file and line of the command, such as ``build.sh:12``; empty for a command given as text.
         text: the command in one line; a value with an unexpanded variable is shown as ``...``.
         flags: the names of the options, with dashes; for Triton, the parameter names of the accelerator.
         values: the option values after ``=``, without values that a variable or script computes.
@@ -27,7 +27,8 @@ class BuildCommandFact(Fact, frozen=True):
         shapes: whether the command gives a shape for any input.
         unreadable: invalid shapes, as written.
         profiles: number of optimization profiles; 1 without shapes.
-        varying: the inputs, as written, whose smallest and largest shapes differ.
+        varying: the names of the inputs whose smallest and largest shapes differ, as the command writes the
+            names.
         dla_core: the DLA core; None if the command builds for the GPU or names no DLA core.
         fixed_shapes: whether the file has every dimension of all inputs and outputs of the model; None if
             unknown.
@@ -51,12 +52,12 @@ class BuildCommandFact(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The file and line of the command."""
+        """The location in reports: the file and line of the command."""
         return self.source
 
 
 def find(facts: Facts) -> Iterator[BuildCommandFact]:
-    """Yield the command, if one was given."""
+    """Yield one fact if a build command was given."""
     from trtlint.buildcommand.shapes import shapes_of
 
     command = facts.command
@@ -89,10 +90,11 @@ def _dla_core(command: BuildCommand) -> int | None:
 
 
 def _fixed(graph: Graph) -> bool | None:
-    """Return whether the model has one shape only.
+    """Return whether the model fixes the shapes of all inputs and outputs; None if unknown.
 
-    None if unknown.  An integer input with at most one dimension may be a shape tensor, which makes a network
-    dynamic although the input's own shape is fixed.  A size that is not in the file may still be fixed.
+    An integer input with at most one dimension may be a shape tensor, which makes other shapes dynamic.  The
+    result is None for a model with such an input.  It is also None if an output has a size that is not in the
+    file, because TensorRT may find a fixed size.
     """
     if any(_is_dynamic(value) for value in graph.inputs):
         return False

@@ -1,4 +1,4 @@
-"""Options of the build command, and their state in each release."""
+"""Facts about the options of the build command, and how each release treats them."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed"
 
 
 class Flag(Fact, frozen=True):
-    """An option of the build command; the fact exists only if a command was given.
+    """An option of the build command.  The fact exists only if a command was given.
 
-    Each option has one fact with the state ``given``, for all versions. If trtexec treats the option
-    specially in some versions, the option has one more fact for each such state, such as ``removed``.
+    Each option has one fact with the state ``given``, for all versions.  In some versions, trtexec treats the
+    option specially.  The option then has one more fact for each such state, such as ``removed``.
 
     Attributes:
-        name: the option with its dashes, ``--fp16``.
-        text: as written, ``--workspace=4096``.
-        state: ``given``; ``misspelt`` for an unknown option that is similar to a known option; ``future``
-            in versions before the introduction of the option; ``absent`` in versions that lack the option,
-            between versions with it; ``deprecated``; ``removed``; ``idle`` in versions that accept and
-            ignore the option.
-        since: the first release line with the state, ``11.0``.  For ``future``, the first line with the
-            option.  Empty if there is no such line.
+        name: the option with its dashes, such as ``--fp16``.
+        text: the option as written, such as ``--workspace=4096``.
+        state: ``given``; ``misspelt`` for an unknown option that is similar to a known option; ``future`` in
+            versions before the option was added; ``absent`` in versions without the option that are between
+            versions with the option; ``deprecated``; ``removed``; ``idle`` in versions that accept and ignore
+            the option.
+        since: the first release line with this state, such as ``11.0``.  For ``future``, the first line that
+            has the option.  Empty if there is no such line.
         group: the subject: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
             ``benchmark``, or empty.
         instead: the replacement, empty if none is known; for a misspelt option, the option that was
             probably meant.
         source: the file and line of the command; empty for a command given as text.
-        versions: the versions of TensorRT with the state; empty for all versions.
+        versions: the versions of TensorRT in which the option has this state; empty for all versions.
     """
 
     kind: ClassVar[str] = "flag"
@@ -52,12 +52,15 @@ class Flag(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The command and the option."""
+        """The location in reports: the file and line of the command, and the option."""
         return f"{self.source} {self.name}".strip()
 
     @property
     def applies(self) -> Mapping[Product, str] | None:
-        """The versions of TensorRT with this state; TensorRT-RTX has a different program."""
+        """The versions of TensorRT in which the option has this state; None for all versions.
+
+        TensorRT-RTX is left out, because it has a different program.
+        """
         return {"tensorrt": self.versions} if self.versions else None
 
 
@@ -124,5 +127,5 @@ def _text(line: Line) -> str:
 
 
 def _after(line: Line) -> str:
-    """Return the next release line, the exclusive end of a range that includes this line."""
+    """Return the release line after ``line``: the exclusive end of a version range up to this line."""
     return f"{line[0]}.{line[1] + 1}"

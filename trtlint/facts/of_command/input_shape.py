@@ -1,4 +1,4 @@
-"""Input shapes in the build command, compared with the model."""
+"""Compare the input shapes in a build command with the model."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ _LISTED = 2
 
 
 class InputShape(Fact, frozen=True):
-    """An input and its shapes in the build command.  Such facts exist only if a command was given.
+    """An input and its shapes in the build command.  The fact exists only if a command was given.
 
-    There is one fact for each input and optimization profile, one for each unknown name, and one for each
-    input that no profile names.
+    There is one fact for each input in each optimization profile.  There is also one fact for each name in
+    the command that is not a model input, and one for each model input without a shape.
 
     Attributes:
-        name: the name of the input in the model; for an unknown input, its name in the command.
+        name: the name of the input in the model.  If the model has no such input, the name in the command.
         is_input: whether the model has this input.
         inputs: the names of the model's inputs.
-        declared: the shape of the input in the model, ``batchx3x224x224``, with ``?`` for a nameless
-            dynamic dimension; None if the model has no such input or no shape for the input.
+        declared: the shape of the input in the model, such as ``batchx3x224x224``.  ``?`` is a dynamic
+            dimension without a name.  None if the model has no such input, or if the input has no shape.
         dynamic: whether a dimension is dynamic; None if the model has no such input.
-        given: the shapes as text, ``1x3x224x224``, smallest first; empty without a shape.
-        option: the option with the shapes; empty without one.
+        given: the shapes in the command, such as ``1x3x224x224``, smallest first; empty without a shape.
+        option: the option that gives the shapes; empty without shapes.
         profile: index of the optimization profile; None without a shape.
         rank_fits: whether all shapes have as many dimensions as the input; None if unknown.
-        fits: whether the sizes agree with the static sizes of the file; None if unknown.
-        ordered: whether min <= opt <= max holds for each dimension.
-        smallest: the smallest size in all shapes; None without a shape.
+        fits: whether the sizes in the command equal the static sizes in the model; None if unknown.
+        ordered: whether the smallest, optimal and largest size are in this order, for each dimension.
+        smallest: the smallest size of any dimension in any of the shapes; None without a shape.
         spread: the largest ratio of maximum to minimum size of a dimension other than the first; None if
             unknown.
-        clash: a named dimension with two sizes in one profile, as text, ``N is 2 here and 3 of z``; empty
-            without a conflict.
+        clash: if two inputs give a named dimension different sizes in one profile, a text such as ``N is 2
+            here and 3 of z``; else empty.
         complete: whether all shapes of the command are known.
-        unset: the dynamic inputs for which the command gives no shape, in the syntax of ``--optShapes``:
-            ``ids:batchxseq,mask:batchxseq``; at most the first two inputs.
+        unset: the first two dynamic inputs for which the command gives no shape, in the syntax of
+            ``--optShapes``, such as ``ids:batchxseq,mask:batchxseq``.
     """
 
     kind: ClassVar[str] = "input_shape"
@@ -71,12 +71,12 @@ class InputShape(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The input."""
+        """The location in reports: the name of the input."""
         return f"input {self.name}"
 
 
 def find(facts: Facts) -> Iterator[InputShape]:
-    """Yield the inputs in file order, each with its profiles, then unknown names."""
+    """Yield the facts about the model's inputs in file order, then those about unknown names."""
     from trtlint.buildcommand.shapes import shapes_of
 
     if facts.command is None or not facts.command.builds:
@@ -113,7 +113,7 @@ def _words(shape: tuple[Dimension, ...] | None) -> str:
 
 
 class _Named(NamedTuple):
-    """The sizes of one named dimension in a profile; None without sizes."""
+    """The sizes that one input gives a named dimension in a profile; a size is None if unknown."""
 
     input: str
     smallest: int | None
@@ -122,10 +122,10 @@ class _Named(NamedTuple):
 
 
 def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Named]]) -> str:
-    """Describe a named dimension whose sizes contradict the sizes in an earlier input.
+    """Describe a conflict between the sizes of a named dimension here and in an earlier input.
 
-    Dimensions with the same name are equal at run time.  So the optimal sizes must be the same, and the
-    ranges must overlap
+    Dimensions with the same name have the same size at run time.  So their optimal sizes must be equal, and
+    their ranges must overlap
     (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html).
     """
     found = ""
@@ -195,7 +195,10 @@ def _fits(declared: tuple[Dimension, ...], shape: Shape) -> bool:
 
 
 def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
-    """Return the largest ratio of maximum to minimum size; without the first dimension, often the batch."""
+    """Return the largest ratio between the largest and the smallest size of a dimension.
+
+    The first dimension is left out, because it is often the batch.
+    """
     if smallest is None or largest is None or len(smallest) != len(largest):
         return None
     pairs = zip(smallest[1:], largest[1:], strict=True)
@@ -203,5 +206,8 @@ def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
 
 
 def _at_most(smaller: Shape, larger: Shape) -> bool:
-    """Return whether each size is at most the size in the next larger shape. True for different ranks."""
+    """Return whether no size in ``smaller`` exceeds the size in ``larger``.
+
+    The result is True if the shapes have different numbers of dimensions.
+    """
     return len(smaller) != len(larger) or all(a <= b for a, b in zip(smaller, larger, strict=True))

@@ -1,4 +1,4 @@
-"""Settings of single layers in the build command, and the nodes that they match."""
+"""Match the settings for single layers in a build command with the nodes of the model."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ _MOST_PATTERNS = 100
 
 
 class LayerSpecFact(Fact, frozen=True):
-    """A type or device that the command sets for some layers; the fact exists only if a command was given.
+    """A type or device that the build command sets for some layers.
+
+    The fact exists only if a command was given.
 
     Attributes:
         option: ``--layerPrecisions``, ``--layerOutputTypes`` or ``--layerDeviceTypes``.
-        name: the layers, as written, perhaps with a ``*``.
-        value: the required type or device, ``fp32``.
-        made: whether the name is the name of a layer that the parser adds without an ONNX node.
-        nodes: number of model nodes with a matching name. None if the name may be the layer of an unnamed
-            node; the parser names such a layer by operator and number.
+        name: the name of the layers as written, perhaps with a ``*``.
+        value: the type or device that the option sets, such as ``fp32``.
+        made: whether the name belongs to a layer that the parser adds, without an ONNX node.
+        nodes: number of model nodes whose names match.  The parser names the layer of an unnamed node by
+            operator and number.  ``nodes`` is None if the name may be such a name.
     """
 
     kind: ClassVar[str] = "layer_spec"
@@ -43,12 +45,12 @@ class LayerSpecFact(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The option and the name."""
+        """The location in reports: the option and the layer name."""
         return f"{self.option} {self.name}"
 
 
 def find(facts: Facts) -> Iterator[LayerSpecFact]:
-    """Yield a fact for each name in each option, in the order of the command."""
+    """Yield a fact for each layer name in each option, in the order of the command."""
     from trtlint.buildcommand.layerspecs import layer_specs
 
     if facts.command is None or not facts.command.builds:
@@ -67,7 +69,10 @@ def find(facts: Facts) -> Iterator[LayerSpecFact]:
 
 
 class _Names:
-    """Counts the nodes that names match, for a limited number of names with ``*``."""
+    """Counts the nodes that match a layer name in the command.
+
+    Only a limited number of names with ``*`` are counted.
+    """
 
     def __init__(self, facts: Facts) -> None:
         nodes = facts.model.graph.nodes
@@ -76,7 +81,7 @@ class _Names:
         self._left = _MOST_PATTERNS
 
     def count(self, spec: LayerSpec) -> int | None:
-        """Return the number of nodes that a name matches; None if unknown."""
+        """Return the number of nodes that the name in ``spec`` matches; None if unknown."""
         if "*" not in spec.name:
             op, _, number = spec.name.rpartition("_")
             return self._names[spec.name] + (number.isdecimal() and op in self._nameless)

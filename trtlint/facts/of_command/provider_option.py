@@ -1,4 +1,4 @@
-"""Options of a TensorRT provider of ONNX Runtime, and their errors."""
+"""Facts about the options of ONNX Runtime's TensorRT providers, and their errors."""
 
 from __future__ import annotations
 
@@ -35,21 +35,22 @@ https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/READ
 
 
 class ProviderOptionFact(Fact, frozen=True):
-    """An option of a TensorRT provider; the fact exists only if provider options were given.
+    """An option of a TensorRT provider of ONNX Runtime.  The fact exists only if options were given.
 
     Attributes:
         provider: ``tensorrt`` or ``nv-tensorrt-rtx``.
-        name: the name in ONNX Runtime, ``trt_fp16_enable``.
+        name: the name of the option in ONNX Runtime, such as ``trt_fp16_enable``.
         value: the value as written; empty if a script computes it.
         state: ``known``, ``unknown``, or ``other-provider`` if only the other TensorRT provider has the
             option.
         instead: for an unknown option, the most similar known option; empty if no option is similar.
-        fits: whether the value has the right form; None if the value is computed or the option unknown.
-        takes: the allowed values, in words.
+        fits: whether the value has the right form.  None if a script computes the value, or if the option is
+            unknown.
+        takes: the allowed values, as a text.
         on: whether a boolean option is on; None for a non-boolean option or a computed value.
         since: the first release with the option; empty if all known releases have the option.
-        only: ``in-tree`` or ``plug-in``, if only this form of the RTX provider has the option; empty if
-            both forms have the option.
+        only: the form of the RTX provider that has the option: ``in-tree`` (part of ONNX Runtime) or
+            ``plug-in`` (a separate library); empty if both forms have it.
         group: ``precision`` or empty.
         source: file and line; empty for options given as text.
     """
@@ -71,12 +72,12 @@ class ProviderOptionFact(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The place of the options, and the option."""
+        """The location in reports: the file and line of the options, and the name of the option."""
         return f"{self.source} {self.name}".strip()
 
 
 def find(facts: Facts) -> Iterator[ProviderOptionFact]:
-    """Yield a fact for each option of the provider."""
+    """Yield a fact for each provider option that was given."""
     command = facts.command
     provider = None if command is None else command.provider
     if command is None or provider is None:

@@ -1,4 +1,4 @@
-"""The options of a TensorRT provider of ONNX Runtime as a whole."""
+"""Facts about all options of an ONNX Runtime session with a TensorRT provider."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ _BOUNDS = ("min", "opt", "max")
 
 
 class ProviderSession(Fact, frozen=True):
-    """A session of ONNX Runtime with a TensorRT provider, if provider options were given.
+    """An ONNX Runtime session with a TensorRT provider.
+
+    The fact exists only if provider options were given.
 
     Attributes:
         provider: ``tensorrt`` or ``nv-tensorrt-rtx``.
-        names: the options that are given.
+        names: the names of the given options.
         values: the values that are written as constants, by option.
         on: the boolean options that are on.
         complete: whether all values are written as constants.
         dynamic: the inputs with a dynamic dimension.
-        bounds: which of ``min``, ``opt`` and ``max`` shapes are given.
+        bounds: which of the ``min``, ``opt`` and ``max`` shapes the options give.
         without_profile: the dynamic inputs for which the given profile has no shapes; empty without a
             profile.
-        min_nodes: the minimum number of nodes of a part; 1 if not given.
+        min_nodes: the smallest number of nodes that the provider runs as one part; 1 if not given.
         context: whether the session writes an EP context file (a saved engine).
         absolute_cache: whether the path of the engine cache is absolute.
         source: file and line; empty for options given as text.
@@ -51,12 +53,15 @@ class ProviderSession(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The place of the options."""
+        """The location in reports: the file and line of the options."""
         return self.source
 
 
 def find(facts: Facts) -> Iterator[ProviderSession]:
-    """Yield one fact if provider options were given, except for Triton, which has separate rules."""
+    """Yield one fact if provider options were given.
+
+    Options in a Triton configuration are left out, because they have their own rules.
+    """
     from trtlint.buildcommand.shapes import shapes_of
 
     command = facts.command

@@ -1,4 +1,4 @@
-"""Inputs and outputs in a server's configuration, compared with the inputs and outputs of the model."""
+"""Compare the inputs and outputs in a Triton configuration with the model."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ _SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
 
 
 class ServedTensorFact(Fact, frozen=True):
-    """An input or output in a Triton configuration, or a model input that the configuration omits.
+    """An input or output in a Triton configuration, or a model input that is missing there.
 
-    This fact compares the same properties as Triton's ONNX Runtime backend when it loads a model:
+    Triton's ONNX Runtime backend compares the same properties when it loads a model:
     https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/src/onnxruntime_utils.cc
 
     Attributes:
-        name: the tensor.
-        role: ``input`` or ``output`` in the configuration.
+        name: the name of the input or output.
+        role: ``input`` or ``output``.
         source: the configuration file; empty for a configuration given as text.
         backend: the backend that runs the model: ``onnxruntime``, ``tensorrt`` ...
         named: whether the configuration names the tensor.
-        is_there: whether the model has this tensor.
-        there: the names of all inputs of the model (for an output, of all outputs).
-        data_type: the type in the configuration, ``TYPE_FP32``; empty if the configuration does not name the
-            tensor.
-        expected_type: the type in the model, in the same notation; empty if unknown.
+        is_there: whether the model has this input or output.
+        there: for an input, the names of all inputs of the model; for an output, of all outputs.
+        data_type: the type in the configuration, such as ``TYPE_FP32``; empty if the configuration does not
+            name the tensor.
+        expected_type: the type in the model, such as ``TYPE_FP32``; empty if unknown.
         type_fits: whether both types agree; None if unknown.
         dims: the shape that the server passes to the model, ``-1x3x224x224``, including the batch dimension.
-        declared: the shape in the model, ``Nx3x224x224``, with ``?`` for a nameless dynamic dimension; empty
-            if unknown.
+        declared: the shape in the model, such as ``Nx3x224x224``.  ``?`` is a dynamic dimension without a
+            name.  Empty if unknown.
         max_batch_size: the largest batch that the server forms; 0 if the server does not form batches.
         rank_fits: whether both shapes have the same number of dimensions; None if unknown.
-        sizes_fit: whether the sizes agree; None if unknown.
+        sizes_fit: whether the sizes in both shapes agree; None if unknown.
         batch_fits: whether the first dimension of the model is dynamic, as required if the server forms
             batches. None if unknown or not required.
     """
@@ -72,12 +72,12 @@ class ServedTensorFact(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The configuration, and the tensor."""
+        """The location in reports: the configuration file, and the name of the input or output."""
         return f"{self.source} {self.role} {self.name}".strip()
 
 
 def find(facts: Facts) -> Iterator[ServedTensorFact]:
-    """Yield the tensors in the order of the configuration, then the inputs that the configuration omits."""
+    """Yield facts in the order of the configuration, then facts about the missing inputs."""
     if facts.command is None or facts.command.served is None:
         return
     served, source = facts.command.served, facts.command.place
@@ -157,7 +157,10 @@ def _type_fits(backend: str, tensor: ServedTensor, value: Value | None) -> bool 
 
 
 def _sizes_fit(tensor: ServedTensor, dims: tuple[int, ...], shape: tuple[Dimension, ...], skip: int) -> bool:
-    """Return whether the served sizes match the static sizes.  Sizes of an output may be unspecified."""
+    """Return whether the sizes that the server passes equal the static sizes in the model.
+
+    An output may have a size of -1 in the configuration.  The first ``skip`` dimensions are not compared.
+    """
     pairs = list(zip(dims, shape, strict=True))[skip:]
     fixed = [(dim, size) for dim, size in pairs if isinstance(size, int)]
     return all(dim == size or (dim == -1 and tensor.role == "output") for dim, size in fixed)

@@ -1,1 +1,1 @@
-"""Facts of the model."""
+"""Facts from the ONNX model."""

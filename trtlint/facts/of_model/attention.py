@@ -1,4 +1,4 @@
-"""Attention blocks: softmax(scale · Q·Kᵀ + mask)·V in all forms that exporters write."""
+"""Find attention blocks, softmax(scale · Q·Kᵀ + mask)·V, in all forms that exporters write."""
 
 from __future__ import annotations
 
@@ -29,19 +29,20 @@ Sourcing = Literal["separate", "split", "slices", "chunk", "gather", "same"]
 
 
 class Scale(Struct, frozen=True):
-    """The operands that are scaled, and the factors. A multiplication by exactly 1 does not count.
+    """The scale of an attention block: where it is, and its factors.
 
     Attributes:
-        placement: ``query``, ``key`` or ``both`` if the scale is before the product of Q and K; ``scores``
-            if it is after the product; ``attribute`` inside a fused operator; or ``none``. If a block
-            scales both the scores and an operand, the value is ``scores``.
-        query: the factor on Q; 1 without a factor, None if only known at run time.
-        key: the factor on K; 1 or None as for ``query``.
-        scores: the factor on the scores; 1 or None as for ``query``.
-        product: the product of these factors; None if one is unknown.
-        run_time: whether the graph computes a factor instead of storing it (``Sqrt(Shape(q)[-1])``).
-        sequence_last: whether the sequence is the last axis at the scaling of Q and K, as in channels-first
-            code; None if only one is scaled, or the axes are unknown.
+        placement: ``query``, ``key`` or ``both`` if the block scales these operands before the product of Q
+            and K; ``scores`` if it scales the result of the product, even if it also scales an operand;
+            ``attribute`` if the scale is in a fused operator; or ``none``.  A factor of exactly 1 does not
+            count.
+        query: the factor on Q; 1 without a factor, None if it is known only at run time.
+        key: the factor on K; 1 without a factor, None if it is known only at run time.
+        scores: the factor on the scores; 1 without a factor, None if it is known only at run time.
+        product: the product of all three factors; None if one is unknown.
+        run_time: whether the graph computes a factor, as in ``Sqrt(Shape(q)[-1])``, instead of storing it.
+        sequence_last: whether Q and K have the sequence as their last axis where they are scaled, as in
+            channels-first code.  None if only one of them is scaled, or if the axes are unknown.
     """
 
     placement: Placement
@@ -54,17 +55,17 @@ class Scale(Struct, frozen=True):
 
 
 class QKV(Struct, frozen=True):
-    """The origin of Q, K and V.
+    """Where Q, K and V of an attention block come from.
 
     Attributes:
-        kind: ``separate`` for separate tensors. For one packed tensor, the operators that take Q, K and V
-            from the tensor: ``split`` (Split), ``slices`` (Slice with constant bounds), ``chunk`` (Slice
-            with computed bounds, as TorchScript writes ``chunk``) or ``gather``. ``same`` if Q, K and V are
-            the same tensor.
+        kind: ``separate`` if Q, K and V are separate tensors; ``same`` if they are the same tensor.  If they
+            are parts of one packed tensor, the operators that take the parts: ``split`` (Split), ``slices``
+            (Slice with constant bounds), ``chunk`` (Slice with computed bounds, as TorchScript writes
+            ``chunk``) or ``gather`` (Gather).
         axis: the axis along which the packed tensor is split, counted from the end (-1 is the last axis);
             None without a packed tensor, or if unknown.
         rank: rank of the packed tensor; None without a packed tensor, or if unknown.
-        all_three: whether Q, K and V (not only two of these) are parts of one tensor.
+        all_three: whether all of Q, K and V are parts of one tensor, not only two of them.
     """
 
     kind: Sourcing
@@ -78,7 +79,7 @@ class Attention(Fact, frozen=True):
 
     Attributes:
         form: ``matmul``, ``einsum``, ``operator`` (ONNX ``Attention``) or ``contrib`` (com.microsoft).
-        scale: place and value of the scale.
+        scale: the placement and the factors of the scale.
         mask: the mask of the scores.
         dtype: element type of Q as operand of the product; None if unknown.
         softmax_dtype: element type of the softmax; None if unknown.
@@ -88,25 +89,23 @@ class Attention(Fact, frozen=True):
         fusable_head_size: whether TensorRT's fused kernels support this head size: multiples of 8
             from 16 to 256 (https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h).
         rank: rank of the operands of the score product; None if unknown.
-        layout: ``tokens-first`` ([..., L, d]) or ``channels-first`` ([..., d, L]) at the origin
-            of Q, K and V; None if the axes are unknown.
+        layout: the layout of the tensors that Q, K and V come from: ``tokens-first`` ([..., L, d]) or
+            ``channels-first`` ([..., d, L]); None if the axes are unknown.
         qkv: the origin of Q, K and V.
         scores_shared: whether another node reads the scores, or the scores are an output.
         probabilities_shared: whether another node reads the probabilities, or the probabilities are an
             output.
         scores_bytes: size of the scores in memory, in bytes, at the largest shapes of the build; None for
             fused operators, or if a size is unknown.
-        keys: number of keys at the largest shapes; None if unknown.
-        scores_quantized: the quantized type of both operands of the product of Q and K; None if one is not
-            quantized.
-        values_quantized: the quantized type of both operands of the product of the probabilities and V;
-            None if an operand is not quantized.
+        keys: number of keys at the largest shapes of the build; None if unknown.
+        scores_quantized: the quantized type of Q and K; None if one of them is not quantized.
+        values_quantized: the quantized type of the probabilities and V; None if one of them is not quantized.
         result_quantized: whether the result of the product with V is quantized.
         requantized: whether the scores are quantized between the product of Q and K and the softmax.
         steps_between: number of operators between the product of Q and K and the softmax, without casts,
             views and quantizers.
-        fed: the operands among ``query``, ``key`` and ``value`` that are a transposed model input, without
-            other computation.  A Transpose that only swaps the last two axes does not count.
+        fed: which of ``query``, ``key`` and ``value`` are model inputs that are only transposed.  A Transpose
+            that only swaps the last two axes does not count.
     """
 
     kind: ClassVar[str] = "attention"
@@ -156,7 +155,7 @@ def find(facts: Facts) -> Iterator[Attention]:
 
 
 def _explicit(softmax: Node, facts: Facts) -> Attention | None:
-    """Return the block around a softmax; None if it is not an attention."""
+    """Return the attention block around a softmax; None if the softmax is not part of attention."""
     constants, sizes = facts.model.constants, facts.sizes
     path = score_path(softmax, constants)
     weights = weighting(softmax) if path is not None else None
@@ -198,7 +197,7 @@ def _explicit(softmax: Node, facts: Facts) -> Attention | None:
 
 
 def _fed(**operands: Value) -> tuple[str, ...]:
-    """Return the operands that are transposed model inputs without other computation."""
+    """Return the names of the operands that are model inputs, only transposed."""
     return tuple(name for name, value in operands.items() if _is_moved_input(value))
 
 
@@ -327,9 +326,9 @@ class _Cut(Struct, frozen=True):
 
 
 def _cut(root: Value, constants: Constants) -> _Cut | None:
-    """Return the operator that takes an operand from a packed tensor.
+    """Return the operator that takes Q, K or V from a packed tensor.
 
-    None if the operand is a separate tensor.
+    ``root`` is the tensor that Q, K or V comes from.  The result is None if this is a separate tensor.
     """
     node = root.producer
     data = node.input(0) if node is not None and not node.domain else None

@@ -1,4 +1,4 @@
-"""Sizes of the traced input that replace dynamic dimensions, in Reshape, Expand and Tile."""
+"""Find sizes of the export's example input that replace dynamic dimensions in Reshape, Expand and Tile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REPEATING = frozenset({"Expand", "Tile"})
 
 
 class _NamedDimension(NamedTuple):
-    """The first input of the model with a named dynamic dimension, and the axis."""
+    """The first model input with a dynamic dimension of a given name, and the axis of the dimension."""
 
     input: str
     axis: int
@@ -32,23 +32,26 @@ class _NamedDimension(NamedTuple):
 class BakedShape(Fact, frozen=True):
     """A stored number that replaces a dynamic dimension of an input.
 
-    There are two cases. A ``Reshape`` or ``Expand`` has a stored target, which no shape of the input
-    changes. Or an operator joins (``Concat``) or broadcasts (``Add``, ``Sub``, ``Mul``, ``Div``, ``Where``)
-    a dynamic dimension with a stored tensor, often with a tensor that an ``Expand`` or ``Tile`` has made as
-    large as the input of the export. Only named dimensions count, as far as trtlint can follow the name.
+    There are two cases.  In the first case, a ``Reshape`` or ``Expand`` has a stored target shape, which does
+    not change with the input.  In the second case, an operator joins (``Concat``) or broadcasts (``Add``,
+    ``Sub``, ``Mul``, ``Div``, ``Where``) a tensor with a dynamic dimension and a stored tensor.  The stored
+    tensor often comes from an ``Expand`` or ``Tile`` to the size of the export's example input.  Only named
+    dimensions count, and only as far as trtlint can follow the name through the graph.
 
     Attributes:
         op: the operator, such as ``Reshape``.
         input: the input of the model that the dynamic dimension belongs to.
         axis: the position of the dimension; 0 is the batch.
         dimension: the name of the dimension.
-        effect: ``fixed`` if the model fails with every other size. ``mixed`` if the model also runs with
-            other sizes (or with multiples of the size), because a ``-1`` elsewhere in the target absorbs
-            the difference. The rows of the result then mix elements of several images or lines.
-        size: the stored number, the only size that fits; None if several dimensions are fixed together.
-        target: the stored target of a Reshape or Expand; else the shape of the stored tensor.
-        built: the sizes of the dimension in the build command, smallest first; empty if the command gives
-            no sizes.
+        effect: ``fixed`` if the model fails with every other size.  ``mixed`` if the model also runs with
+            other sizes (or with multiples of the size), because a ``-1`` in the target absorbs the
+            difference. The rows of the result then mix elements of several images or lines.
+        size: the stored number, which is the only correct size; None if several dimensions are fixed
+            together.
+        target: the stored target shape of a Reshape or Expand; for other operators, the shape of the stored
+            tensor.
+        built: the sizes of the dimension in the build command, smallest first; empty if the command gives no
+            sizes.
     """
 
     kind: ClassVar[str] = "baked_shape"
@@ -120,7 +123,10 @@ def _places(inputs: Sequence[Value]) -> Mapping[str, _NamedDimension]:
 
 
 def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
-    """Return the numbers of a target; None if a number can be the size of a dynamic dimension."""
+    """Return the stored target shape of a node; None if it is not stored.
+
+    The result is also None for a Reshape with ``allowzero`` whose target contains 0.
+    """
     array = facts.model.constants.array(node.input(1))
     if array is None or ma.is_masked(array) or array.dtype.kind not in "iu" or array.ndim != 1:
         return None
@@ -129,7 +135,7 @@ def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
 
 
 def _reshaped(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
-    """Return the names of the dynamic dimensions that a Reshape replaces by stored numbers."""
+    """Return the name, effect and number for each dynamic dimension that a Reshape replaces."""
     if any(size == 0 and at >= len(dims) for at, size in enumerate(target)):
         return []
     after: list[Dimension] = [dims[at] if size == 0 else size for at, size in enumerate(target)]
@@ -147,10 +153,15 @@ def _reshaped(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effe
 def _with_wildcard(
     dims: Dimensions, after: list[Dimension], lost: list[str]
 ) -> list[tuple[str, Effect, int | None]]:
-    """Return the dimensions that a target with a ``-1`` loses: the ``-1`` absorbs any other size.
+    """Return the dynamic dimensions that a Reshape to a shape with ``-1`` replaces by numbers.
 
-    ``[n, 4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of several images; ``[-1, 6]`` and
-    ``[2, -1, 4, 6]`` keep the images separate.
+    The ``-1`` absorbs any other size.  ``[n, 4, 6]`` to ``[1, 4, -1]`` or ``[1, -1]`` mixes the elements of
+    several images.  ``[-1, 6]`` and ``[2, -1, 4, 6]`` keep the images separate.
+
+    Args:
+        dims: the shape before the Reshape.
+        after: the target shape.
+        lost: the names of the dimensions in ``dims`` that are not in ``after``.
     """
     wildcard = after.index(-1)
     rest = [dim for at, dim in enumerate(after) if at != wildcard]
@@ -170,9 +181,9 @@ def _with_wildcard(
 
 
 def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
-    """Return the names of the dimensions that an Expand fixes by stored numbers.
+    """Return the name, effect and number for each dynamic dimension that an Expand replaces.
 
-    A stored 1 fixes no dimension.
+    A number of 1 in the target replaces no dimension.
     """
     pairs = zip(reversed(dims), reversed(target), strict=False)
     return [(dim, "fixed", size) for dim, size in pairs if isinstance(dim, str) and size > 1]
@@ -181,10 +192,10 @@ def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effe
 def _joined(
     facts: Facts, node: Node, places: Mapping[str, _NamedDimension]
 ) -> Iterator[tuple[Value, str, int, tuple[int, ...]]]:
-    """Yield stored tensors that are joined with a dynamic dimension.
+    """Yield the stored tensors that a node joins or broadcasts with a dynamic dimension.
 
-    Each result is the tensor, the name of the dynamic dimension, the tensor's size along this dimension,
-    and the tensor's shape.
+    Each result is the tensor, the name of the dynamic dimension, the size of the tensor along this dimension,
+    and the shape of the tensor.
     """
     values = [value for value in node.inputs if value is not None]
     shapes = [value.shape for value in values]
@@ -209,7 +220,7 @@ def _joined(
 
 
 def _built(facts: Facts, places: Mapping[str, _NamedDimension]) -> Mapping[str, tuple[int, ...]]:
-    """Return the sizes of dimensions in the build command, by name."""
+    """Return the sizes that the build command gives to each named dimension, smallest first."""
     if facts.command is None or not facts.command.builds:
         return {}
     from trtlint.buildcommand.shapes import shapes_of
@@ -236,7 +247,10 @@ def _chain(node: Node, stored: Value | None, effect: Effect) -> tuple[Step, ...]
 
 
 def _quotient(dividend: Sequence[Dimension], divisor: Sequence[Dimension]) -> int | None:
-    """Return the ratio of the products of two shapes; None if it is no integer."""
+    """Return the quotient of the element counts of two shapes; None if it is not an integer.
+
+    Only dimensions that are numbers count.
+    """
     number, through = math.prod(_numbers(dividend)), math.prod(_numbers(divisor))
     return number // through if through and number % through == 0 else None
 

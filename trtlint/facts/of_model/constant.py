@@ -1,4 +1,4 @@
-"""Stored tensors of a model, and the effect of FP16 on their values."""
+"""Find stored tensors of a model, and how FP16 would change their values."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ FP16_MIN_NORMAL = 2.0**-14
 
 
 class Values(Struct, frozen=True, eq=False):
-    """The elements of a stored float tensor, read from the file at each access.
+    """Statistics of a stored float tensor, computed when they are read.
 
-    Each property is None for other types, or if the elements cannot be read.
+    Each property is None if the tensor has another type, or if its elements cannot be read.
     """
 
     _value: Value
@@ -42,13 +42,13 @@ class Values(Struct, frozen=True, eq=False):
 
     @property
     def low(self) -> float | None:
-        """The smallest element, without NaN."""
+        """The smallest element, ignoring NaN."""
         values = self._read()
         return None if values is None or values.size == 0 else float(_FMIN.reduce(values, axis=None))
 
     @property
     def high(self) -> float | None:
-        """The largest element, without NaN."""
+        """The largest element, ignoring NaN."""
         values = self._read()
         return None if values is None or values.size == 0 else float(_FMAX.reduce(values, axis=None))
 
@@ -63,7 +63,7 @@ class Values(Struct, frozen=True, eq=False):
 
     @property
     def subnormal_fp16(self) -> int | None:
-        """Number of non-zero elements that are subnormal or zero in FP16."""
+        """Number of non-zero elements that become subnormal or zero in FP16."""
         values = self._read()
         if values is None:
             return None
@@ -97,16 +97,17 @@ class Values(Struct, frozen=True, eq=False):
 
 
 class Constant(Fact, frozen=True):
-    """A stored tensor: an initializer, a ``Constant`` node, or the fill of a ``ConstantOfShape``.
+    """A stored tensor: an initializer, a ``Constant`` node, or the value of a ``ConstantOfShape``.
 
-    ``node`` is the ``Constant`` or ``ConstantOfShape`` node.  For an initializer, it is the first reader.
+    ``node`` is the ``Constant`` or ``ConstantOfShape`` node.  For an initializer, ``node`` is the first node
+    that reads it.
 
     Attributes:
         name: name of the tensor.
-        dtype: element type; None for an unknown one.
-        shape: dimensions; ``()`` for the fill of a ``ConstantOfShape``.
+        dtype: element type; None if unknown.
+        shape: dimensions; ``()`` for the value of a ``ConstantOfShape``.
         size: number of elements.
-        readers: types of the operators that read it, with repeats, in graph order.
+        readers: types of the operators that read the tensor, with repeats, in graph order.
         softmax: number of nodes between the tensor and a Softmax whose input the tensor masks, fills or
             scales; None if there is no Softmax within eight nodes.
         added: whether an addition or subtraction on the path to the Softmax, or an ``Attention`` operator,
@@ -140,7 +141,7 @@ class Constant(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Constant]:
-    """Yield the stored tensors: used initializers in file order, then nodes in graph order."""
+    """Yield the used initializers in file order, then the nodes with stored tensors in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     paths = mask_paths(graph)
     for values in graph.values.values():

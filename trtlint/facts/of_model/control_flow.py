@@ -1,4 +1,4 @@
-"""``If`` and ``Loop``: their conditions, and the values that a ``Loop`` carries."""
+"""Find ``If`` and ``Loop`` operators, their conditions, and the values that a ``Loop`` passes on."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _NO_BODY = Body((), ())
 class ControlFlow(Fact, frozen=True):
     """An ``If`` or a ``Loop``.  A ``Scan`` is left out, because its inputs determine its length.
 
-    A source is ``stored`` (in the file), ``static`` (computed from stored tensors and static sizes),
-    ``dynamic`` (computed from sizes, including dynamic sizes) or ``data`` (computed from input data).
+    Several fields name the source of a value: ``stored`` (in the file), ``static`` (computed from stored
+    tensors and static sizes), ``dynamic`` (computed from sizes, including dynamic sizes) or ``data``
+    (computed from input data).
 
     Attributes:
         op: ``If`` or ``Loop``.
@@ -36,11 +37,12 @@ class ControlFlow(Fact, frozen=True):
         count: the trip count; None if it is not in the file.
         leaves: source of the condition after each iteration of a ``Loop``; None for an ``If``, and if the
             body returns the condition unchanged.
-        before: initial values of the carried values of a ``Loop``; empty for an ``If``.
-        after: outputs of the body for these values, in the same order.
+        before: initial values of the loop-carried values, which a ``Loop`` passes from one iteration to the
+            next; empty for an ``If``.
+        after: outputs of the body for the loop-carried values, in the same order.
         stacked: outputs of the body that the ``Loop`` stacks, one slice for each iteration.
-        uncut: number of stacked outputs that some reader uses at full length. Other readers shorten a
-            stacked output to the iterations that ran, by a Slice that ends at a carried value.
+        uncut: number of stacked outputs that are read at full length.  A reader can avoid this by a Slice
+            that ends at a loop-carried value, the number of iterations that ran.
         nodes: number of operators in the bodies, including nested bodies.
     """
 
@@ -75,7 +77,7 @@ def find(facts: Facts) -> Iterator[ControlFlow]:
 
 
 def _sizes(graph: Graph) -> Mapping[Node, int]:
-    """Return the number of operators in the bodies of each operator."""
+    """Return the number of nodes in the bodies of each operator, including nested bodies."""
     sizes: Counter[Node] = Counter()
     for node in graph.nodes:
         owner = graph.owner(node) if node.scope else None
@@ -128,7 +130,7 @@ def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: in
 
 
 def _is_cut(stacked: Value | None, carried: Sequence[Value | None]) -> bool:
-    """Return whether all readers of a stacked output are slices that end at a carried value."""
+    """Return whether only Slices that end at a loop-carried value read a stacked output."""
     if stacked is None:
         return True
     if stacked.is_output or stacked.leaves_body:

@@ -1,4 +1,4 @@
-"""Convolutions, with the origin of their weights and the bounds of their results."""
+"""Find convolutions, the origin of their weights, and the bounds of their results."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class Convolution(Fact, frozen=True):
 
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``ConvInteger`` or ``QLinearConv``.
-        dtype: element type of its input data; None if unknown.
+        dtype: element type of the input data; None if unknown.
         spatial: number of spatial axes (1, 2 or 3); None if unknown.
         groups: the ``group`` attribute; 1 if absent.
         channels: number of input channels; None if unknown.
         filters: number of output channels; None if unknown.
-        taps: elements of the kernel for one pair of channels; None if unknown.
+        taps: number of kernel elements for one pair of input and output channels; None if unknown.
         fed: whether the convolution reads an input of the model, directly or through casts, views and
             quantizers.
-        weight: its weight and the weight's origin.
+        weight: the weight and its origin.
         activation: the first activation after the convolution, with only a few element-wise and layout
             operators in between; None without an activation.
         to_output: number of nodes between the convolution and the nearest output of the model; None if no
-            output depends on it.
+            output depends on the convolution.
     """
 
     kind: ClassVar[str] = "convolution"

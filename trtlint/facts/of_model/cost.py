@@ -1,4 +1,4 @@
-"""Operations and memory traffic of operators, at the largest shapes of the profiles."""
+"""Count the operations and the memory traffic of operators, at the largest shapes of the profiles."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _OPERATORS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 
 
 class Cost(Fact, frozen=True):
-    """A convolution or matrix product, with its operations and memory traffic.
+    """The operations and the memory traffic of a convolution or matrix product.
 
-    Sizes come from the file; for dynamic dimensions, from the largest shapes in the build command.  Without
-    a build command, figures that depend on dynamic dimensions are unknown.
+    Static sizes come from the file, and dynamic sizes from the largest shapes in the build command.  Without
+    a build command, numbers that depend on dynamic sizes are unknown.
 
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
@@ -34,8 +34,9 @@ class Cost(Fact, frozen=True):
         elements: elements of the result; None if a size is not known.
         read: bytes of the input data without weights; None if a size is not known.
         written: bytes of the result; None if a size is not known.
-        weights: bytes of the stored or folded operands; None if a size is not known.
-        intensity: operations per byte of memory traffic; None if one of the figures is None.
+        weights: bytes of the operands that are stored or computed from stored tensors; None if a size is not
+            known.
+        intensity: operations per byte of memory traffic; None if one of these numbers is None.
     """
 
     kind: ClassVar[str] = "cost"

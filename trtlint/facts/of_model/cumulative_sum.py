@@ -1,4 +1,4 @@
-"""Cumulative sums, and the number of similar sums in the model. A TensorRT release confuses such sums."""
+"""Find cumulative sums, and how many similar sums the model has.  One TensorRT release confuses them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class CumulativeSum(Fact, frozen=True):
-    """A ``CumSum``.
+    """A ``CumSum`` node.
 
     Attributes:
-        axis: the axis of the sum, counted from the front if the rank is known; None if the axis is
-            known at run time only.
+        axis: the axis of the sum, counted from the front if the rank is known; None if the axis is known only
+            at run time.
         reverse: whether the sum starts at the end of the axis.
         exclusive: whether each sum excludes the element at its own position.
         dtype: element type; None if unknown.

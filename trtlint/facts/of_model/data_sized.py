@@ -1,4 +1,4 @@
-"""Operators whose output size depends on the data, and the operators that they affect."""
+"""Find operators whose output size depends on the data, and the operators that they affect."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class DataSized(Fact, frozen=True):
     Attributes:
         op: ``NonMaxSuppression``, ``NonZero`` or ``Unique``.
         outputs: names of the model outputs whose size depends on the operator.
-        computing: distinct types of the operators that compute with tensors of this data-dependent size,
-            such as ``MatMul``, in graph order.
+        computing: types of the operators, such as ``MatMul``, that compute with tensors of the data-dependent
+            size, without repeats, in graph order.
     """
 
     kind: ClassVar[str] = "data_sized"
@@ -45,7 +45,7 @@ class DataSized(Fact, frozen=True):
 def find(facts: Facts) -> Iterator[DataSized]:
     """Yield the operators in graph order.
 
-    An output or reader that depends on several such operators belongs to the first operator.
+    If an output or a reader depends on several such operators, only the first operator lists it.
     """
     graph = facts.model.graph
     sources = graph.of_onnx(*_SOURCES)
@@ -64,7 +64,10 @@ def find(facts: Facts) -> Iterator[DataSized]:
 
 
 def _reached(graph: Graph, sources: list[Node]) -> tuple[Mapping[Value, Node], Mapping[Node, list[Node]]]:
-    """Return the values whose size depends on each source, and the operators that compute with them."""
+    """Return the values whose size depends on one of ``sources``, each with its source.
+
+    Also return for each source the operators that compute with such values.
+    """
     names = {dim for value in graph.inputs for dim in value.shape or () if isinstance(dim, str)}
     sized: dict[Value, Node] = {}
     computing: dict[Node, list[Node]] = {source: [] for source in sources}

@@ -1,4 +1,4 @@
-"""Values whose declared element type differs from the computed one."""
+"""Find values whose declared element type differs from the type that the operators imply."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class DeclaredType(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[DeclaredType]:
-    """Yield one fact if declared types contradict the operators."""
+    """Yield one fact if declared types contradict the operators; else nothing."""
     found = [(value, declared) for value, declared in contradictions(facts.model.graph) if value.producer]
     if not found:
         return

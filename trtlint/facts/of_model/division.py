@@ -1,4 +1,4 @@
-"""Divisions by a root or a norm, with the epsilon that prevents a zero divisor."""
+"""Find divisions by a root or a norm, and the epsilon that prevents a division by zero."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Division(Fact, frozen=True):
     are 0, the divisor is 0.  Sums of exponentials, counts, and roots of shapes are left out.
 
     Attributes:
-        op: the dividing operator.
-        divisor: ``root`` with a square root, else ``norm``.
-        reduction: the reduction, such as ``ReduceL2``.
+        op: the operator that divides.
+        divisor: ``root`` if the divisor is a square root, else ``norm``.
+        reduction: the operator that reduces, such as ``ReduceL2``.
         spelling: text of the divisor, such as ``sqrt(mean(square))``.
         epsilon: ``added`` for an added positive constant; ``clipped`` for a lower bound by ``Clip``, ``Max``
             or ``Where``; ``zero`` if the constant is 0 in its type (as 1e-8 in FP16); ``absent`` without a
             constant; ``runtime`` if the added value is known only at run time.
-        value: the constant; None for ``absent`` and ``runtime``.
+        value: the epsilon constant; None for ``absent`` and ``runtime``.
         exporter_dropped: whether the exporter removed an addition between the reduction and the division.
             ``yes`` if the metadata of PyTorch's exporter name an addition that the file lacks. ``no`` if
             the metadata name no such addition, and for TorchScript, which keeps additions. Otherwise
@@ -67,9 +67,10 @@ class Division(Fact, frozen=True):
 
 
 class _Walk(Struct):
-    """The operators between the divisor and its reduction, nearest to the divisor first.
+    """The nodes between a divisor and the reduction that computes it, and the epsilon on this path.
 
-    ``path`` has each of these operators with the value that it reads there.
+    ``steps`` are the nodes to report.  ``path`` has each node and the value that it reads.  Both begin at the
+    divisor.  ``roots`` is the number of square roots.
     """
 
     steps: list[Step]
@@ -79,7 +80,7 @@ class _Walk(Struct):
     value: float | None = None
 
     def guard(self, how: Literal["added", "clipped"], constant: float | None, node: Node) -> bool:
-        """Record a constant as the epsilon. Return False for a negative constant, which is not an epsilon."""
+        """Record a constant as the epsilon.  Return False for a negative constant, which is no epsilon."""
         if constant is None:
             self.epsilon, self.value = "runtime", None
         elif constant < 0:
@@ -133,7 +134,10 @@ def _divisor(node: Node, constants: Constants) -> Value | None:
 
 
 def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
-    """Return the reduction that computes a divisor; None if the divisor is not zero for a zero input."""
+    """Return the reduction that computes a divisor, and record the path to it in ``walk``.
+
+    The result is None if the divisor is not such a reduction, or if it is not zero for an input of zeros.
+    """
     for _ in range(_MAX_STEPS):
         node = value.producer
         if node is None or node.domain:
@@ -176,7 +180,11 @@ def _is_positive(number: float | None) -> bool:
 
 
 def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value | None:
-    """Record an epsilon, and return the operand that determines the divisor.  None for other forms."""
+    """Return the operand of an ``Add``, ``Max``, ``Clip`` or similar node that determines the divisor.
+
+    If the other operand is an epsilon, record it in ``walk``.  The result is None if the divisor cannot be
+    zero, or if the form is unknown.
+    """
     if node.op == "Clip":
         low = node.attribute("min")
         bound = float(low) if low is not None else constants.scalar(node.input(1))
@@ -204,7 +212,10 @@ def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value 
 
 
 def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | None:
-    """Return the norm before a ``Where`` that replaces zero, such as ``Where(norm == 0, 1, norm)``."""
+    """Return the norm that a ``Where`` replaces if it is zero, as in ``Where(norm == 0, 1, norm)``.
+
+    The replacement is recorded as the epsilon.  The result is None for other uses of ``Where``.
+    """
     for port in (1, 2):
         constant = constants.scalar(node.input(port))
         if constant is not None and constant > 0:
@@ -214,7 +225,7 @@ def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | Non
 
 
 def _never_negative(value: Value | None, constants: Constants) -> bool:
-    """Return whether a value is an even power or a magnitude, which is zero only for a zero operand."""
+    """Return whether a value is an even power or an absolute value, so that it is never negative."""
     node = None if value is None else behind(value, MOVING | CAST).producer
     if node is None or node.domain:
         return False

@@ -1,4 +1,4 @@
-"""Computations that depend only on stored tensors, so that a tool can fold them."""
+"""Find computations that depend only on stored tensors, so that a tool can replace them by constants."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Foldable(Fact, frozen=True):
 
     Attributes:
         op: the operator that computes the result.
-        operators: all operators of the computation, sorted.  The search covers only the last 1,000 values
-            of a computation. If a computation has more values, the report says that the search stopped at
-            its limit.
+        operators: the operator types of the computation, sorted.  The search covers only the last 1,000
+            values of a computation.  If a computation has more values, the report says that the search
+            stopped at its limit.
         nodes: number of nodes in the computation.
-        readers: operators that read the result, sorted.
+        readers: types of the operators that read the result, sorted.
         dtype: element type of the result; None if unknown.
-        size: elements of the result; None if unknown.
+        size: number of elements of the result; None if unknown.
         bytes: bytes of the result; None if unknown.
         stored: bytes of the stored tensors that the result depends on; None if a size is unknown.
         growth: ratio of the result's bytes to the bytes of the stored tensors; None if a size is unknown,
@@ -66,7 +66,7 @@ class Foldable(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Foldable]:
-    """Yield the computations whose results other operators read or the model returns, in graph order."""
+    """Yield each computation whose result another operator reads or the model returns, in graph order."""
     constants, left = facts.model.constants, _MOST_TOGETHER
     for node in facts.model.graph.nodes:
         if node.op in _GIVEN or not constants.foldable(node.output):
@@ -79,7 +79,7 @@ def find(facts: Facts) -> Iterator[Foldable]:
 
 
 def _values(result: Value, most: int) -> tuple[list[Value], bool]:
-    """Return the values that a result is computed from, and whether the list is complete."""
+    """Return up to ``most`` values that a result is computed from, and whether these are all values."""
     with watching() as watch:
         values = [value for value, _ in search(result, lambda step: step.inputs, most)]
     return values, not watch.cut

@@ -1,4 +1,4 @@
-"""Matrix products with a weight: the origin of the weight and the bounds of the results."""
+"""Find matrix products with a weight, the origin of the weight, and the bounds of the results."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _OPERANDS: Mapping[str, tuple[int, int]] = {
 
 
 class Gemm(Fact, frozen=True):
-    """A product of data and a weight.  A product of two activations, as in attention, does not count.
+    """A matrix product of data and a weight.  A product of two activations, as in attention, is left out.
 
     Attributes:
         op: ``MatMul``, ``Gemm``, ``MatMulInteger`` or ``QLinearMatMul``.
-        dtype: element type of its input data; None if unknown.
-        weight: its weight and the weight's origin.
+        dtype: element type of the input data; None if unknown.
+        weight: the weight and its origin.
         activation: the first activation after the product, with only a few element-wise and layout
             operators in between; None without an activation.
-        to_output: number of nodes between the product and the nearest output of the model; None if no
-            output depends on it.
+        to_output: number of nodes between the product and the nearest output of the model; None if no output
+            depends on the product.
     """
 
     kind: ClassVar[str] = "gemm"
@@ -77,7 +77,10 @@ def find(facts: Facts) -> Iterator[Gemm]:
 
 
 def _split(node: Node, constants: Constants) -> tuple[int, Weight] | None:
-    """Return the input index of the data, and the weight; None for two activations or two constants."""
+    """Return the input index of the data, and the weight, of a matrix product.
+
+    The result is None if both operands are activations, or if both are constants.
+    """
     left, right = _OPERANDS[node.op]
     weights = {port: weight_of(node, port, constants) for port in (left, right)}
     known = [port for port, weight in weights.items() if weight and weight.source != "runtime"]

@@ -1,4 +1,4 @@
-"""The inputs and outputs of the model."""
+"""Describe the inputs and outputs of the model."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 
 
 class GraphIO(Fact, frozen=True):
-    """An input that the caller feeds, or an output.
+    """An input or output of the model.
 
-    For an output, ``node`` computes it.  For an input, ``node`` is the first reader, or None without readers.
+    ``node`` is the node that computes the output, or the first node that reads the input; None if no node
+    reads it.  Inputs with a stored default value are left out.
 
     Attributes:
         name: name of the tensor, which is also its name in the engine.
         direction: ``input`` or ``output``.
         dtype: element type; None if unknown.
-        shape: dimensions: each a size, a name, or None for an unnamed dynamic dimension.  The field is None
-            if the rank is unknown.
+        shape: the dimensions; None if the rank is unknown.  Each dimension is a size, a name, or None for a
+            dynamic dimension without a name.
         dynamic: positions of the dimensions whose size is not in the file.
         readers: number of nodes that read the tensor.
     """
@@ -40,7 +41,7 @@ class GraphIO(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The path of the node; the name of the tensor if there is no node."""
+        """The location in reports: the path of the node, or the name of the tensor if there is no node."""
         return self.node.path if self.node else f"{self.direction} {self.name}"
 
 

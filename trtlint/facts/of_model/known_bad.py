@@ -1,4 +1,4 @@
-"""Defects of some releases, on some GPU, that affect the model."""
+"""Find known defects of releases, on some or all GPUs, that affect the model."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class KnownBad(Fact, frozen=True):
             the defect.
         sms: the affected compute capabilities times ten; empty for all.
         types: the affected element types, such as ``f16`` and ``bf16``; empty for all.
-        dtype: the float type that the node reads; None if it reads no float.
+        dtype: the float type that the node reads, or else computes; None without a float type.
         says: the defect, a sentence without its full stop.
-        way: the remedy, a sentence.
+        way: what the user can do, a sentence.
         source: public URL.
     """
 
@@ -118,6 +118,9 @@ def _known_bad(
 
 
 def _with_gpus(text: str, sms: Sequence[int]) -> str:
-    """Add the names of the affected GPUs to a text, because the target may have no GPU."""
+    """Replace ``this GPU`` in a text by the names of the affected GPUs.
+
+    The user may not have given a GPU, so the text must name the GPUs.
+    """
     gpus = " or ".join(f"SM {sm // 10}.{sm % 10}" for sm in sms) if len(sms) <= _FEW else "these GPUs"
     return text.replace("this GPU", gpus) if sms else text

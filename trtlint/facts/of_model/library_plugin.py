@@ -1,4 +1,4 @@
-"""Operators that TensorRT imports as plugins of its plugin library, libnvinfer_plugin."""
+"""Find operators that TensorRT imports as plugins from its plugin library, libnvinfer_plugin."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class LibraryPlugin(Fact, frozen=True):
-    """An operator that TensorRT imports as a plugin of libnvinfer_plugin.
+    """An operator that TensorRT imports as a plugin from libnvinfer_plugin.
 
-    trtexec registers the plugins of that library; an application has to call ``initLibNvInferPlugins``.
+    trtexec registers the plugins of this library.  Other programs have to call ``initLibNvInferPlugins``.
     :attr:`applies` has the versions that import the operator as a plugin.
 
     Attributes:
@@ -40,7 +40,7 @@ class LibraryPlugin(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal:
-        """The parser's error if no plugin of this name is registered.
+        """The error that the parser reports if the program did not register the plugin.
 
         https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/onnxOpImporters.cpp
         """
@@ -48,7 +48,7 @@ class LibraryPlugin(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[LibraryPlugin]:
-    """Yield the operators, in graph order."""
+    """Yield the operators that TensorRT imports as plugins, in graph order."""
     for node in facts.imported:
         plugin, lines = library_plugin(node.op)
         versions = range_of("tensorrt", lines) if plugin else None
@@ -63,5 +63,8 @@ def find(facts: Facts) -> Iterator[LibraryPlugin]:
 
 
 def _needs(node: Node) -> bool:
-    """Return whether an operator is a plugin.  ScatterElements is a plugin only with a reduction."""
+    """Return whether TensorRT imports a node as a plugin.
+
+    A ScatterElements is imported as a plugin only if it has a reduction.
+    """
     return node.op != "ScatterElements" or node.attributes.get("reduction", "none") != "none"

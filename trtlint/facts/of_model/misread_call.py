@@ -1,4 +1,4 @@
-"""Calls of model-local functions that TensorRT's parser interprets differently than ONNX defines."""
+"""Find calls of model-local functions that TensorRT's parser interprets differently than ONNX."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class MisreadCall(Fact, frozen=True):
-    """A call of a model-local function that TensorRT's parser interprets differently than ONNX defines.
+    """A call of a model-local function that TensorRT's parser interprets differently than ONNX.
 
-    ``node`` is the first operator of the model-local function in that call.
+    ``node`` is the first node that this call adds to the graph.
 
     Attributes:
         reason: ``operator``: the parser imports an operator with the name of the function instead, in
@@ -29,8 +29,8 @@ class MisreadCall(Fact, frozen=True):
             parser reads an attribute of an operator in the function as 0.
         function: name of the function.
         domain: domain of the function.
-        detail: the name that causes the problem, or the operator and its attribute.
-        value: the attribute's value according to ONNX; empty for other reasons.
+        detail: the name that causes the problem.  For ``attribute``, the operator and the attribute.
+        value: for ``attribute``, the value of the attribute according to ONNX; else empty.
     """
 
     kind: ClassVar[str] = "misread_call"
@@ -45,12 +45,12 @@ class MisreadCall(Fact, frozen=True):
 
     @property
     def applies(self) -> Mapping[Product, str]:
-        """The releases that misread the call, as far as the reason determines them."""
+        """The releases that misinterpret the call, as far as the reason determines them."""
         return self.versions
 
 
 def find(facts: Facts) -> Iterator[MisreadCall]:
-    """Yield the misread calls of a model, in the order in which the parser imports them."""
+    """Yield the misinterpreted calls of a model, in the order in which the parser imports them."""
     misread = facts.model.misread
     if not misread:
         return
@@ -72,7 +72,7 @@ def find(facts: Facts) -> Iterator[MisreadCall]:
 
 
 def _first_nodes(facts: Facts) -> dict[str, Node]:
-    """Return the first operator of each call, by the name of the call."""
+    """Return the first node that each call adds to the graph, by the name of the call."""
     wanted = {each.path for each in facts.model.misread}
     found: dict[str, Node] = {}
     for node in facts.imported:

@@ -1,4 +1,4 @@
-"""Operators whose float inputs do not have the same type."""
+"""Find operators whose float inputs must have the same type, but have different types."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _LATEST_OPSET = 1000
 class MixedTypes(Fact, frozen=True):
     """An operator whose two float inputs must have the same type, but have different types.
 
-    Only the first such operator of a region gives a fact, because it causes the mixed types of the
-    operators downstream.  ``f64`` counts as ``f32``, because TensorRT imports FP64 as FP32.
+    If operators downstream have mixed types because of this operator, they get no facts of their own.
+    ``f64`` counts as ``f32``, because TensorRT imports FP64 as FP32.
 
     Attributes:
         op: the operator.
-        first: element type of the first of the two inputs (``f32``).
+        first: element type of the first of the two inputs, such as ``f32``.
         second: element type of the second of the two inputs.
         ports: the positions of the two inputs.
         cast_by_parser: whether the second input is a constant that TensorRT's parser casts to the type of the
             data (bounds of Clip, parameters of BatchNormalization).  Such an operator builds.
-        origin: path of the ``Cast`` that causes the second type, or else the first type; empty if the type
-            comes from a stored tensor or an input of the model.
+        origin: path of the ``Cast`` that makes the type of the second input, or else the type of the first
+            input.  Empty if both types come from a stored tensor or from an input of the model.
         followers: number of further operators with mixed types downstream.
     """
 
@@ -57,14 +57,17 @@ class MixedTypes(Fact, frozen=True):
 
     @property
     def refusal(self) -> Refusal | None:
-        """The error of a strongly typed build.  For Attention, the builder reports it, not the parser."""
+        """The error of TensorRT for a strongly typed network.
+
+        The builder reports it for ``Attention``, the parser for other operators.
+        """
         if self.cast_by_parser:
             return None
         return Refusal("build" if self.op == "Attention" else "parse", self.op, "INVALID_NODE")
 
 
 def find(facts: Facts) -> Iterator[MixedTypes]:
-    """Yield the first operator with mixed types of each region, in graph order."""
+    """Yield the first operator with mixed types of each connected region, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     mixed = _mixed(facts.imported, facts.model.opset)
     harmless = {node for node, ports in mixed.items() if _is_harmless(node, ports, constants)}
@@ -75,7 +78,7 @@ def find(facts: Facts) -> Iterator[MixedTypes]:
 
 
 def refused_alone(model: Model) -> tuple[Node, ...]:
-    """Return all nodes that a strongly typed parser refuses for mixed types, each parsed separately."""
+    """Return all nodes that a strongly typed parser refuses for mixed types, if it parses only this node."""
     return tuple(
         node
         for node, ports in _mixed(model.graph.nodes, model.opset).items()
@@ -84,7 +87,7 @@ def refused_alone(model: Model) -> tuple[Node, ...]:
 
 
 def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, int]]:
-    """Return the nodes with mixed types and the positions of two such inputs."""
+    """Return the nodes with mixed types, each with the positions of the two inputs that differ."""
     found: dict[Node, tuple[int, int]] = {}
     for node in nodes:
         ports = _mixed_ports(node, opset or _LATEST_OPSET)
@@ -94,9 +97,9 @@ def _mixed(nodes: Iterable[Node], opset: int | None) -> dict[Node, tuple[int, in
 
 
 def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
-    """Return the positions of the first two inputs with different types that must be equal.
+    """Return the positions of the first two inputs that must have the same type, but have not.
 
-    None if there are none.
+    The result is None if there are no such inputs.
     """
     if node.domain or len(node.inputs) < 2:
         return None
@@ -113,7 +116,7 @@ def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
 
 
 def _imported(value: Value | None) -> str | None:
-    """Return the float type that TensorRT gives a value; None if the type is unknown or not a float type."""
+    """Return the float type in which TensorRT imports a value; None if unknown or not a float type."""
     if value is None or value.dtype not in FLOAT_DTYPES:
         return None
     return "f32" if value.dtype == "f64" else value.dtype
@@ -124,7 +127,10 @@ def _is_harmless(node: Node, ports: tuple[int, int], constants: Constants) -> bo
 
 
 def _regions(graph: Graph, mixed: set[Node]) -> tuple[set[Node], Counter[Node]]:
-    """Return the first mixed operator of each region, and the number of mixed operators downstream of it."""
+    """Group the nodes with mixed types into regions, in which all nodes are downstream of the first node.
+
+    Return the first node of each region, and how many nodes with mixed types follow it.
+    """
     root_of: dict[Node, Node] = {}
     followers: Counter[Node] = Counter()
     roots: set[Node] = set()
@@ -162,7 +168,10 @@ def _fact(node: Node, ports: tuple[int, int], harmless: bool, followers: int) ->
 
 
 def _cast_behind(value: Value | None) -> Node | None:
-    """Return the nearest upstream ``Cast`` from another float type, through values of the same type."""
+    """Return the nearest ``Cast`` from another float type that a value depends on.
+
+    The search only follows values of the same type.
+    """
     if value is None:
         return None
     queue, seen = deque([value]), {value}

@@ -1,4 +1,4 @@
-"""The model as a whole.  Every rule can refer to this fact as ``model``."""
+"""Describe the model as a whole.  Every rule can refer to this fact as ``model``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ModelFact(Fact, frozen=True):
     """The model as a whole.
 
     Attributes:
-        opset: opset of the default domain; None if the model does not import it.
+        opset: opset version of ONNX's domain; None if the model does not import this domain.
         ir: IR version of the file.
         producer: producer name and version, as written in the file.
         exporter: the program that wrote the graph: ``torchscript`` (``torch.onnx.export(dynamo=False)``),
@@ -53,10 +53,9 @@ class ModelFact(Fact, frozen=True):
             networks of Torch-TensorRT, another known converter, else ``other``.  Node metadata and names
             take precedence over the producer, because tools that rewrite a graph replace the producer's
             name.
-        float_type: the float type that at least three quarters of the convolutions, matrix
-            products, attention and recurrent layers read; ``mixed`` if there is no such type.  Without
-            such layers, the float type of the results, else of the weights; None if nothing has a
-            float type.
+        float_type: the float type that at least three quarters of the convolutions, matrix products,
+            attention and recurrent layers read; ``mixed`` if there is no such type.  Without such layers, the
+            float type of the results, else of the weights; None without any float type.
         float_types: all float types that occur, sorted.
         quantized: whether the model has quantized operators: Q/DQ, integer or QLinear operators.
         nodes: number of nodes, including the subgraphs of ``If``, ``Loop`` and ``Scan``.
@@ -109,7 +108,7 @@ def find(facts: Facts) -> Iterator[ModelFact]:
 
 
 def _is_external(values: Sequence[Value]) -> bool:
-    """Return whether one of these values is stored in an external data file.
+    """Return whether an external data file of the user stores one of these values.
 
     Two kinds of tensors do not count: large tensors that trtlint itself reads from the model file on
     demand, and tensors without data in a skeleton.
@@ -123,7 +122,10 @@ def _is_external(values: Sequence[Value]) -> bool:
 
 
 def _float_types(graph: Graph) -> Counter[str]:
-    """Count the stored elements and the computed values of each float type."""
+    """Count the float types in a graph.
+
+    Each computed value counts 1.  A stored tensor counts as many times as it has elements.
+    """
     counts: Counter[str] = Counter()
     for values in graph.values.values():
         for value in values:
@@ -143,7 +145,7 @@ def _float_type(graph: Graph, every: Counter[str]) -> FloatType | None:
 
 
 def _dominating(types: Iterable[str | None]) -> FloatType | None:
-    """Return the most frequent float type: ``mixed`` without a clear majority, None without float types."""
+    """Return the float type that dominates; ``mixed`` if none dominates, None without float types."""
     floats = Counter(dtype for dtype in types if dtype in FLOAT_DTYPES)
     if not floats:
         return None

@@ -1,4 +1,4 @@
-"""Every operator of the graph, for rules about one operator and its attributes."""
+"""Describe every node of the graph, for rules about one operator and its attributes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Attributes(Mapping[str, Any]):
-    """The attributes written at a node, converted to Python data on access."""
+    """The attributes that the file stores for a node, by name.
+
+    They are converted to Python data when they are read.
+    """
 
     __slots__ = ("_node", "_read")
 
@@ -52,7 +55,7 @@ def _readable(value: Any) -> Any:
 
 
 class NodeFact(Fact, frozen=True):
-    """An operator of the graph or of a subgraph of ``If``, ``Loop`` or ``Scan``.
+    """A node of the graph, or of a body of ``If``, ``Loop`` or ``Scan``.
 
     Attributes:
         op: operator type, such as ``GridSample``.
@@ -60,9 +63,9 @@ class NodeFact(Fact, frozen=True):
         inputs: the input values, each with ``dtype``, ``shape`` and ``rank``; None for an
             omitted optional input.
         outputs: the output values.
-        attributes: the attributes written at the node.  An omitted attribute is missing here, because its
-            default depends on the operator and the opset.  Tensors are shown as their type
-            (``f32[3]``), subgraphs as the name of their graph.
+        attributes: the attributes that the file stores for the node.  Omitted attributes are missing, because
+            their defaults depend on the operator and the opset.  A tensor is shown as its type, such as
+            ``f32[3]``, and a body as the name of its graph.
     """
 
     kind: ClassVar[str] = "node"
@@ -76,7 +79,7 @@ class NodeFact(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[NodeFact]:
-    """Yield all operators in topological order."""
+    """Yield all nodes in topological order."""
     for node in facts.model.graph.nodes:
         yield NodeFact(
             node=node,

@@ -1,4 +1,4 @@
-"""Normalizations, as one operator or as several primitive operators."""
+"""Find normalizations that are one operator, or that consist of several primitive operators."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ its bias and layout, and the residual sum are about six operators."""
 
 
 class Normalization(Fact, frozen=True):
-    """A normalization.
+    """A normalization, such as LayerNormalization, as one operator or several.
 
     Attributes:
         family: ``layer``, ``rms``, ``group``, ``instance`` or ``batch``.
-        form: ``operator``, or ``decomposed`` into primitive operators.
+        form: ``operator`` if it is one operator, ``decomposed`` if it consists of several primitive
+            operators.
         axes: the normalized axes, counted from the end; None if unknown.
         last_axis: whether the normalized axis is only the last axis, as for ``LayerNormalization`` and
             ``RMSNormalization`` with ``axis=-1``; None if unknown.
-        epsilon: the epsilon constant that prevents a zero root; 0 without a constant; None if unknown.
+        epsilon: the epsilon constant that prevents a division by zero; 0 without a constant; None if unknown.
         dtype: element type of the normalized tensor; None if unknown.
         statistics_dtype: the narrowest element type among the mean, the squares and their mean; None if
             unknown.
         squares_dtype: the element type of the squares, if they are separate operators.
-        standard: whether the formula equals LayerNormalization or RMSNormalization: no correction of the
-            variance such as Bessel's, and the epsilon added below the root.
+        standard: whether the formula equals LayerNormalization or RMSNormalization: the epsilon is added
+            below the root, and the variance has no correction such as Bessel's.
         upcast: whether a Cast widens the tensor before its statistics are computed.
-        follows_attention: whether the tensor comes from an attention block a few operators upstream.
+        follows_attention: whether an attention block is a few operators upstream of the normalization.
     """
 
     kind: ClassVar[str] = "normalization"
@@ -96,7 +97,7 @@ def find(facts: Facts) -> Iterator[Normalization]:
 
 
 def _distances_from_attention(facts: Facts) -> dict[Node, int]:
-    """Return the distance from attention for each node a few operators downstream of it."""
+    """Return the nodes near the end of an attention block, each with its distance to the block."""
     graph: Graph = facts.model.graph
     layer = [fact.chain[-1].node for fact in facts.of("attention")]
     distances: dict[Node, int] = {}

@@ -1,4 +1,4 @@
-"""Pooling with ``ceil_mode``, and whether the last window begins after the input."""
+"""Find pooling operators with ``ceil_mode``, and whether their last window begins after the input."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _POOLS = ("MaxPool", "AveragePool", "LpPool")
 
 
 class Pooling(Fact, frozen=True):
-    """A ``MaxPool``, ``AveragePool`` or ``LpPool``.
+    """A ``MaxPool``, ``AveragePool`` or ``LpPool`` node.
 
     Attributes:
         op: operator type.
         ceil_mode: whether the size of the output is rounded up.
-        beyond: whether the last window, after rounding up, begins in the padding at the end of an axis.
-            ONNX ignores such a window. False without ``ceil_mode``; None if unknown.
+        beyond: whether rounding up adds a last window that begins in the padding at the end of an axis.  ONNX
+            ignores such a window.  False without ``ceil_mode``; None if unknown.
         sizes: the sizes of the output along the spatial axes as ONNX defines them; empty if unknown.
-        rounded: the output sizes if the last window is kept; empty if unknown.
+        rounded: the sizes of the output if such a last window is not ignored; empty if unknown.
     """
 
     kind: ClassVar[str] = "pooling"
@@ -61,6 +61,10 @@ def _rounded(window: Window) -> int:
 
 
 def _defined(window: Window) -> int:
-    """Return the output size that ONNX defines, without a window that begins in the end padding: https://onnx.ai/onnx/operators/onnx__MaxPool.html."""
+    """Return the output size along an axis that ONNX defines.
+
+    ONNX ignores a window that begins in the padding at the end:
+    https://onnx.ai/onnx/operators/onnx__MaxPool.html.
+    """
     count = _rounded(window)
     return count - 1 if (count - 1) * window.stride >= window.size + window.begin else count

@@ -1,4 +1,4 @@
-"""Operators with quantized operands or results, and their quantization."""
+"""Find operators with quantized operands or results."""
 
 from __future__ import annotations
 
@@ -33,30 +33,32 @@ _OPERATORS = (*sorted(_CONVOLUTIONS), *sorted(_PRODUCTS), "Add", "Concat")
 class Quantized(Fact, frozen=True):
     """A convolution, matrix product, sum or concatenation with a quantized operand or result.
 
-    A sum with a stored tensor is a bias and does not count.
+    An ``Add`` of a stored tensor adds a bias and is left out.
 
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm``, ``MatMul``, ``Add`` or ``Concat``.
-        dtype: element type of its result, and of its operands after ``DequantizeLinear``.
+        dtype: element type of the result, and of the operands after their ``DequantizeLinear``.
         data: the operand that is not the weight.  For a sum or concatenation, the first operand.
         weight: the weight operand; None for a sum, a concatenation and a product of two activations.
         operands: all operands except a bias.
         quantized: number of quantized operands.
         result: quantization of the result, directly or after an activation; None if the result is not
             quantized.
-        one_scale: whether all operands and the result have the same scale. None if an operand or the result
-            is not quantized, has several scales, or has an unknown scale.
+        one_scale: whether all operands and the result have the same scale.  None if one of them is not
+            quantized, has several scales, or has an unknown scale.
         channel_axis: the axis of the output channels in the weight: 0 for ``Conv``, 1 for
             ``ConvTranspose``, the last axis for the right operand of ``MatMul``; None without a weight, or
             if unknown.
         channels: input channels of a convolution; None if unknown, and for other operators.
         filters: output channels of a convolution; None if unknown, and for other operators.
         groups: the groups of a convolution; None for other operators.
-        taps: kernel elements for one pair of channels; None if unknown, and for other operators.
+        taps: kernel elements of a convolution for one pair of input and output channels; None if unknown, and
+            for other operators.
         rows: rows of a matrix product; None if unknown, and for other operators.
         depth: number of terms in each sum of a matrix product; None if unknown, and for other operators.
         columns: columns of a matrix product; None if unknown, and for other operators.
-        fed: whether the data is a model input, through casts, views and quantizers only.
+        fed: whether the data is a model input.  Casts, views and quantizers may be between the input and the
+            operator.
     """
 
     kind: ClassVar[str] = "quantized"
@@ -137,7 +139,7 @@ def _fact(node: Node, constants: Constants) -> Quantized | None:
 
 
 def _weight_place(node: Node, operands: tuple[QuantizedOperand, ...]) -> int | None:
-    """Return the position of the weight; None for two activations or two stored tensors."""
+    """Return the index of the weight operand; None if two operands, or none, depend only on constants."""
     if node.op in _CONVOLUTIONS:
         return 1
     constant = [place for place, each in enumerate(operands) if each.constant]
@@ -157,7 +159,7 @@ def _channel_axis(node: Node, place: int, weight: Value) -> int | None:
 def _product_sizes(
     node: Node, values: list[Value], constants: Constants
 ) -> tuple[int | None, int | None, int | None]:
-    """Return rows, depth and columns of a matrix product; each is None if unknown."""
+    """Return ``rows``, ``depth`` and ``columns`` of :class:`Quantized`; each is None if unknown."""
     if node.op not in _PRODUCTS:
         return None, None, None
     left, right = (constants.dimensions(value) or () for value in values)

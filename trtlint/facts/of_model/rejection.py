@@ -1,4 +1,4 @@
-"""Refusals by a TensorRT parser or builder, for each node, with their versions."""
+"""Find nodes that TensorRT's parser or builder refuses, and the versions that refuse them."""
 
 from __future__ import annotations
 
@@ -48,26 +48,29 @@ _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 
 class Rejection(Fact, frozen=True):
-    """A node, a model input or a stored tensor that at least one release of a parser or builder refuses.
+    """A node, model input or stored tensor that a parser or builder refuses in at least one release.
 
-    Each reason is one fact; :attr:`applies` has the versions that refuse the node for this reason.
+    There is one fact for each reason.  :attr:`applies` has the versions that refuse the node for this reason.
 
     Attributes:
         op: the operator type; empty for a model input or a stored tensor.
-        stage: ``parse`` for a refusal by the parser, ``build`` for one by the builder.
+        stage: ``parse`` if the parser refuses the node, ``build`` if the builder does.
         code: the parser's error code, such as ``UNSUPPORTED_NODE``; empty if unknown.
-        reason: the class of reasons.
+        reason: the class of the reason, such as ``type``.
         says: the problem, a sentence without its full stop.
-        way: the remedy, a sentence; empty if the remedy is clear from the problem.
+        way: what the user can do, a sentence; empty if this is clear from the problem.
         plugin: the required plugin; empty if no plugin helps.
         typing: ``strong`` if only strongly typed networks are refused.
-        min_sm: the lowest supported compute capability, times ten; None if all are supported.
+        min_sm: the lowest compute capability, times ten, of the GPUs that support the node; None if the
+            refusal does not depend on the GPU.
         once: whether trtlint reports only the first such operator of the model.
         has_body: whether ONNX defines the operator as a function of simpler operators, which a parser may
             support.
-        decided: for a reason in control flow, whether all runs take the same branch of the ``If``.
+        decided: for a reason about control flow, whether the node is (or is inside) an ``If`` whose condition
+            is a constant.
         source: where the condition is documented.
-        known: the basis of the range of releases: ``measured``, ``source`` or ``documented``.
+        known: how the refusing versions are known: ``measured``, ``source`` (from the source code) or
+            ``documented``.
     """
 
     kind: ClassVar[str] = "rejection"
@@ -93,27 +96,31 @@ class Rejection(Fact, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """True if the rejection is about the whole model; its node is only an example."""
+        """True if the refusal is about the whole model.  The node of the fact is then only an example."""
         return self.once
 
     @property
     def applies(self) -> Mapping[Product, str]:
-        """The versions with this refusal, by product."""
+        """The versions that refuse the node for this reason, by product."""
         return self.versions
 
     @property
     def refusal(self) -> Refusal:
-        """The refusal as data: stage, operator, error code and basis."""
+        """The refusal as plain data: stage, operator, error code, and how the versions are known."""
         return Refusal(self.stage, self.op, self.code, self.known)
 
 
 def find(facts: Facts) -> Iterator[Rejection]:
-    """Yield the rejections of inputs, stored tensors and nodes, in this order."""
+    """Yield the refusals of model inputs, then of stored tensors, then of nodes."""
     return (rejection for _, rejection in rejections(facts))
 
 
 def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
-    """Yield rejections, each with its condition, or None for an operator without an importer."""
+    """Yield each refusal with the condition of the table that holds.
+
+    The condition is None if the refusal is not from the table, as for an operator that the parser cannot
+    import.
+    """
     graph, constants = facts.model.graph, facts.model.constants
     opset = facts.model.opset or _LATEST_OPSET
     fixed = {"opset": opset, "constants": constants}
@@ -190,7 +197,10 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
 
 
 def _of_types(condition: Condition) -> bool:
-    """Return whether a condition is about types that the parser refuses on all GPUs and in all networks."""
+    """Return whether a condition is about element types that the parser always refuses.
+
+    Such a condition does not depend on the GPU, on plugins, or on strong typing.
+    """
     whatever = not (condition.typing or condition.plugin or condition.min_sm)
     return condition.reason == "type" and condition.stage == "parse" and whatever
 
@@ -227,7 +237,7 @@ def _rejection(
 
 
 def _of_sparse(value: Value, node: Node) -> Rejection:
-    """Return the rejection of a stored tensor that the parser does not import."""
+    """Return the refusal of a sparse initializer, which the parser does not import."""
     says = (
         f"{node.op} reads the sparse initializer {value.name}, and the parser does not import "
         "sparse initializers"
@@ -236,10 +246,10 @@ def _of_sparse(value: Value, node: Node) -> Rejection:
 
 
 def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
-    """Yield rejections of stored tensors whose external data the parser cannot find or read.
+    """Yield the refusals of stored tensors whose external data the parser cannot find or read.
 
-    Each missing file gives one rejection, which names the first tensor in this file. Each other reason
-    gives one rejection, which names the first tensor with this reason.
+    For each missing file, there is one refusal with the first tensor in this file.  For each other reason,
+    there is one refusal with the first tensor that has this reason.
     """
     tensors = facts.model.tensors
     found: dict[str, tuple[str, str]] = {}
@@ -269,9 +279,9 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
 
 
 def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
-    """Return the rejection of all model-local functions, at their first call.
+    """Yield one refusal for all calls of model-local functions, at the first call.
 
-    A parser that does not support functions searches its importers and the plugins for the name
+    A parser that does not support functions looks up the name among its importers and among the plugins
     (https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp, parseGraph).  The first parser
     that imports functions is https://github.com/onnx/onnx-tensorrt/blob/df96128368ef/ModelImporter.cpp.
     """
@@ -311,7 +321,10 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
 
 
 def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Rejection:
-    """https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp, importInitializers."""
+    """Return the refusal of a stored tensor by the parser, in all releases.
+
+    https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp, importInitializers.
+    """
     return Rejection(
         node=node,
         chain=() if node is None else (Step(node, "refused"),),
@@ -332,10 +345,10 @@ def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Re
 
 
 def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
-    """Return the rejection of an operator without an importer.
+    """Return the refusal of a node whose operator the parser cannot import; None if it can.
 
-    The parser finds importers by the operator's type and ignores its domain.  Without an importer, it
-    searches the plugins
+    The parser looks up the operator by its type and ignores its domain.  If the parser has no importer for
+    the type, it looks for a plugin with this name
     (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp).
     """
     versions = refusing(node.op)
@@ -381,7 +394,10 @@ def _missing(node: Node, reason: Reason) -> str:
 
 
 def _contrib(nodes: Iterable[Node]) -> str:
-    """Explain that ONNX Runtime optimized or quantized the model, with the operators and counts."""
+    """Return a text that says that ONNX Runtime optimized or quantized the model.
+
+    The text lists the operators of ONNX Runtime that the parser cannot import, with their counts.
+    """
     found = Counter(n.op for n in nodes if refusing(n.op) and _reason(n, is_listed(n.op)) == "contrib")
     counted = ", ".join(op if count == 1 else f"{op} × {count}" for op, count in found.most_common())
     dynamic = any(op in _DYNAMIC_QUANTISATION for op in found)

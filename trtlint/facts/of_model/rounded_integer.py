@@ -1,4 +1,4 @@
-"""Integers that are computed in a float type, such as lengths and positions."""
+"""Find integers, such as lengths and positions, that are computed in a float type."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class RoundedInteger(Fact, frozen=True):
         exact: the number up to which the float type represents every integer: 2,048, 256 or 16,777,216.
         source: ``shape`` if the numbers come from sizes, including dynamic sizes; ``data`` if the numbers
             depend on the values of model inputs.
-        operators: the arithmetic between the casts, with repeats, nearest to the first cast first.
+        operators: the operator types of the arithmetic between the two casts, with repeats, in data-flow
+            order.
     """
 
     kind: ClassVar[str] = "rounded_integer"
@@ -53,7 +54,7 @@ class RoundedInteger(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[RoundedInteger]:
-    """Yield the casts of integers to floats that are cast back after arithmetic, in graph order."""
+    """Yield each Cast of integers to floats whose result is cast back after arithmetic, in graph order."""
     constants = facts.model.constants
     for cast in facts.model.graph.by_op("Cast"):
         before, dtype = cast.input(0), cast.output.dtype
@@ -81,7 +82,7 @@ def find(facts: Facts) -> Iterator[RoundedInteger]:
 
 
 def _path_back(cast: Node) -> list[Node] | None:
-    """Return the operators from a cast to the nearest cast back, if there is arithmetic in between."""
+    """Return the nodes from a Cast to the Cast back to integers; None without arithmetic on the way."""
     readers: dict[Value, Node] = {}
 
     def through(node: Node, _: int) -> bool:

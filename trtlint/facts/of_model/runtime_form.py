@@ -1,4 +1,4 @@
-"""Models that ONNX Runtime's tools optimized or quantized, with the operators that TensorRT refuses."""
+"""Find models that ONNX Runtime's tools optimized or quantized, and the operators that TensorRT refuses."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _LISTED = 6
 class RuntimeForm(Fact, frozen=True):
     """A model that was optimized or quantized for ONNX Runtime.
 
-    TensorRT refuses several kinds of operators because of this form.  If TensorRT refuses only one kind of
-    operator, there is no such fact, because the fact ``rejection`` is enough.
+    The optimization or quantization is the reason why TensorRT refuses several operator types.  If TensorRT
+    refuses only one type, there is no such fact, because the fact ``rejection`` is enough.
 
     Attributes:
         op: the first refused operator.
         form: ``asymmetric`` for QuantizeLinear and DequantizeLinear that TensorRT refuses, ``operators`` for
             quantized operators such as QLinearConv, ``dynamic`` for dynamic quantization, ``optimised`` for
             fused operators.
-        listed: the refused operators with their counts, the most frequent first.
+        listed: the refused operator types with their counts as a text, the most frequent type first.
         count: the number of refused nodes.
-        operators: the refused operators.
+        operators: the refused operator types.
         versions: the ranges of releases that refuse one of these operators, by product.
-        stated: the refusal of the first operator.
+        stated: the refusal of the first refused node, as plain data.
     """
 
     kind: ClassVar[str] = "runtime_form"
@@ -66,22 +66,22 @@ class RuntimeForm(Fact, frozen=True):
 
     @property
     def applies(self) -> Mapping[Product, str]:
-        """The versions that refuse one of the operators, by product."""
+        """The versions that refuse at least one of the operators, by product."""
         return self.versions
 
     @property
     def refusal(self) -> Refusal:
-        """The refusal of the first operator."""
+        """The refusal of the first refused node."""
         return self.stated
 
     @property
     def consequences(self) -> frozenset[str]:
-        """The operators that are refused because of the form."""
+        """The operator types that TensorRT refuses because ONNX Runtime's tools changed the model."""
         return self.operators
 
 
 def find(facts: Facts) -> Iterator[RuntimeForm]:
-    """Yield one fact if the form of the model makes TensorRT refuse at least two kinds of operators."""
+    """Yield one fact if TensorRT refuses several operator types because of ONNX Runtime's tools."""
     refused = [
         fact
         for fact in facts.of("rejection")
@@ -114,7 +114,10 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
 
 
 def _family(rejection: Rejection) -> Form | None:
-    """Return the form that a rejection indicates; None for other reasons."""
+    """Return how ONNX Runtime's tools changed the model, according to one refusal.
+
+    The result is None if the refusal has another reason.
+    """
     op = rejection.op
     if op in QUANTIZERS or op in DEQUANTIZERS:
         return "asymmetric" if rejection.reason == "quantization" else None

@@ -1,4 +1,4 @@
-"""Names shared by several nodes of one graph."""
+"""Find names that several nodes of one graph have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 4
 
 
 class SharedName(Fact, frozen=True):
-    """A name that several nodes of one graph have; ``node`` is the second node with the name.
+    """A node name that several nodes of one graph have.  ``node`` is the second node with this name.
 
     Attributes:
         name: the name in the file.
@@ -33,7 +33,7 @@ class SharedName(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[SharedName]:
-    """Yield the names, in the order of their second nodes.  Each subgraph is checked separately."""
+    """Yield the names in the order of their second nodes.  Each body is a separate graph."""
     if not facts.model.graph.has_repeated_names:
         return
     named: dict[tuple[str, str], list[Node]] = defaultdict(list)

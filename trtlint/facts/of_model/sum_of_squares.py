@@ -1,4 +1,4 @@
-"""Sums and means of squares, as in a norm, an energy or a variance."""
+"""Find sums and means of squares, as in a norm, an energy or a variance."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ _LARGEST = {"f16": 65504.0}
 
 
 class SumOfSquares(Fact, frozen=True):
-    """A sum of squares in separate operators.  ``ReduceL2`` and ``LpNormalization`` do not count.
+    """A sum of squares that separate operators compute.  ``ReduceL2`` and ``LpNormalization`` are left out.
 
     Attributes:
         op: ``ReduceSum``, ``ReduceMean`` or ``ReduceSumSquare``.
         form: how the square is written: ``mul`` (x · x), ``pow`` (x to the power of 2) or ``operator``.
         dtype: the element type of the squares; None if unknown.
-        count: number of squares in one sum; None if it is not in the file.
+        count: number of squares in one sum; None if the file does not fix this number.
         root: whether a Sqrt follows, so that the result is a norm.
-        magnitude: the root mean square above which the sum overflows in its type.  For a mean, the magnitude
-            of one element.  None if ``count`` is None, or for types other than FP16.
+        magnitude: the sum overflows in FP16 if the root mean square of the elements exceeds this number.  For
+            a mean, one element of this magnitude is enough.  None if ``count`` is None, or for types other
+            than FP16.
     """
 
     kind: ClassVar[str] = "sum_of_squares"
@@ -49,7 +50,7 @@ class SumOfSquares(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[SumOfSquares]:
-    """Yield the sums of squares of values that are known only at run time, in graph order."""
+    """Yield the sums of squares whose operands are known only at run time, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     for node in graph.of_onnx("ReduceSum", "ReduceMean", "ReduceSumSquare"):
         data = node.input(0)
@@ -84,7 +85,7 @@ def _square(value: Value, constants: Constants) -> Literal["mul", "pow"] | None:
 
 
 def _count(node: Node, data: Value, constants: Constants) -> int | None:
-    """Return the number of elements that are reduced to one."""
+    """Return how many elements a reduction combines into one; None if the file does not fix this number."""
     shape, named = data.shape, constants.axes(node)
     if shape is None or named is None:
         return None

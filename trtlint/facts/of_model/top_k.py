@@ -1,4 +1,4 @@
-"""Number of elements of a TopK, if known."""
+"""Find TopK operators, and the number of elements that they return."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _VIEWS = frozenset({"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Conc
 
 
 class TopK(Fact, frozen=True):
-    """A ``TopK``.
+    """A ``TopK`` node.
 
     Attributes:
-        count: number of returned elements (K); None if K is not in the file.
+        count: number of returned elements (K); None if the file does not fix K.
         source: the origin of K: ``file`` (stored, or computed from static sizes), ``shape`` (computed from
             sizes, including dynamic sizes) or ``data`` (computed from input data).
         at_most: the upper bound of K: ``count``, or the stored operand of a ``Min`` that computes K; None
@@ -57,7 +57,7 @@ def _fact(node: Node, constants: Constants) -> TopK:
 
 
 def _bound(value: Value, constants: Constants) -> int | None:
-    """Return the smallest stored operand of the Min that computes a value."""
+    """Return the smallest stored operand of the ``Min`` that computes a value; None without a ``Min``."""
     for before in upstream(value, _VIEWS):
         node = before.producer
         if node is not None and node.op == "Min" and not node.domain:

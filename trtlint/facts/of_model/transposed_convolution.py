@@ -1,4 +1,4 @@
-"""Transposed convolutions, with the padding that their attributes require."""
+"""Find transposed convolutions, and the padding that their attributes require."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TransposedConvolution(Fact, frozen=True):
-    """A ``ConvTranspose``.
+    """A ``ConvTranspose`` node.
 
     Attributes:
         bias: the bias; None if there is none.

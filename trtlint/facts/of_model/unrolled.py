@@ -1,4 +1,4 @@
-"""Loops that an exporter has unrolled: products of one weight with different slices of a tensor."""
+"""Find loops that an exporter unrolled: products of one weight with different pieces of one tensor."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _SHOWN = 6
 class Unrolled(Fact, frozen=True):
     """Convolutions or matrix products that read one stored weight and pieces of one tensor.
 
-    ``node`` is the first of these operators.
+    ``node`` is the first of these convolutions or products.
 
     Attributes:
-        op: the operator.
-        count: number of such operators.
+        op: the type of these operators.
+        count: number of these operators.
         cut: the operator that cuts the tensor into pieces: ``Gather``, ``Slice`` or ``Split``.
         weight: name of the stored weight.
     """
@@ -43,7 +43,7 @@ class Unrolled(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Unrolled]:
-    """Yield the groups of at least two such operators, in graph order."""
+    """Yield each group of at least two operators that share a weight and a tensor, in graph order."""
     constants = facts.model.constants
     weights: dict[tuple[str, Value], list[Node]] = defaultdict(list)
     for node in facts.model.graph.by_op(*_PRODUCTS):
@@ -66,9 +66,9 @@ def find(facts: Facts) -> Iterator[Unrolled]:
 
 
 def _piece(node: Node, constants: Constants) -> tuple[Value, str] | None:
-    """Return the tensor that a product reads a piece of, and the operator that takes the piece.
+    """Return the tensor of which a node reads a piece, and the type of the operator that cuts the piece.
 
-    None without such an operator.
+    The result is None if the node does not read a piece of a computed tensor.
     """
     data = node.input(0)
     cut = None if data is None else behind(data, TRANSPARENT).producer

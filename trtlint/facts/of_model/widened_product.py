@@ -1,4 +1,4 @@
-"""Convolutions and matrix products in FP32 whose data had a 16-bit type before a Cast."""
+"""Find FP32 convolutions and matrix products whose data a Cast converts from 16 bits to FP32."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class WidenedProduct(Fact, frozen=True):
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
         narrow: the 16-bit type of the data before the Cast: ``f16`` or ``bf16``.
-        between: operators from the Cast to the product, with repeats, in data-flow order.
+        between: types of the operators from the Cast to the product, with repeats, in data-flow order.
         weight: whether the other operand is stored in the file, or computed from stored tensors.
         narrowed: whether every reader of the result is a Cast to 16 bits.
-        kept: whether ``trtlint convert`` kept the product in FP32, by the metadata of the model.
+        kept: whether ``trtlint convert`` kept the product in FP32, according to the metadata of the model.
     """
 
     kind: ClassVar[str] = "widened_product"
@@ -59,7 +59,7 @@ class WidenedProduct(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[WidenedProduct]:
-    """Yield the widened products of a model, in graph order."""
+    """Yield the convolutions and matrix products after such a Cast, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
     ways = _widened(graph)
     if not ways:
@@ -96,7 +96,10 @@ def find(facts: Facts) -> Iterator[WidenedProduct]:
 
 
 def _kept(metadata: Mapping[str, str]) -> frozenset[str]:
-    """Return the operators that a conversion kept in FP32; empty if the metadata has another form."""
+    """Return the nodes that ``trtlint convert`` kept in FP32, from the metadata of the model.
+
+    The result is empty if the metadata cannot be parsed.
+    """
     text = metadata.get(CONVERTED, "")
     if not text or len(text) > _MOST_TEXT:
         return frozenset()
@@ -108,7 +111,7 @@ def _kept(metadata: Mapping[str, str]) -> frozenset[str]:
 
 
 def _widened(graph: Graph) -> Mapping[Value, Node]:
-    """Return the FP32 values downstream of a Cast from 16 bits, each with the operator that computes it."""
+    """Return the FP32 values a few nodes after a Cast from 16 bits, each with the node that computes it."""
     found: dict[Value, Node] = {}
     depths: dict[Value, int] = {}
     starts = [node for node in graph.of_onnx("Cast") if _widens(node)]
@@ -130,7 +133,10 @@ def _widened(graph: Graph) -> Mapping[Value, Node]:
 
 
 def _path(value: Value, ways: Mapping[Value, Node]) -> list[Node]:
-    """Return the operators from a Cast to a value that the Cast widens."""
+    """Return the nodes from a Cast to a value, in data-flow order.
+
+    ``ways`` is the result of :func:`_widened`.
+    """
     path: list[Node] = []
     while True:
         node = ways[value]

@@ -1,1 +1,1 @@
-"""Facts about calls of Torch-TensorRT and about exported programs."""
+"""Facts from calls of Torch-TensorRT and from exported programs."""

@@ -1,4 +1,4 @@
-"""Arguments of a call of Torch-TensorRT, and their state in the release."""
+"""Check whether the release of Torch-TensorRT uses the arguments of a call."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ State = Literal["read", "gone", "future", "unknown", "idle", "alone"]
 
 
 class TorchArgumentFact(TorchFact, frozen=True):
-    """An argument of a call that compiles with Torch-TensorRT.
+    """An argument of a call that compiles a model with Torch-TensorRT.
 
     Attributes:
-        name: the argument.
-        text: its value as written, shortened.
+        name: the name of the argument.
+        text: the value of the argument as written, shortened.
         state: ``read`` if the release uses the argument; ``gone`` if only earlier releases use it;
             ``future`` if only later releases use it; ``unknown`` if no release uses it; ``idle`` if the
             argument has no effect; ``alone`` if the argument has no effect because another argument is not
             set.
-        release: the release of Torch-TensorRT, ``2.13.0``.
-        minor: the minor number of the release, 13.
+        release: the release of Torch-TensorRT, such as ``2.13.0``.
+        minor: the minor number of the release, such as 13.
         route: the kind of call: ``compile`` for ``torch_tensorrt.compile``, ``options`` for the options of
             ``torch.compile`` and for ``ir="torch_compile"``, ``windows`` for the cross compilation for
             Windows, and ``engine`` for the conversion to a serialized engine.
@@ -47,8 +47,8 @@ class TorchArgumentFact(TorchFact, frozen=True):
             argument needs; empty if unknown.
         changes: whether the value differs from the default; unknown if the script computes the value.
         evidence: the line of Torch-TensorRT's source that reads the argument; empty if there is none.
-        call: the function as written.
-        code_origin: the line of the script.
+        call: the name of the called function, as written in the script.
+        code_origin: the line of the script with the argument.
     """
 
     kind: ClassVar[str] = "torch_argument"
@@ -68,13 +68,13 @@ class TorchArgumentFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The file and the line, or the argument of a call given as text."""
+        """The location in reports: the line of the script, or the argument of a call given as text."""
         source = self.code_origin.source
         return f"{self.call}({self.name}=)" if source is None else f"{source.path}:{source.line}"
 
 
 def find(facts: Facts) -> Iterator[TorchArgumentFact]:
-    """Yield the arguments in the order of the calls."""
+    """Yield a fact for each argument, in the order of the calls."""
     script = facts.data(TorchScript)
     if script is None:
         return
@@ -131,10 +131,16 @@ def _changes(given: Argument, default: str) -> bool | None:
 
 
 def origin_of(call: TorchCall, line: int) -> Origin:
-    """Return the line of a script as the origin of a fact.  A call given as text has no line."""
+    """Return a line of a script as the origin of a fact.
+
+    For a call that was given as text, the origin has no line.
+    """
     return origin_at(call.source, line)
 
 
 def origin_at(source: str, line: int) -> Origin:
-    """Return a line of a script as the origin of a fact.  If ``source`` is empty, the origin has no line."""
+    """Return line ``line`` of the script ``source`` as the origin of a fact.
+
+    If ``source`` is empty, the origin has no line.
+    """
     return Origin(source=Source(source, line, found=True)) if source else Origin()

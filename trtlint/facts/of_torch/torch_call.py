@@ -1,4 +1,4 @@
-"""Every call of Torch-TensorRT's compiler, with the settings that contradict each other."""
+"""Find calls that compile with Torch-TensorRT, and settings of a call that contradict each other."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ _Value = TypeVar("_Value")
 
 
 class TorchCallFact(TorchFact, frozen=True):
-    """A call that compiles with Torch-TensorRT.
+    """A call that compiles a model with Torch-TensorRT.
 
-    An omitted setting has the release's default.  A setting that the script computes is unknown.
+    An omitted setting has the default of the release.  A setting that the script computes is unknown.
 
     Attributes:
-        call: the function as written.
-        release: the release of Torch-TensorRT, ``2.13.0``.
-        minor: the minor number of the release, 13.
-        route: ``compile`` for the compiler, ``options`` for the options of ``torch.compile`` and for
-            ``ir="torch_compile"``, ``windows`` and ``engine`` for the functions of these names.
-        given: the names of the arguments.
+        call: the name of the called function, as written in the script.
+        release: the release of Torch-TensorRT, such as ``2.13.0``.
+        minor: the minor number of the release, such as 13.
+        route: the kind of call: ``compile`` for ``torch_tensorrt.compile``, ``options`` for the options of
+            ``torch.compile`` and for ``ir="torch_compile"``, ``windows`` for the cross compilation for
+            Windows, and ``engine`` for the conversion to a serialized engine.
+        given: the names of the arguments that the call passes.
         precisions: the types in ``enabled_precisions``, such as ``float16``; empty if the argument is
             omitted.
         explicit_typing: whether networks are strongly typed; True for releases without weakly typed networks.
@@ -43,19 +44,20 @@ class TorchCallFact(TorchFact, frozen=True):
         immutable_weights: whether engines cannot be refitted.
         refit_identical: ``refit_identical_engine_weights``.
         strip_weights: ``strip_engine_weights``.
-        refit: the former name of the refitting argument that the call uses, ``refit`` or ``make_refittable``.
+        refit: if the call uses a former name of ``immutable_weights``, this name: ``refit`` or
+            ``make_refittable``.
         weight_streaming: ``enable_weight_streaming``.
         full_compilation: ``require_full_compilation``.
         torch_operators: whether ``torch_executed_ops`` names operators.
         truncated_twice: whether the call sets both ``truncate_double`` and its former name, and at least
             one is on.
         data_dependent_fallback: ``fallback_data_dependent_ops``.
-        unexported: whether the call passes a module to a function that needs an exported program.
+        unexported: whether the call passes a module, but the function requires an exported program.
         inputs_twice: whether both ``inputs`` and ``arg_inputs`` are given.
         dryrun: ``dryrun``.
-        optimization_level: the requested level; unknown if it is not given.
-        corrected: the call without the arguments that have no effect in this release.
-        code_origin: the line of the script.
+        optimization_level: the value of ``optimization_level``; None if it is not given or not known.
+        corrected: the text of the call without the arguments that have no effect in this release.
+        code_origin: the line of the script with the call.
     """
 
     kind: ClassVar[str] = "torch_call"
@@ -85,13 +87,13 @@ class TorchCallFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The file and the line, or the function of a call given as text."""
+        """The location in reports: the line of the script, or the function of a call given as text."""
         source = self.code_origin.source
         return self.call if source is None else f"{source.path}:{source.line}"
 
 
 def find(facts: Facts) -> Iterator[TorchCallFact]:
-    """Yield the calls in the order of the script."""
+    """Yield a fact for each call, in the order of the script."""
     script = facts.data(TorchScript)
     if script is None:
         return
@@ -142,7 +144,7 @@ class _Settings:
         self._call, self._release = call, release
 
     def switch(self, name: str) -> bool | None:
-        """Return whether a setting is on; None if unknown."""
+        """Return whether the setting ``name`` is on; None if unknown."""
         known = argument(name, self._call.route, self._release)
         if not known.read:
             return False
@@ -181,7 +183,7 @@ def _filled(value: object) -> bool | None:
 
 
 def _truncated_twice(call: TorchCall) -> bool | None:
-    """Return whether the call sets both ``truncate_double`` and its former name."""
+    """Return whether the call sets ``truncate_double`` and also its former name; None if unknown."""
     if call.route != "compile" or call.argument("truncate_long_and_double") is None:
         return False
     given = known_value(call.argument("truncate_double"), False)
@@ -198,7 +200,10 @@ def _twice(call: TorchCall) -> bool | None:
 
 
 def _corrected(call: TorchCall, states: list[TorchArgumentFact]) -> str:
-    """Return the call without the arguments that have no effect; empty if some arguments are unknown."""
+    """Return the text of a call without the arguments that have no effect.
+
+    The result is empty if some arguments are unknown.
+    """
     if not call.complete or any("..." in each.text for each in call.arguments):
         return ""
     kept = [

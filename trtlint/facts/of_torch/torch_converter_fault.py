@@ -1,4 +1,4 @@
-"""Known faults of converters of a release of Torch-TensorRT, at operators of a program."""
+"""Find operators of a program that are affected by known faults of Torch-TensorRT's converters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TorchConverterFaultFact(TorchFact, frozen=True):
-    """An operator that meets the conditions of a known fault of its converter.
+    """An operator that meets the conditions of a known fault of its Torch-TensorRT converter.
 
     Attributes:
         op: the operator, ``aten.sort.default``.
@@ -48,7 +48,7 @@ class TorchConverterFaultFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The name in the graph."""
+        """The location in reports: the name of the node in the graph."""
         return self.name
 
 

@@ -1,4 +1,4 @@
-"""Engines of a program whose network or build fails."""
+"""Find engines of a program whose conversion or build fails in a dry run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class TorchFailureFact(TorchFact, frozen=True):
-    """An engine that fails in a dry run.
+    """A part of a program for which Torch-TensorRT cannot make an engine, according to a dry run.
 
     Attributes:
-        engine: the name of the part of the program.
+        engine: the name of this part of the program.
         stage: ``network`` if a converter fails, ``build`` if the builder of TensorRT-RTX rejects the network.
         said: the error.
         op: the operator that the converter failed at; empty if unknown.
@@ -38,7 +38,7 @@ class TorchFailureFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The part of the program."""
+        """The location in reports: the name of the part of the program."""
         return self.engine
 
 

@@ -1,4 +1,4 @@
-"""Known faults of a release of Torch-TensorRT in functions that a script uses."""
+"""Find functions in a script that are affected by known faults of a Torch-TensorRT release."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class TorchFaultFact(TorchFact, frozen=True):
-    """A fault of this release in functions that the script uses, which a later release corrects.
+    """A known fault of this release in a function that the script uses.  A later release corrects it.
 
     Attributes:
-        name: the entry of trtlint/knowledge/torch_faults.yaml.
-        words: what happens.
-        instead: what to do in this release.
-        fixed: the first release line without the fault, ``2.7``; empty if unknown.
-        source: the pull request.
-        code_origin: the line of the script.
+        name: the name of the fault in trtlint/knowledge/torch_faults.yaml.
+        words: the effect of the fault, as a text.
+        instead: what the user can do in this release.
+        fixed: the first release line without the fault, such as ``2.7``; empty if unknown.
+        source: URL of the pull request.
+        code_origin: the line of the script with the call.
     """
 
     kind: ClassVar[str] = "torch_fault"
@@ -41,13 +41,13 @@ class TorchFaultFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The file and the line of the call; the name of the fault if the call was given as text."""
+        """The location in reports: the line of the call.  For a call given as text, the name of the fault."""
         source = self.code_origin.source
         return self.name if source is None else f"{source.path}:{source.line}"
 
 
 def find(facts: Facts) -> Iterator[TorchFaultFact]:
-    """Yield the faults in the order of the table."""
+    """Yield the faults that affect the script, in the order of the table."""
     script = facts.data(TorchScript)
     if script is None:
         return
@@ -70,7 +70,7 @@ def find(facts: Facts) -> Iterator[TorchFaultFact]:
 
 
 def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | ScriptMark | None:
-    """Return the call that shows a fault; None if the script does not show it."""
+    """Return the call in the script that a fault affects; None if the script has no such call."""
     if "operators" in row:
         marks = (mark for mark in script.marks if mark.kind == "operator") if script.judged else ()
         return next((mark for mark in marks if _is_operator(mark, row["operators"])), None)
@@ -88,7 +88,10 @@ def _use(row: Mapping[str, Any], script: TorchScript) -> TorchUse | ScriptMark |
 
 
 def _is_operator(mark: ScriptMark, operators: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a call is one of the operators, with values of the arguments that show the fault."""
+    """Return whether a call of an operator is affected by a fault.
+
+    ``operators`` has the names of the affected operators, and the affected values of their arguments.
+    """
     for operator in operators:
         if mark.name != operator["name"]:
             continue
@@ -102,7 +105,10 @@ def _is_operator(mark: ScriptMark, operators: Sequence[Mapping[str, Any]]) -> bo
 
 
 def _is_legacy(use: TorchUse, minor: int) -> bool:
-    """Return whether a call certainly saves a compiled module without tracing it again."""
+    """Return whether a call certainly saves a compiled graph module without exporting it again.
+
+    ``minor`` is the minor number of the release.  It determines the default of ``retrace``.
+    """
     if use.function != "torch_tensorrt.save" or use.product != "graph" or not use.sure:
         return False
     retraced = minor >= RETRACED if use.retrace is None else use.retrace
@@ -119,7 +125,7 @@ def _is_compiled_with(use: TorchUse, name: str, script: TorchScript) -> bool:
 
 
 def _is_given(argument: Any) -> bool:
-    """Return whether an argument certainly has a value that is not empty."""
+    """Return whether an argument is certainly given and not empty."""
     if argument is None:
         return False
     if isinstance(argument.value, (tuple, dict)):

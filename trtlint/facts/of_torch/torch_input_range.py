@@ -1,4 +1,4 @@
-"""Ranges of ``torch_tensorrt.Input`` that the export or TensorRT rejects."""
+"""Find shape ranges of ``torch_tensorrt.Input`` that ``torch.export`` or TensorRT rejects."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ _REASONS = {
 
 
 class TorchInputRangeFact(TorchFact, frozen=True):
-    """A range of an input.
+    """The range of shapes that a ``torch_tensorrt.Input`` gives for an input.
 
     Attributes:
-        problem: ``one`` if a dynamic axis has the usual size 1, ``order`` if a usual size is outside of its
-            range, ``rank`` if the shapes have different numbers of axes; empty for other ranges.
-        reason: the problem in words.
-        axis: the first such axis; 0 without one.
-        low: the smallest size of this axis.
-        usual: the usual size of this axis.
-        high: the largest size of this axis.
-        code_origin: the line of the script.
+        problem: ``one`` if a dynamic axis has the size 1 in ``opt_shape``, ``order`` if ``opt_shape`` is not
+            between ``min_shape`` and ``max_shape``, ``rank`` if the shapes have different numbers of axes;
+            empty without a problem.
+        reason: the problem as a text.
+        axis: the first axis with the problem; 0 if no axis has it.
+        low: the size of this axis in ``min_shape``.
+        usual: the size of this axis in ``opt_shape``.
+        high: the size of this axis in ``max_shape``.
+        code_origin: the line of the script with the range.
     """
 
     kind: ClassVar[str] = "torch_input_range"
@@ -48,15 +49,16 @@ class TorchInputRangeFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The file and the line of the range."""
+        """The location in reports: the line of the script with the range."""
         source = self.code_origin.source
         return "torch_tensorrt.Input" if source is None else f"{source.path}:{source.line}"
 
 
 def find(facts: Facts) -> Iterator[TorchInputRangeFact]:
-    """Yield the ranges with a problem, in order.
+    """Yield the ranges with a problem, in the order of the script.
 
-    The compiler exports the module with the usual sizes only if the script passes a module.
+    If the script passes a module, the compiler exports it with the shapes in ``opt_shape``.  Only then is a
+    size of 1 a problem.
     """
     script = facts.data(TorchScript)
     if script is None:

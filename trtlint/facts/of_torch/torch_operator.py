@@ -1,4 +1,4 @@
-"""Every operator of an exported program that Torch-TensorRT leaves to PyTorch."""
+"""Find operators of an exported program that run in PyTorch, and not in an engine of Torch-TensorRT."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ Reason = Literal["none", "validator", "static", "excluded", "complex", "data"]
 
 
 class TorchOperatorFact(TorchFact, frozen=True):
-    """An operator that runs in PyTorch between engines.
+    """An operator that runs in PyTorch, between the engines of Torch-TensorRT.
 
     Attributes:
-        op: the operator, ``aten.cumprod.default``.
-        name: its name in the graph.
-        type: type and shape of its result; empty if unknown.
-        reason: why the operator runs in PyTorch, in words.
-        reason_kind: ``none`` without a converter, ``validator`` if a validator refuses the operator,
-            ``static`` if the converter accepts only static shapes, ``excluded`` if the options exclude the
-            operator, ``complex`` for complex numbers, ``data`` if fallback_data_dependent_ops applies.
+        op: the operator, such as ``aten.cumprod.default``.
+        name: the name of its node in the graph.
+        type: type and shape of the result; empty if unknown.
+        reason: why the operator runs in PyTorch, as a text.
+        reason_kind: ``none`` if there is no converter, ``validator`` if the converter's validator refuses the
+            operator, ``static`` if the converter accepts only static shapes, ``excluded`` if the options
+            exclude the operator, ``complex`` for complex numbers, ``data`` if ``fallback_data_dependent_ops``
+            applies.
         measured: whether Torch-TensorRT reported the fallback in a dry run; False if the fact comes from
             trtlint's table of releases.
-        release: the release of Torch-TensorRT, ``2.13.0``.
-        engines: engines of the whole program; unknown without a dry run.
+        release: the release of Torch-TensorRT, such as ``2.13.0``.
+        engines: number of engines of the whole program; None without a dry run.
         converted_from: the first later release line that converts the operator; empty if no release does.
         code_origin: the line of the model's code.
     """
@@ -51,7 +52,7 @@ class TorchOperatorFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The name in the graph."""
+        """The location in reports: the name of the node in the graph."""
         return self.name
 
 
@@ -82,7 +83,7 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
 
 
 def _converted_from(op: str, release: str) -> str:
-    """Return the first release after this one that converts an operator; empty if unknown."""
+    """Return the first release line after ``release`` that converts an operator; empty if unknown."""
     row = torch_operators().get(op)
     if row is None:
         return ""

@@ -1,4 +1,4 @@
-"""An exported program as a whole, from a dry run of Torch-TensorRT."""
+"""Describe an exported program as a whole, from a dry run of Torch-TensorRT."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class TorchProgramFact(TorchFact, frozen=True):
-    """Results of a dry run of Torch-TensorRT on a program.  Without a dry run, there is no such fact.
+    """Results of a dry run of Torch-TensorRT.  The fact exists only if there was a dry run.
 
     Attributes:
-        release: the release of Torch-TensorRT, ``2.13.0``.
-        minor: the minor number of the release, 13.
-        operators: operators after lowering.
+        release: the release of Torch-TensorRT, such as ``2.13.0``.
+        minor: the minor number of the release, such as 13.
+        operators: number of operators in the program after lowering.
         supported: number of these operators with a converter.
-        engines: number of engines; unknown if the compilation failed earlier.
+        engines: number of engines; None if the compilation failed before this number was known.
         in_torch: number of nodes that run in PyTorch.
-        convolutions: convolutions and deconvolutions in the networks.
+        convolutions: number of convolutions and deconvolutions in the TensorRT networks.
         tensor_weights: number of these convolutions whose weights are a computed tensor and not a constant.
-        layers: layers in all networks.
+        layers: number of layers in all networks.
         half_layers: number of these layers with a result in half precision (FP16 or BF16).
         error: the error that ended the compilation; empty if there was no error.
         known: whether a known fault of a converter explains the error; then TTR209 reports the fault.

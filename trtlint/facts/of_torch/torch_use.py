@@ -1,4 +1,4 @@
-"""Calls of ``torch_tensorrt.save`` and ``torch.export.export`` that a release refuses."""
+"""Find calls of ``torch_tensorrt.save`` and ``torch.export.export`` that fail in a release."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class TorchUseFact(TorchFact, frozen=True):
 
     Attributes:
         function: the function, ``torch_tensorrt.save`` or ``torch.export.export``.
-        minor: the minor number of the release, 13.
-        product: the saved value as far as the file shows it: ``graph`` for a compiled graph module,
-            ``torchscript``, ``module`` or ``program``; empty for unknown.
-        format: ``output_format``; empty if it is omitted, unknown if the file does not show it.
+        minor: the minor number of the release, such as 13.
+        product: the kind of object that the call saves: ``graph`` for a compiled graph module,
+            ``torchscript``, ``module`` or ``program``; empty if the script does not show it.
+        format: the value of ``output_format``; empty if it is omitted, None if the script does not show it.
         problem: why the call fails: ``format`` for an unknown format; ``torchscript``, ``module`` and
             ``program`` for a value that this format or release does not save; ``no inputs`` for retracing
             without inputs; ``specs`` for ``torch_tensorrt.Input`` in place of tensors; ``tensor`` for one
@@ -82,13 +82,13 @@ class TorchUseFact(TorchFact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The file and the line, or the function of a call given as text."""
+        """The location in reports: the line of the script, or the function of a call given as text."""
         source = self.code_origin.source
         return self.function if source is None else f"{source.path}:{source.line}"
 
 
 def find(facts: Facts) -> Iterator[TorchUseFact]:
-    """Yield the calls in the order of the script."""
+    """Yield a fact for each call, in the order of the script."""
     script = facts.data(TorchScript)
     if script is None:
         return
@@ -149,7 +149,7 @@ def _export_problem(use: TorchUse, minor: int) -> Problem:
 
 
 def _save_problem(use: TorchUse, minor: int) -> Problem:
-    """Return why a release refuses to save, in the order of its checks."""
+    """Return the first check of ``torch_tensorrt.save`` that a call fails in a release; else empty."""
     if use.format is None:
         return ""
     if use.arg_inputs == "specs" and minor < _SPECS:
@@ -171,7 +171,7 @@ def _save_problem(use: TorchUse, minor: int) -> Problem:
 
 
 def _formats(minor: int) -> tuple[str, ...]:
-    """Return the formats of a release.
+    """Return the values of ``output_format`` that a release supports.
 
     https://github.com/pytorch/TensorRT/blob/v2.12.1/py/torch_tensorrt/_compile.py#L746
     """

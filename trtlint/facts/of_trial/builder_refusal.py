@@ -1,4 +1,4 @@
-"""The builder's reason for refusing a parsed network, in a dry build."""
+"""Find the error with which NVIDIA's builder refuses a parsed network in a dry build."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SHORT = 300
 
 
 class BuilderRefusal(Fact, frozen=True):
-    """The first error of NVIDIA's builder in a dry build that failed.
+    """The first error of NVIDIA's builder in a failed dry build.
 
     Attributes:
-        label: the dry build: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
-        op: the operator that the error names; empty if it names none.
+        label: a text that names the dry build, such as ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
+        op: the operator that the error names; empty if the error names none.
         code: the kind of the error as printed, such as ``API Usage Error``; empty if none is printed.
         says: the error on one line, cut at 300 characters.
         shapes: the shapes of dynamic inputs in the build, such as ``x=1x3x224x224``.
@@ -40,17 +40,17 @@ class BuilderRefusal(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The node that the error names; empty if it names none."""
+        """The location in reports: the node that the error names; empty if the error names none."""
         return self.node.path if self.node else ""
 
     @property
     def refusal(self) -> Refusal:
-        """The refusal."""
+        """The refusal by the builder, as plain data."""
         return Refusal("build", self.op, self.code)
 
 
 def find(facts: Facts) -> Iterator[BuilderRefusal]:
-    """Yield the refusal; nothing without a dry build, or if it did not fail."""
+    """Yield one fact if the builder refused the network in a dry build; else nothing."""
     if facts.dry is None or facts.dry.result.built is not False:
         return
     result = facts.dry.result

@@ -1,4 +1,4 @@
-"""A dry build as a whole, and the stage that it reached."""
+"""Describe a dry build as a whole, and the stage that it reached."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class DryBuildFact(Fact, frozen=True):
     """A dry build: a run of NVIDIA's parser and builder on the model, without a GPU.
 
     Attributes:
-        label: the dry build: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
+        label: a text that names the dry build, such as ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
         version: the release of TensorRT-RTX.
         sm: the compute capability of the build, times ten.
         outcome: the result; ``failed`` means that the process ended without a result.
-        stage: the last stage of the dry build.
+        stage: the last stage that the dry build reached.
         signal: the signal that ended the process; empty without a signal.
-        seconds: the duration.
+        seconds: the duration of the dry build.
         last_lines: the last lines of the log, if the process crashed or was stopped.
         shapes: the shapes of dynamic inputs in the build, such as ``x=1x3x224x224``.
         shapes_chosen: whether trtlint chose some of these shapes.
@@ -46,7 +46,7 @@ class DryBuildFact(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """Empty: the fact is about the whole model."""
+        """The location in reports: empty, because the fact is about the whole model."""
         return ""
 
 

@@ -1,4 +1,4 @@
-"""The first tensor of the parsed network that differs from ONNX."""
+"""Find the first tensor whose values differ between the network that the parser makes and ONNX."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class NetworkDifference(Fact, frozen=True):
-    """The first tensor, in the model's order, that differs between the network and ONNX.
+    """The first tensor, in graph order, whose values differ between the parsed network and ONNX.
 
     Attributes:
         release: the release of TensorRT-RTX whose parser made the network.
@@ -20,19 +20,20 @@ class NetworkDifference(Fact, frozen=True):
         tensor: the name of the tensor.
         layer: the network layer that computes the tensor.
         layer_kind: the kind of this layer, such as ``REDUCE``.
-        expected: ONNX's value at the worst element; ONNX's shape if the shapes differ.
-        got: the network's value at the worst element; the network's shape if the shapes differ.
-        at: the position of the worst element, such as ``[0, 3]``; empty if the shapes differ.
+        expected: the value according to ONNX at the element that differs most; the shape if the shapes
+            differ.
+        got: the value in the network at the same element; the shape if the shapes differ.
+        at: the position of this element, such as ``[0, 3]``; empty if the shapes differ.
         worst: the largest absolute difference; None if it is not a number.
         differing: number of elements that differ.
         elements: number of elements of the tensor.
-        others: operators before the node whose outputs have no name in the network and were not compared.
+        others: earlier operators that were not compared, because their outputs have no name in the network.
             One of these operators may be the cause.
-        by: the runtime that computes ONNX's value.
-        inputs: the inputs that show the difference.
+        by: the runtime that computed the values according to ONNX.
+        inputs: the input values for which the tensor differs.
         more: number of further tensors that differ.
         compared: number of compared tensors.
-        tensors: number of tensors that the model computes.
+        tensors: number of all tensors that the model computes.
     """
 
     kind: ClassVar[str] = "network_difference"
@@ -58,17 +59,17 @@ class NetworkDifference(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The node, or the tensor if the node is not found."""
+        """The location in reports: the node, or the tensor if the node is not found."""
         return self.node.path if self.node else self.tensor
 
     @property
     def scope(self) -> str:
-        """The release whose parser made the network: other releases were not compared."""
+        """The release whose parser made the network.  Other releases were not compared."""
         return f"TensorRT-RTX {self.release}, the only release that was compared"
 
 
 def find(facts: Facts) -> Iterator[NetworkDifference]:
-    """Yield the first difference; nothing if no tensor differs or none was compared."""
+    """Yield one fact about the first difference; nothing if no compared tensor differs."""
     found = None if facts.dry is None else facts.dry.result.network
     if found is None or not found.differences:
         return

@@ -1,4 +1,4 @@
-"""Errors of the parser in a dry build."""
+"""Find the errors of NVIDIA's ONNX parser in a dry build."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class ParserRefusal(Fact, frozen=True):
     """An error of NVIDIA's ONNX parser in a dry build.
 
     Attributes:
-        label: the dry build: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
+        label: a text that names the dry build, such as ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
         op: the refused operator; empty if the error is not about a node.
         code: the error code, such as ``UNSUPPORTED_NODE``.
-        name: the node as the parser names it.
-        says: the message, without the node and on one line, cut at 300 characters.
+        name: the name of the node in the error message.
+        says: the error message on one line, without the node, cut at 300 characters.
         function: the function of the parser that reports the error, such as ``checkResize``.
     """
 
@@ -50,17 +50,17 @@ class ParserRefusal(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The node, by its own name or the parser's name."""
+        """The location in reports: the path of the node, or the name in the error message."""
         return self.node.path if self.node else self.name
 
     @property
     def refusal(self) -> Refusal:
-        """The refusal."""
+        """The refusal by the parser, as plain data."""
         return Refusal("parse", self.op, self.code)
 
 
 def find(facts: Facts) -> Iterator[ParserRefusal]:
-    """Yield the errors in the parser's order, without repeated messages about one node."""
+    """Yield the errors in the order of the parser.  Repeated messages about one node are left out."""
     if facts.dry is None:
         return
     result = facts.dry.result
@@ -84,7 +84,10 @@ def find(facts: Facts) -> Iterator[ParserRefusal]:
 
 
 def _node(error: ParserError, facts: Facts) -> Node | None:
-    """Find the node of an error: by name, by position, or as the only node with the operator."""
+    """Return the node of the model that an error is about; None if it is not found.
+
+    The node is found by its name, by its position, or as the only node of its operator type.
+    """
     if not error.op and not error.node:
         return _by_function(error, facts)
     named = facts.names.find(error.node) if error.node else None
@@ -102,9 +105,9 @@ def _node(error: ParserError, facts: Facts) -> Node | None:
 
 
 def _by_function(error: ParserError, facts: Facts) -> Node | None:
-    """Find the node of an error without a name, by the parser's function.
+    """Return the node that an error is about, by the name of the parser's function; None if unknown.
 
-    An ``importScatterElements`` error is about the only ScatterElements.
+    For example, an error of ``importScatterElements`` is about the only ScatterElements of the model.
     """
     found = _FUNCTION.fullmatch(error.function)
     alike = [node for node in facts.model.graph.nodes if found is not None and node.op == found[1]]

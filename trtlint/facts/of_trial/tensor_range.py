@@ -1,4 +1,4 @@
-"""Ranges of tensors, measured on the user's inputs."""
+"""Describe the ranges of tensors, measured while the model runs on the user's inputs."""
 
 from __future__ import annotations
 
@@ -20,35 +20,37 @@ _BEHIND = 3
 
 
 class TensorRange(Fact, frozen=True):
-    """A float tensor with its measured range.
+    """A float tensor and the range of its values in a measurement.
 
     Attributes:
         op: the operator that computes the tensor; ``Input`` or ``Constant`` if no operator does.
         tensor: the name of the tensor.
-        max_abs: the largest magnitude; None if it is infinite in FP32.
-        low: the smallest number.
-        high: the largest number.
-        greatest: the largest magnitude of the tensor and of the intermediate squares and sums inside its
-            operator.
-        words: the magnitude ``greatest`` as text, ``97,344``.
-        inside: the intermediate result with the magnitude ``greatest``: ``square``, ``sum`` ...; empty if
-            it is the tensor itself.
-        fits: ``overflow``, ``underflow`` or ``ok`` in the narrow type.
-        origin: whether the tensor is outside the range although every input of its operator is inside.
+        max_abs: the largest magnitude of the tensor; None if it is infinite in FP32.
+        low: the smallest element.
+        high: the largest element.
+        greatest: the largest magnitude of the tensor and of the squares and sums that the operator computes
+            internally.
+        words: ``greatest`` as a text, such as ``97,344``.
+        inside: the internal result with the magnitude ``greatest``, such as ``square`` or ``sum``; empty if
+            the tensor itself has this magnitude.
+        fits: ``overflow``, ``underflow`` or ``ok``: the effect of the narrow type.
+        origin: whether the tensor exceeds the range of the narrow type, although no input of its operator
+            does.
         type: the narrow type, ``FP16``, ``BF16`` or ``TF32``.
         largest: the largest number of the narrow type.
         largest_words: ``largest`` as text.
         operands: the largest magnitude of the measured inputs of its operator; None if no input was
             measured, or an input is infinite.
         reader: the first operator that reads the tensor; empty if none does.
-        guards: whether the tensor is an epsilon constant that prevents a zero root, logarithm or divisor.
-        harm: whether an output of the model becomes inaccurate in a 16-bit type; None without a simulation,
-            or if the answer depends on the fusions of the build.
-        tf32: whether an output of the model becomes inaccurate in TF32; None without a simulation.
-        keep: whether its operator must stay in FP32.
+        guards: whether the tensor is an epsilon constant: it prevents a zero in a root, a logarithm or a
+            divisor.
+        harm: whether an output of the model becomes inaccurate in a 16-bit type.  None if this was not
+            simulated, or if it depends on the operators that TensorRT fuses.
+        tf32: whether an output of the model becomes inaccurate in TF32; None if this was not simulated.
+        keep: whether the operator that computes the tensor must stay in FP32.
         misfit: whether the narrow type does not fit the model, because too many operators must stay in FP32.
         origins: number of operators with ``origin``, where values first leave the range.
-        on: the inputs of the measurement, ``3 batches of calib.npz``.
+        on: the inputs of the measurement as a text, such as ``3 batches of calib.npz``.
         made_up: whether the inputs are random numbers.
     """
 
@@ -81,7 +83,7 @@ class TensorRange(Fact, frozen=True):
 
     @property
     def place(self) -> str:
-        """The node; without a node, the tensor."""
+        """The location in reports: the path of the node, or the name of the tensor without a node."""
         return self.node.path if self.node else self.tensor
 
 
@@ -101,7 +103,7 @@ def find(facts: Facts) -> Iterator[TensorRange]:
 
 
 class _Common:
-    """Data that all tensors of a measurement share."""
+    """The fields that are equal for all tensors of a measurement."""
 
     def __init__(self, found: Measurement) -> None:
         self.found = found
@@ -149,7 +151,10 @@ class _Common:
 
 
 def _harm(found: Measurement) -> bool | None:
-    """Return whether an output is inaccurate for all possible fusions; None if unknown."""
+    """Return whether an output of the model becomes inaccurate in the narrow type.
+
+    The result is None if this was not simulated, or if it depends on the operators that TensorRT fuses.
+    """
     if FORMATS[found.type].operands_only:
         return False
     if not found.rehearsed or found.verdict == "depends":
@@ -158,7 +163,7 @@ def _harm(found: Measurement) -> bool | None:
 
 
 def _tf32(found: Measurement) -> bool | None:
-    """Return whether an output is inaccurate in TF32; None if TF32 was not simulated."""
+    """Return whether an output becomes inaccurate in TF32; None if TF32 was not simulated."""
     if found.type == TF32.name:
         return not found.good if found.rehearsed else None
     errors = [each.error for each in found.types if each.type == TF32.name]
@@ -174,7 +179,7 @@ def _operands(node: Node | None, greatest: Mapping[str, float | None]) -> float 
 
 
 def _guards(value: Value) -> bool:
-    """Return whether a constant bounds the argument of a root, a logarithm or a division."""
+    """Return whether a constant prevents a zero in a root, a logarithm or a divisor."""
     users = [user for user, _ in value.uses if user.op in ("Add", "Max", "Clip")]
     for user in users:
         layer = [user]

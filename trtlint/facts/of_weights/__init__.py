@@ -1,1 +1,1 @@
-"""Facts about the elements of a model's weights. Each weight is read once."""
+"""Facts about the elements of a model's weights.  Each weight is read once."""

@@ -1,4 +1,4 @@
-"""Stored float tensors, and their elements that FP16 cannot represent; each tensor is read once."""
+"""Find elements of stored float tensors that FP16 cannot represent.  Each tensor is read once."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _COMPUTE = frozenset({"Attention", "Conv", "ConvTranspose", "Einsum", "GRU", "Ge
 
 
 class BitLayout(Struct, frozen=True):
-    """Bit patterns of a float type, without the sign.
+    """Bit patterns that divide the numbers of a float type into classes.
 
     Attributes:
         magnitude: mask of the bits without the sign bit.
-        infinite: the bits of infinity; larger patterns are NaN.
-        largest: the bits of the largest number of the type that is finite in FP16.
+        infinite: the bits of infinity, without the sign.  Larger bit patterns are NaN.
+        largest: the bits of the largest number that is finite in FP16.
         normal: the bits of 2**-14, the smallest normal number of FP16.
         least: the bits of 2**-25; this number and smaller numbers round to zero in FP16.
         number: NumPy's float type; None if NumPy has no such type.
@@ -52,17 +52,17 @@ _LAYOUTS: Mapping[str, BitLayout] = {
 
 
 class Weights(Fact, frozen=True):
-    """A stored tensor of a float type. Such facts exist only if trtlint reads all weights (``--weights``).
+    """A stored float tensor.  The fact exists only if trtlint reads all weights (``--weights``).
 
-    ``node`` is the first reader of the tensor, or the ``Constant`` node that stores the tensor.
+    ``node`` is the ``Constant`` node that stores the tensor, or the first node that reads the initializer.
 
     Attributes:
         name: name of the tensor.
         dtype: element type.
         shape: dimensions.
         size: number of elements.
-        readers: operators that read it, sorted.
-        compute: whether a convolution, matrix product or recurrent layer reads it.
+        readers: types of the operators that read the tensor, sorted.
+        compute: whether a convolution, matrix product or recurrent layer reads the tensor.
         nan: number of NaN elements.
         infinite: number of infinite elements.
         beyond_fp16: number of finite elements with a magnitude above 65504, the largest FP16 number.
@@ -91,7 +91,7 @@ class Weights(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[Weights]:
-    """Yield the stored float tensors with readers, in the order of their first readers."""
+    """Yield the stored float tensors that nodes read, in the order of their first readers."""
     graph, constants = facts.model.graph, facts.model.constants
     streamer = Streamer(facts.model.tensors)
     stored = (value for values in graph.values.values() for value in values if value.initializer is not None)
@@ -150,7 +150,7 @@ def _largest_below(bits: np.ndarray[Any, np.dtype[Any]], layout: BitLayout) -> i
 
 
 def _number(bits: int, layout: BitLayout) -> float | None:
-    """Return the number with these bits.  The 16 bits of BF16 are the upper half of an FP32 number."""
+    """Return the number that has the given bits.  BF16 is converted through FP32, whose upper half it is."""
     if bits < 0:
         return None
     if layout.number is None:
