@@ -1,4 +1,4 @@
-"""Data about TensorRT releases and GPUs, with sources, and the readers of these tables."""
+"""Tables about TensorRT releases, operators and GPUs, with public sources, and functions that read them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 @cache
 def data(name: str) -> Any:
-    """Return the content of one of this package's YAML files, cached."""
+    """Return the parsed content of the table ``name.yaml`` in this package.  The result is cached."""
     return parsed(text(name))
 
 
 def text(name: str) -> str:
-    """Return the text of one of this package's YAML files."""
+    """Return the text of the table ``name.yaml`` in this package."""
     return path_of(name).read_text(encoding="utf-8")
 
 
 def path_of(name: str) -> Path:
-    """Return the path of one of this package's YAML files."""
+    """Return the path of the table ``name.yaml`` in this package."""
     return Path(__file__).parent / f"{name}.yaml"
 
 
 def parsed(yaml_text: str) -> Any:
-    """Parse a YAML text."""
+    """Return the data in a YAML text."""
     import yaml
 
     # The C parser is ten times as fast, but not every build of PyYAML has it.

@@ -1,7 +1,7 @@
-"""Commands that install the packages of an extra.
+"""Find the command that installs the packages of an extra, such as ``trtlint[parquet]``.
 
-trtlint is not on PyPI, so messages cannot name an extra of the package. Instead, messages name the
-packages of the extra. This works for every installation: from a checkout, a Git URL, or a wheel.
+trtlint is not on PyPI, so messages cannot tell users to install ``trtlint[parquet]``.  Instead, they name the
+packages of the extra.  This works for every installation: from a checkout, a Git URL, or a wheel.
 https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use
 """
 
@@ -16,7 +16,7 @@ _PLATFORMS = {"rtx": "Linux and Windows on x86-64"}
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs an extra, and the platforms if the extra needs a platform.
+    """Return the command that installs an extra.  Also name the platforms that the extra requires.
 
     >>> how_to_install("parquet")
     'pip install "pyarrow>=15"'
@@ -30,11 +30,11 @@ def how_to_install(extra: str) -> str:
 
 
 def packages_of(extra: str, requirements: Iterable[str] | None = None) -> list[str]:
-    """Return the requirements of an extra without their conditions.
+    """Return the packages of an extra as requirements, without environment markers.
 
     Args:
-        extra: the extra.
-        requirements: the requirements of the package; by default those of the installed package.
+        extra: the name of the extra.
+        requirements: the requirements of trtlint; by default those in the metadata of the installation.
     """
     if requirements is None:
         from importlib import metadata
@@ -48,5 +48,5 @@ def packages_of(extra: str, requirements: Iterable[str] | None = None) -> list[s
 
 
 def _quoted(requirement: str) -> str:
-    """Quote a requirement for shells; Windows has double quotes only."""
+    """Quote a requirement for shells.  Double quotes are used, because Windows has no other quotes."""
     return f'"{requirement}"' if re.search(r"[^\w.-]", requirement) else requirement

@@ -1,4 +1,4 @@
-"""History of trtexec options: the releases that added, deprecated or removed each option."""
+"""Read which releases added, deprecated or removed each option of trtexec."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ Line = tuple[int, int]
 
 
 class FlagHistory(Struct, frozen=True):
-    """History of one trtexec option, from flags.yaml.
+    """The history of one trtexec option, from flags.yaml.
 
     Attributes:
-        name: the option with its dashes, ``--fp16``.
-        group: ``precision``, ``calibration``, ``layer-precision``, ``shapes``, ``benchmark`` or empty.
+        name: the option with its dashes, such as ``--fp16``.
+        group: the subject of the option: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
+            ``benchmark`` or empty.
         since: the first release line that has the option; None if the oldest known line has the option.
         deprecated: the first release line that deprecates the option, or None.
         removed: the first release line without the option, or None.
-        absent: the first and last release line of a gap in which the option was missing, or None.
+        absent: if the option was missing for some time, the first and the last release line without it; else
+            None.
         noop: the first release line that ignores the option, or None.
-        instead: the replacement; empty if unknown.
-        sources: public pages.
+        instead: the option to use instead; empty if unknown.
+        sources: URLs of the public sources.
     """
 
     name: str
@@ -42,7 +44,7 @@ class FlagHistory(Struct, frozen=True):
 
 @cache
 def flag_histories() -> Mapping[str, FlagHistory]:
-    """Return the options that a release line added, deprecated or removed, by name."""
+    """Return the history of each option that a release added, deprecated or removed, by option."""
     content = data("flags")
     found = {}
     for row in content["flags"]:
@@ -63,12 +65,12 @@ def flag_histories() -> Mapping[str, FlagHistory]:
 
 @cache
 def known_flags() -> frozenset[str]:
-    """Return every option that a release line since 8.6 has."""
+    """Return the names of all options that any release line since 8.6 has."""
     return frozenset(flag_histories()) | {flag for row in data("flags")["always"] for flag in row}
 
 
 def nearest_flag(name: str) -> str | None:
-    """Return the option most similar to a misspelt name; None if no option is similar."""
+    """Return the option that is most similar to a misspelt one; None if no option is similar."""
     if name in known_flags():
         return None
     return next(iter(nearest(name, sorted(known_flags()), cutoff=0.85)), None)

@@ -1,4 +1,4 @@
-"""Programs that build engines with TensorRT, and their options for common remedies (frontends.yaml)."""
+"""Read how programs that build engines are configured, from frontends.yaml."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from trtlint.knowledge import data
 
 
 class FrontEnd(Struct, frozen=True):
-    """A program that builds engines. Unknown texts are empty.
+    """A program that builds engines with TensorRT, and texts that tell the user how to configure it.
 
     Attributes:
         name: the name that log readers use, such as ``trtexec``.
         verbose: how to print TensorRT's verbose messages.
-        plugin: how to load a plugin library, called libplugin.so.
+        plugin: how to load a plugin library, which is called libplugin.so in this text.
         memory: the setting that limits the builder's workspace.
         build: the command that rebuilds an engine.
-        profile: the options of an optimization profile; ``{shapes}`` is the place of the inputs.
-        shape: one input in these options, with ``{name}``, ``{x}`` (1x3x8x8) and ``{list}`` (1,3,8,8).
-        joined: the text between two inputs.
-        marks: texts that identify the program in lines without its prefix.
+        profile: the options of an optimization profile.  The shapes of the inputs replace ``{shapes}``.
+        shape: the format of one input in these options, with the placeholders ``{name}``, ``{x}`` (1x3x8x8)
+            and ``{list}`` (1,3,8,8).
+        joined: the text between two inputs in these options.
+        marks: texts that identify the program in log lines that do not begin with the program's prefix.
     """
 
     name: str
@@ -55,7 +56,7 @@ UNKNOWN = FrontEnd(
 
 @cache
 def front_ends() -> Mapping[str, FrontEnd]:
-    """Return all known programs by name."""
+    """Return all known programs that build engines, by name."""
     rows = (
         FrontEnd(
             row["name"],
@@ -74,11 +75,11 @@ def front_ends() -> Mapping[str, FrontEnd]:
 
 
 def front_end(name: str | None) -> FrontEnd:
-    """Return the program of this name, or :data:`UNKNOWN`."""
+    """Return the program with a name, or :data:`UNKNOWN` if the name is not known."""
     return front_ends().get(name or "", UNKNOWN)
 
 
 @cache
 def marks() -> Mapping[bytes, str]:
-    """Return the program name of each mark."""
+    """Return the name of the program that each mark in a log identifies."""
     return {mark.encode(): row.name for row in front_ends().values() for mark in row.marks}

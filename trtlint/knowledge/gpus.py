@@ -1,4 +1,4 @@
-"""GPUs, their compute capabilities and the data types they compute in."""
+"""Read which compute capability a GPU has, and in which data types it can compute."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ class Architecture(Struct, frozen=True):
     """The GPUs of one compute capability, from gpus.yaml.
 
     Attributes:
-        sm: compute capability times ten, 89 for SM 8.9.
+        sm: compute capability times ten, such as 89 for SM 8.9.
         arch: NVIDIA's name of the architecture, such as Ada.
-        names: single GPUs.
-        families: series such as ``RTX 40``.
+        names: the names of single GPUs, such as ``L4``.
+        families: the names of series of GPUs, such as ``RTX 40``.
         tf32: whether the GPUs compute in TF32; None if not documented.
         bf16: whether the GPUs compute in BF16; None if not documented.
         fp8: whether the GPUs compute in FP8; None if not documented.
-        first: the first TensorRT that supports the GPUs; None if older than 8.6 or not documented.
-        last: the last TensorRT that supports the GPUs; None if still supported.
-        rtx: the first TensorRT-RTX whose support matrix lists the GPUs, or None.
-        instances: the GPU of each family of cloud instances, such as ``g5``.
+        first: the first TensorRT release that supports the GPUs; None if it is older than 8.6 or not
+            documented.
+        last: the last TensorRT release that supports the GPUs; None if the newest release supports them.
+        rtx: the first TensorRT-RTX release whose support matrix lists the GPUs, or None.
+        instances: the name of the GPU in each family of cloud instances, such as ``g5``.
     """
 
     sm: int
@@ -44,7 +45,7 @@ class Architecture(Struct, frozen=True):
 
 @cache
 def architectures() -> tuple[Architecture, ...]:
-    """Return every known compute capability, lowest first."""
+    """Return the GPUs of every known compute capability, the lowest capability first."""
     return tuple(
         Architecture(
             row["sm"],
@@ -65,17 +66,17 @@ def architectures() -> tuple[Architecture, ...]:
 
 @cache
 def architecture(sm: int) -> Architecture | None:
-    """Return the GPUs of a compute capability, or None."""
+    """Return the GPUs of a compute capability (times ten); None if it is unknown."""
     return next((entry for entry in architectures() if entry.sm == sm), None)
 
 
 def find_gpu(text: str) -> tuple[str, Architecture] | None:
-    """Find a GPU by name, and return the name to print; None if there is no such GPU.
+    """Find a GPU by its name.  Return its printed name and its architecture; None if it is unknown.
 
-    The search ignores case, blanks, dashes and the words NVIDIA, GeForce and Tesla, and the board details
-    that nvidia-smi adds, as in ``NVIDIA A100-SXM4-80GB``. The number identifies members of a series: both
-    ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``. The name of a cloud instance (``g5.xlarge``) gives
-    the GPU of the instance.
+    The search ignores case, blanks, dashes and the words NVIDIA, GeForce and Tesla.  It also ignores the
+    board details that nvidia-smi adds, as in ``NVIDIA A100-SXM4-80GB``.  A member of a series is found by its
+    number: ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  ``text`` can also be a cloud instance, such
+    as ``g5.xlarge``.
     """
     wanted = _squeeze(" ".join(word for word in re.split(r"[\s_-]+", text) if not _BOARD.fullmatch(word)))
     for entry in architectures():
@@ -104,7 +105,7 @@ def _in_instance(text: str) -> tuple[str, Architecture] | None:
 
 
 def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
-    """Return the known names nearest to an unknown name, beginning with names of its series."""
+    """Return the known GPU names most similar to an unknown name, names of the same series first."""
     squeezed = _squeeze(text)
     letters = re.match(r"[a-z]*", squeezed)
     prefix = letters[0] if letters else ""
@@ -118,13 +119,13 @@ def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
 
 
 def _letters(name: str) -> str:
-    """Return the leading letters of a squeezed name: ``rtx`` of ``RTX 40``."""
+    """Return the letters at the start of a GPU name, in lower case: ``rtx`` for ``RTX 40``."""
     found = re.match(r"[a-z]*", _squeeze(name))
     return found[0] if found else ""
 
 
 def gpu_names() -> tuple[str, ...]:
-    """Return every name that :func:`find_gpu` accepts, series included."""
+    """Return all names that :func:`find_gpu` accepts, including names of series."""
     return tuple(name for entry in architectures() for name in (*entry.names, *entry.families))
 
 

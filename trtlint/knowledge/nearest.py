@@ -1,4 +1,4 @@
-"""Suggestions for misspelt words."""
+"""Suggest known words for a misspelt word."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def nearest(word: str, known: Iterable[str], *, count: int = 1, cutoff: float = 
 
 
 def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
-    """Return the end of an error message, ``; did you mean 'select'?``.
+    """Return the end of an error message, such as ``; did you mean 'select'?``.
 
     Args:
         word: the misspelt word.

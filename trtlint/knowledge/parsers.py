@@ -1,4 +1,4 @@
-"""Operators that the ONNX parser of each release imports, and sets of releases."""
+"""Read which operators the ONNX parser of each release imports, and convert sets of releases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONNX_DOMAINS = frozenset(
 
 @cache
 def lines_of(product: Product, specifier: str) -> frozenset[str]:
-    """Return the release lines of a range; ``*`` and the empty text mean all, ``none`` means none."""
+    """Return the release lines in a version range; ``*`` and an empty text mean all, ``none`` means none."""
     if specifier == "none":
         return frozenset()
     allowed = SpecifierSet("" if specifier == "*" else specifier, prereleases=True)
@@ -27,7 +27,7 @@ def lines_of(product: Product, specifier: str) -> frozenset[str]:
 
 
 def range_of(product: Product, lines: Collection[str]) -> str | None:
-    """Return release lines as a PEP 440 range, or None for no lines.
+    """Convert release lines to a version range (PEP 440); None without release lines.
 
     If the newest known line is included, the range has no upper bound.
     """
@@ -44,21 +44,24 @@ def range_of(product: Product, lines: Collection[str]) -> str | None:
 
 @cache
 def parser_line(rtx_line: str) -> str:
-    """Return the TensorRT release line whose parser a TensorRT-RTX line uses; the newest if unknown."""
+    """Return the TensorRT release line that has the same parser as a TensorRT-RTX release line.
+
+    For an unknown TensorRT-RTX line, this is the newest TensorRT line.
+    """
     known: str = data("operators")["rtx"].get(rtx_line, minors("tensorrt")[-1])
     return known
 
 
 @cache
 def lines_with_parser(specifier: str) -> frozenset[str]:
-    """Return the TensorRT-RTX release lines whose parser comes from these TensorRT releases."""
+    """Return the TensorRT-RTX release lines with the same parser as a TensorRT release in a range."""
     held = lines_of("tensorrt", specifier)
     return frozenset(line for line in minors("tensorrt-rtx") if parser_line(line) in held)
 
 
 @cache
 def importing(op: str, product: Product) -> frozenset[str]:
-    """Return the release lines that import an operator type, in any domain, without a plugin."""
+    """Return the release lines whose parser imports an operator type, in any domain, without a plugin."""
     table = data("operators")
     specifier = table["operators"].get(op) or table["importers"].get(op) or "none"
     if product == "tensorrt":
@@ -68,7 +71,7 @@ def importing(op: str, product: Product) -> frozenset[str]:
 
 @cache
 def refusing(op: str) -> Mapping[Product, str]:
-    """Return the releases, as ranges, that have neither an importer nor a plugin for an operator type."""
+    """Return the version ranges without an importer and without a plugin for an operator type."""
     ranges = {
         product: range_of(product, set(minors(product)) - importing(op, product) - bundled(op, product))
         for product in PRODUCTS
@@ -78,7 +81,7 @@ def refusing(op: str) -> Mapping[Product, str]:
 
 @cache
 def bundled(plugin: str, product: Product) -> frozenset[str]:
-    """Return the release lines whose plugin library has a plugin; TensorRT-RTX has no such library."""
+    """Return the release lines whose plugin library has a plugin; none for TensorRT-RTX."""
     if product == "tensorrt-rtx":
         return frozenset()
     return lines_of(product, data("operators")["plugins"].get(plugin, "none"))
@@ -86,9 +89,9 @@ def bundled(plugin: str, product: Product) -> frozenset[str]:
 
 @cache
 def library_plugin(op: str) -> tuple[str, frozenset[str]]:
-    """Return the TensorRT plugin that an operator type needs, and the release lines that need it.
+    """Return the name of the plugin that TensorRT uses for an operator type, and the release lines.
 
-    The name is empty if no release needs a plugin.
+    The plugin is in TensorRT's plugin library.  The name is empty if no release needs a plugin.
     """
     entry = data("operators")["by_plugin"].get(op)
     if entry is not None:
@@ -103,10 +106,10 @@ def is_contrib(domain: str) -> bool:
 
 
 def is_removed(op: str) -> bool:
-    """Return whether an older ONNX opset has an operator that ONNX later removed."""
+    """Return whether ONNX removed an operator that older opsets have."""
     return op in data("operators")["removed"]
 
 
 def is_listed(op: str) -> bool:
-    """Return whether the parser's documents list an operator, even as unsupported."""
+    """Return whether the documentation of the parser lists an operator, as supported or unsupported."""
     return op in data("operators")["operators"]

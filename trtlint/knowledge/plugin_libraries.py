@@ -1,4 +1,4 @@
-"""Libraries that contain plugins: the file plugin_libraries.yaml, and the library of TensorRT itself."""
+"""Read which libraries contain which plugins, from plugin_libraries.yaml."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ _INIT = (
 
 
 class PluginLibrary(Struct, frozen=True):
-    """One library with plugins.
+    """A library that contains TensorRT plugins.
 
     Attributes:
-        file: the file name; without version and ending for TensorRT's own library.
-        project: the publisher.
-        get: how to get the file.
-        load: how a program loads the library, if the option of the front end is not enough; otherwise empty.
+        file: the file name of the library.  For TensorRT's own library, the name without version and
+            extension.
+        project: the project that publishes the library.
+        get: how the user can get the file.
+        load: how a program loads the library; empty if the usual option of the program is enough.
     """
 
     file: str
@@ -36,7 +37,7 @@ class PluginLibrary(Struct, frozen=True):
 
 
 def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
-    """Return the libraries that register a plugin of this name, as TensorRT prints it; none if unknown."""
+    """Return the known libraries that contain a plugin, by the plugin name that TensorRT prints."""
     for namespace, library in _by_namespace().items():
         if plugin.endswith(namespace):
             return (library,)
@@ -49,9 +50,9 @@ def libraries_of(plugin: str) -> Sequence[PluginLibrary]:
 
 
 def loading(libraries: Sequence[PluginLibrary], program: FrontEnd) -> str:
-    """Return how to load a library in a program.
+    """Return a text on how a program loads a plugin library.
 
-    Without a library, or with several, describe the general way.
+    If ``libraries`` has no library or several, the text describes the way for any library.
     """
     if len(libraries) != 1:
         return program.plugin

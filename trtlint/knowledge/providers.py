@@ -1,4 +1,4 @@
-"""Options of ONNX Runtime's TensorRT providers, and their values."""
+"""Read the options of ONNX Runtime's TensorRT providers, and check their values."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ WORDS: Mapping[str, str] = {
 
 
 class ProviderOption(Struct, frozen=True):
-    """One option of a provider.
+    """An option of a TensorRT provider of ONNX Runtime.
 
     Attributes:
-        name: the name in ONNX Runtime, ``trt_fp16_enable``.
-        kind: a key of :data:`WORDS`.
+        name: the name of the option in ONNX Runtime, such as ``trt_fp16_enable``.
+        kind: the form of the value, a key of :data:`WORDS`.
         since: the first release with the option; empty if the oldest known release has the option.
         group: ``precision`` or empty.
         only: ``in-tree`` or ``plug-in``, if only this form of the RTX provider has the option; empty if
@@ -69,7 +69,7 @@ class ProviderOption(Struct, frozen=True):
     only: str
 
     def takes(self, value: str) -> bool:
-        """Return whether a value has the right form."""
+        """Return whether a value has the form that the option requires."""
         if self.kind == "bool":
             return value in BOOLEANS
         if self.kind == "shapes":

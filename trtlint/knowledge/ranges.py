@@ -1,4 +1,4 @@
-"""Version ranges in words, limited to known releases."""
+"""Describe version ranges in words, limited to the known releases."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def known(product: Product) -> tuple[Version, ...]:
 
 @cache
 def matching(product: Product, specifier: str) -> tuple[Version, ...]:
-    """Return the known releases that a specifier covers, oldest first."""
+    """Return the known releases in a version range, oldest first."""
     allowed = SpecifierSet(specifier, prereleases=True)
     return tuple(version for version in known(product) if version in allowed)
 
 
 def covers_all(product: Product, specifier: str) -> bool:
-    """Return whether a specifier covers every known release."""
+    """Return whether a version range contains every known release."""
     return len(matching(product, specifier)) == len(known(product))
 
 
 @cache
 def in_words(product: Product, specifier: str) -> str:
-    """Describe a specifier: ``TensorRT 10.7``, ``TensorRT 10.12 to 10.13``, ``TensorRT 8.6 and newer``.
+    """Describe a version range, such as ``TensorRT 10.12 to 10.13`` or ``TensorRT 8.6 and newer``.
 
     A minor version such as 10.7 stands for all its releases. A range that contains no known release is
     printed unchanged.
@@ -71,10 +71,10 @@ def _run(run: Sequence[Version], everything: Sequence[Version]) -> str:
 
 
 def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> str:
-    """Return the first (0) or last (-1) version of a run.
+    """Return the first version (``end`` 0) or the last version (``end`` -1) of a run of releases.
 
-    The result is shortened to the minor version if the version is the first (or last) release of this minor
-    version.
+    If the version is also the first (or last) release of its minor version, the minor version is returned,
+    such as ``10.7``.
     """
     version = run[end]
     minor = [other for other in everything if other.release[:2] == version.release[:2]]

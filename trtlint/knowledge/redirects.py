@@ -1,4 +1,4 @@
-"""Renamed and removed rules: the file redirects.yaml."""
+"""Read which rules were renamed or removed, from redirects.yaml."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from trtlint.knowledge import data
 
 
 class Redirect(Struct, frozen=True):
-    """The change of one rule.
+    """The renaming or removal of one rule.
 
     Attributes:
-        id: the old id.
-        name: the old name.
-        to: the id of the replacement, or None.
-        since: the release of trtlint with the change.
-        because: the reason, a part of a sentence.
+        id: the old id of the rule.
+        name: the old name of the rule.
+        to: the id of the rule that replaces it, or None.
+        since: the release of trtlint that made the change.
+        because: the reason of the change, a part of a sentence.
     """
 
     id: str
@@ -29,14 +29,14 @@ class Redirect(Struct, frozen=True):
     because: str
 
     def words(self, old: str) -> str:
-        """Describe the change of an old id or name: ``ABC101 is XYZ101 since trtlint 1.2: ...``."""
+        """Describe the change to the user: ``ABC101 is XYZ101 since trtlint 1.2: ...``."""
         became = "was removed in" if self.to is None else f"is {self.to} since"
         return f"{old} {became} trtlint {self.since}: {self.because}"
 
 
 @cache
 def redirects() -> tuple[Redirect, ...]:
-    """Return all redirects, in the order of the file."""
+    """Return all renamed or removed rules, in the order of the file."""
     return tuple(
         Redirect(row["id"], row["name"], row.get("to"), row["since"], row["because"])
         for row in data("redirects")
@@ -44,12 +44,12 @@ def redirects() -> tuple[Redirect, ...]:
 
 
 def redirect(word: str) -> Redirect | None:
-    """Return the change of the rule with this old id or name, or None."""
+    """Return how the rule with an old id or name was changed; None if it was not."""
     return _by_word().get(word.lower())
 
 
 def current(id_: str) -> str:
-    """Return the current id of a rule, given an old or current id."""
+    """Return the current id of a rule.  ``id_`` is the current id or an old id."""
     found = redirect(id_)
     return id_ if found is None or found.to is None else found.to
 
@@ -64,7 +64,10 @@ def first_id(id_: str) -> str:
 
 @cache
 def _by_word() -> Mapping[str, Redirect]:
-    """Return redirects by old id and old name in lower case, with chains resolved."""
+    """Return the changes of rules, by old id and by old name in lower case.
+
+    If the replacement of a rule was itself replaced, the change leads to the newest rule.
+    """
     moved = {each.id: each for each in redirects() if each.to != each.id}
     found: dict[str, Redirect] = {}
     for each in redirects():
@@ -80,7 +83,7 @@ def _by_word() -> Mapping[str, Redirect]:
 
 @cache
 def _first_ids() -> Mapping[str, str]:
-    """Return the first id of each rule, by current id."""
+    """Return the first id that each rule had, by its current id."""
     found: dict[str, str] = {}
     for each in redirects():
         if each.to is not None and each.to != each.id:

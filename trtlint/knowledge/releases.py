@@ -1,4 +1,4 @@
-"""The releases of TensorRT and TensorRT-RTX."""
+"""Read the releases of TensorRT and TensorRT-RTX."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ PRODUCTS: dict[Product, str] = {"tensorrt": "TensorRT", "tensorrt-rtx": "TensorR
 
 
 class Release(Struct, frozen=True):
-    """One release, from versions.yaml.
+    """A release of TensorRT or TensorRT-RTX, from versions.yaml.
 
-    Only the product and the version are always set. Other fields are None or empty if no public source has
-    them.
+    Every release has a product and a version.  Another field is None or empty if no public source has its
+    value.
 
     Attributes:
         product: TensorRT or TensorRT-RTX.
         version: the number that NVIDIA prints, such as ``10.13.3``.
-        build: the fourth part of the number in wheels.
-        released: year and month, ``2025-09``.
+        build: the fourth part of the version number in the names of the wheels.
+        released: year and month of the release, such as ``2025-09``.
         opset_max: the highest ONNX opset that the documentation of the parser names.
         min_sm: the lowest compute capability times ten, such as 75.
         added_sm: compute capabilities that this release added.
         removed_sm: compute capabilities that this release removed.
-        cuda: documented CUDA versions.
-        sources: public pages.
+        cuda: the documented CUDA versions.
+        sources: URLs of the public sources.
     """
 
     product: Product
@@ -49,19 +49,20 @@ class Release(Struct, frozen=True):
 
     @property
     def number(self) -> Version:
-        """The version in a comparable form."""
+        """The version in a form that can be compared."""
         return _number(self.version)
 
     @property
     def minor(self) -> str:
-        """The release line, ``10.13``."""
+        """The release line, such as ``10.13``."""
         return f"{self.number.major}.{self.number.minor}"
 
     @property
     def inspector(self) -> Literal["bindings", "io-tensors"] | None:
-        """Form of layer information in JSON: a list ``Bindings``, or objects under ``I/O Tensors``.
+        """How the release's engine inspector writes inputs and outputs in its JSON.
 
-        None for TensorRT-RTX, which has no public source.
+        ``bindings`` is a list ``Bindings``; ``io-tensors`` are objects under ``I/O Tensors``.  None for
+        TensorRT-RTX, which has no public source.
 
         https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x-IEngineInspector.html
         """
@@ -71,9 +72,10 @@ class Release(Struct, frozen=True):
 
     @property
     def typing(self) -> Typing:
-        """Source of the network's types: the ONNX file, the builder, or the user's choice.
+        """Who decides the types in a network: the ONNX file, the builder, or the user's choice of both.
 
-        Strong typing came with 9.x (https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp).
+        Strong typing came with 9.x
+        (https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp).
         It is the only mode from 11.0, which removed the builder's precision flags
         (https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html).
         TensorRT-RTX never had another mode
@@ -112,5 +114,5 @@ def releases(product: Product) -> tuple[Release, ...]:
 
 @cache
 def minors(product: Product) -> tuple[str, ...]:
-    """Return the release lines of a product, from ``8.6``, oldest first."""
+    """Return the release lines of a product, such as ``10.13``, from 8.6 on, oldest first."""
     return tuple(dict.fromkeys(release.minor for release in releases(product)))

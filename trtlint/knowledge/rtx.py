@@ -1,4 +1,4 @@
-"""Builders of TensorRT-RTX that work without a GPU, by release line: the file rtx.yaml."""
+"""Read which TensorRT-RTX builders work without a GPU, from rtx.yaml."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Builder(Struct, frozen=True):
     """The builder in the wheels of one TensorRT-RTX release line.
 
     Attributes:
-        line: the release line, ``1.7``.
-        sms: the supported compute capabilities times ten, in order.
+        line: the release line, such as ``1.7``.
+        sms: the supported compute capabilities times ten, the lowest first.
         parser: the TensorRT release line with the same parser; None if unknown.
     """
 
@@ -27,7 +27,7 @@ class Builder(Struct, frozen=True):
     parser: str | None
 
     def nearest(self, sm: int) -> int:
-        """Return the nearest supported compute capability; of two equally near ones, the lower."""
+        """Return the supported compute capability nearest to ``sm``, or the lower one of two."""
         return min(self.sms, key=lambda own: (abs(own - sm), own))
 
 
@@ -38,10 +38,10 @@ def builders() -> tuple[Builder, ...]:
 
 
 def builder(version: str) -> Builder:
-    """Return the builder of a release.
+    """Return the builder of a TensorRT-RTX release.
 
-    For an unknown release, return a builder with the compute capabilities of the last known release before
-    it. If there is no such release, use those of the first known release. In both cases, ``parser`` is None.
+    For an unknown release, the compute capabilities are those of the last known release before it, or of the
+    first known release.  ``parser`` is then None.
     """
     wanted = Version(version).release[:2]
     known = [each for each in builders() if Version(each.line).release <= wanted]

@@ -1,4 +1,4 @@
-"""Releases by the source lines in error messages: the file source_lines.yaml."""
+"""Find the release that printed an error message by the source line in it, from source_lines.yaml."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _PLACES = ("[optimizer.cpp::", "/codeGenerator.cpp:")
 
 
 def release_of(message: str) -> Mapping[str, str]:
-    """Return the releases whose source code contains the file and line of an error message, by product.
+    """Return the releases whose source code has the file and line of an error message, by product.
 
-    A text is empty if the release is unknown. The mapping is empty for a message without a source line.
+    The text for a product is empty if its release is unknown.  The mapping is empty if the message has no
+    source line.
     """
     text = message[:_SEARCHED]
     if not any(place in text for place in _PLACES):

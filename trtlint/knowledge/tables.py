@@ -1,6 +1,6 @@
-"""Tables about operators, split into unparsed entries.
+"""Split the tables about operators into entries, without parsing the entries.
 
-Parsing a whole table takes longer than checking a small model.
+Parsing a whole table would take longer than checking a small model.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _BEGIN = re.compile(r"^- op: (.*)$", re.MULTILINE)
 
 
 class TableEntry(Struct, frozen=True):
-    """One unparsed entry.
+    """An entry of a table, as unparsed YAML text.
 
     Attributes:
         line: the first line of the entry in the table, from 1.
-        ops: the operators of the entry.
-        text: the entry, a YAML list with one element.
+        ops: the operator types that the entry is about.
+        text: the YAML text of the entry, a list with one element.
     """
 
     line: int
@@ -30,7 +30,7 @@ class TableEntry(Struct, frozen=True):
 
 
 def written(name: str) -> tuple[TableEntry, ...]:
-    """Return the entries of a table; each begins with ``- op: Name`` or ``- op: [Name, ...]``."""
+    """Split the table ``name.yaml`` into its entries.  Each begins with ``- op: Name`` or ``- op: [...]``."""
     whole = text(name)
     starts = list(_BEGIN.finditer(whole))
     ends = [start.start() for start in starts[1:]] + [len(whole)]

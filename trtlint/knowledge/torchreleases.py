@@ -1,4 +1,4 @@
-"""Releases of Torch-TensorRT and their arguments: torch_tensorrt.yaml and torch_arguments.yaml."""
+"""Read the releases of Torch-TensorRT and the arguments that they use."""
 
 from __future__ import annotations
 
@@ -38,16 +38,17 @@ _FRONT = frozenset({"module", "ir", "inputs", "arg_inputs", "kwarg_inputs"})
 
 
 class TorchReleaseError(SettingError):
-    """An unknown release of Torch-TensorRT."""
+    """Error: a release of Torch-TensorRT is unknown."""
 
 
 class TorchRelease(Struct, frozen=True):
-    """One release of Torch-TensorRT.
+    """A release of Torch-TensorRT.
 
     Attributes:
-        version: the release, ``2.13.0``.
-        tensorrt: the TensorRT release that the wheel requires, ``11.0.0``.
-        tagged: whether line numbers were checked against the Git tag; False if they come from the wheel.
+        version: the release number, such as ``2.13.0``.
+        tensorrt: the TensorRT release that the wheel requires, such as ``11.0.0``.
+        tagged: whether the line numbers of ``source`` were checked against the Git tag; False if they come
+            from the wheel.
     """
 
     version: str
@@ -56,25 +57,25 @@ class TorchRelease(Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The release line, ``2.13``."""
+        """The release line, such as ``2.13``."""
         return f"2.{self.minor}"
 
     @property
     def product(self) -> str:
-        """The product with the release line, ``Torch-TensorRT 2.13``."""
+        """The product with the release line, such as ``Torch-TensorRT 2.13``."""
         return f"Torch-TensorRT {self.line}"
 
     @property
     def minor(self) -> int:
-        """The minor number, 13."""
+        """The minor number of the version, such as 13."""
         return int(self.version.split(".")[1])
 
 
 class TorchArgument(Struct, frozen=True):
-    """One argument in one release.
+    """An argument of a Torch-TensorRT function in one release.
 
     Attributes:
-        name: the argument.
+        name: the name of the argument.
         read: whether the release reads the argument.
         first: the first known release line that reads the argument; empty if no release reads it.
         last: the last known release line that reads the argument; empty if no release reads it.
@@ -92,13 +93,13 @@ class TorchArgument(Struct, frozen=True):
 
 @cache
 def torch_releases() -> tuple[TorchRelease, ...]:
-    """Return the known releases, oldest first."""
+    """Return the known releases of Torch-TensorRT, oldest first."""
     rows = data("torch_tensorrt")["releases"]
     return tuple(TorchRelease(row["release"], row["tensorrt"], row.get("tagged", True)) for row in rows)
 
 
 def torch_release(text: str) -> TorchRelease:
-    """Return the release for ``2.13`` or ``2.13.0``.
+    """Return the release with a version such as ``2.13`` or ``2.13.0``.
 
     Raises:
         TorchReleaseError: the release is unknown.
@@ -114,14 +115,14 @@ def torch_release(text: str) -> TorchRelease:
 
 
 def torch_range(first: str, last: str | None) -> tuple[TorchRelease, ...]:
-    """Return the known releases from one to another.
+    """Return the known releases between two releases, including both.
 
     Args:
-        first: the first release, ``2.7`` or ``2.7.0``.
+        first: the first release, such as ``2.7`` or ``2.7.0``.
         last: the last release; None for the newest known release.
 
     Raises:
-        TorchReleaseError: a release is not known, or the range has fewer than two releases.
+        TorchReleaseError: a release is unknown, or there are fewer than two releases.
     """
     start = torch_release(first)
     end = torch_releases()[-1] if last is None else torch_release(last)
@@ -132,7 +133,7 @@ def torch_range(first: str, last: str | None) -> tuple[TorchRelease, ...]:
 
 
 def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
-    """Return the state of an argument in a release."""
+    """Return whether and how a release uses an argument of a kind of call (``route``)."""
     reading: dict[str, tuple[str, Sequence[object]]] = {}
     tables = (*_TABLES[route], "front") if name in _FRONT else _TABLES[route]
     for table in reversed(tables):
@@ -154,7 +155,7 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
 
 
 def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
-    """Return the release's argument most similar to a misspelt name; an empty string if none is similar."""
+    """Return the argument of a release that is most similar to a misspelt one; empty if none is similar."""
     known = {
         each
         for table in _TABLES[route]
@@ -165,7 +166,7 @@ def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
 
 
 def idle(name: str, route: Route, release: TorchRelease) -> str:
-    """Return the replacement of an argument that the release ignores; an empty string if there is none."""
+    """Return the replacement of an argument that a release accepts but ignores; empty if it is used."""
     kin = "compile" if route != "options" else route
     for row in data("torch_tensorrt")["idle"]:
         if row["name"] == name and release.minor >= row["since"] and kin in row["routes"]:
@@ -179,7 +180,7 @@ def instead_of(name: str) -> str:
 
 
 def needed_by(name: str) -> tuple[str, ...]:
-    """Return the arguments that this argument needs: without any of these, it has no effect."""
+    """Return arguments of which at least one must be set.  Otherwise, the argument ``name`` has no effect."""
     return tuple(data("torch_tensorrt")["needs"].get(name, ()))
 
 
@@ -194,12 +195,12 @@ def _line(version: str) -> str:
 
 
 class TorchOperator(Struct, frozen=True):
-    """Support of an operator in releases, from torch_operators.yaml.
+    """How the releases of Torch-TensorRT support an operator, from torch_operators.yaml.
 
     Attributes:
         asked: the tested releases.
-        falls_back: the tested releases that leave the operator to PyTorch.
-        lowered: the operator without a converter that lowering decomposes this operator into.
+        falls_back: the tested releases in which PyTorch runs the operator, not TensorRT.
+        lowered: the operator that has no converter: this operator, or an operator that it is decomposed into.
     """
 
     asked: tuple[str, ...]
@@ -207,14 +208,14 @@ class TorchOperator(Struct, frozen=True):
     lowered: str
 
     def in_torch(self, release: str) -> bool:
-        """Return whether a release is known to leave the operator to PyTorch."""
+        """Return whether PyTorch is known to run the operator in a release."""
         return self.known(release) is True
 
     def known(self, release: str) -> bool | None:
-        """Return whether a release leaves the operator to PyTorch; None if unknown.
+        """Return whether PyTorch runs the operator in a release; None if unknown.
 
-        For an untested release, compare the nearest tested releases before and after it. If these two agree,
-        the untested release gets the same answer; otherwise the result is None.
+        An untested release gets the answer of the nearest tested releases before and after it.  If these two
+        differ, the result is None.
         """
         if release in self.asked:
             return release in self.falls_back
@@ -229,9 +230,9 @@ class TorchOperator(Struct, frozen=True):
 
 @cache
 def torch_operators() -> Mapping[str, TorchOperator]:
-    """Return the operators that some release leaves to PyTorch.
+    """Return the operators that PyTorch, not TensorRT, runs in at least one release.
 
-    The keys are the operators' names and the names of the operators that they are decomposed into.
+    The keys are the names of these operators, and the names of the operators in ``lowered``.
     """
     found: dict[str, TorchOperator] = {}
     for name, row in data("torch_operators").items():

@@ -1,1 +1,1 @@
-"""The rule language: expressions, templates and patterns."""
+"""The language of rules: expressions, templates and patterns."""

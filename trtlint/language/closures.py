@@ -1,4 +1,7 @@
-"""Closures for parts of an expression: functions from the values of names to a result."""
+"""Build the closures that a compiled expression consists of.
+
+A closure is a function.  Its argument has the values of the names in the expression.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,12 @@ CONSTANTS = "constants"
 
 
 def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Code:
-    """Join conditions with ``and`` or ``or``.
+    """Return a closure that joins conditions with ``and`` or ``or``.
 
-    If a condition has the value ``deciding``, this value is the result.
+    Args:
+        codes: the conditions.
+        deciding: the value of one condition that decides the result: False for ``and``, True for ``or``.
+        join: function that joins conditions that are unknown.
     """
     other = not deciding
 
@@ -34,17 +40,17 @@ def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Cod
 
 
 def negated(code: Code) -> Code:
-    """Return the opposite of a condition."""
+    """Return a closure for ``not``: the opposite of a condition."""
     return lambda names: negate(truth(code(names)))
 
 
 def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
-    """Return code for an element of a value, mostly the first or second input of an operator.
+    """Return a closure that takes one element of a tuple or mapping, such as ``inputs[0]``.
 
     Args:
         many: computes the tuple or mapping.
         index: the index or key.
-        name: the name, if ``many`` is a name.
+        name: the name of the tuple, if ``many`` only reads a name.  The closure is faster then.
     """
     if name is None or type(index) is not int or index < 0:
         return lambda names: element(many(names), index)
@@ -59,7 +65,7 @@ def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
 
 
 def among(item: Code, node: ast.Compare) -> Code | None:
-    """Return a test for ``x in ('a', 'b')`` with literal texts; None for other comparisons."""
+    """Return a closure for ``x in ('a', 'b')`` with literal texts; None for any other comparison."""
     operation, (many,) = node.ops[0], node.comparators
     if not (isinstance(operation, ast.In | ast.NotIn) and isinstance(many, ast.Tuple)):
         return None
@@ -77,7 +83,10 @@ def among(item: Code, node: ast.Compare) -> Code | None:
 
 
 def calling(function: Function, codes: list[Code], named: Mapping[str, Code]) -> Code:
-    """Return code for a function call.  The result is unknown for unknown or wrongly typed arguments."""
+    """Return a closure that calls a function of the rule language.
+
+    The result of the closure is unknown if an argument is unknown or has the wrong type.
+    """
     compute, sees_unknown = function.call, function.sees_unknown
 
     def call(names: Names) -> object:

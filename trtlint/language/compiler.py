@@ -1,4 +1,4 @@
-"""Compiler from syntax trees to closures.  With a scope, it checks names and types."""
+"""Compile the syntax tree of an expression to closures, and check its names and types."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ Checked = tuple[Kinds, Code]
 
 
 class Compiler:
-    """Compiler of one expression.  ``used`` collects the names that the expression reads.
+    """Compiler of one expression.
 
-    Without a scope, names and fields are not checked.
+    ``used`` collects the names that the expression reads.  ``scope`` has the names that the expression may
+    read.  If it is None, names and fields are not checked.
     """
 
     def __init__(self, text: str, scope: Mapping[str, Any] | None) -> None:
@@ -53,19 +54,19 @@ class Compiler:
         self._done: dict[ast.expr, Checked] = {}
 
     def error(self, message: str, node: ast.AST) -> ExpressionError:
-        """Return an error with the column of a syntax node."""
+        """Return an error about a part of the expression, with its column."""
         return ExpressionError(message, column(self.text, node))
 
     def shown(self, node: ast.expr) -> str:
-        """Return a part of the expression, for a message."""
+        """Return the text of a part of the expression, for an error message."""
         text = ast.unparse(node)
         return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
     def visit(self, node: ast.expr) -> Checked:
-        """Compile any node.
+        """Compile a part of the expression.
 
         Raises:
-            ExpressionError: the language does not support it, or its types do not match.
+            ExpressionError: the language does not support the syntax, or the types do not match.
         """
         if node not in self._done:
             handler = self._HANDLERS.get(type(node).__name__)
@@ -76,7 +77,7 @@ class Compiler:
         return self._done[node]
 
     def condition(self, node: ast.expr) -> Checked:
-        """Compile a node that must be a condition."""
+        """Compile a part of the expression that must be a condition."""
         kinds, code = self.visit(node)
         if kinds and not has(kinds, "truth"):
             raise self.error(f"the expression must be a condition, but is {words(kinds)}", node)
@@ -214,7 +215,7 @@ class Compiler:
         return TRUTH, lambda names: both(*(link(a(names), b(names)) for link, a, b in links))
 
     def _comparable(self, name: str, left: tuple[ast.expr, Kinds], right: tuple[ast.expr, Kinds]) -> None:
-        """Check that a comparison can give both true and false for the types of its sides."""
+        """Raise an error if a comparison of these types always gives the same result, or has no meaning."""
         if name in ("Lt", "LtE", "Gt", "GtE"):
             if has(left[1], "tuple") and has(right[1], "tuple"):
                 return  # release numbers: target.release < (11, 3)

@@ -1,4 +1,4 @@
-"""Expressions of rules: Python's syntax with three-valued logic, checked before use.
+"""Expressions in rules: Python's syntax with three-valued logic, checked before use.
 
 An expression is parsed with :mod:`ast`, checked against the annotations of its names and fields, and
 compiled to closures once.  Nothing is passed to ``eval``.  Other syntax is rejected with its column: calls
@@ -11,8 +11,9 @@ neither run code nor hang.  The language:
 - ``+ - * / // % **`` on numbers
 - numbers, text, ``True``, ``False``, tuples; ``x[0]`` and ``x[-1]``; fields with a dot; functions
 
-A field that is None is unknown, and so is every result that depends on it: a comparison with it is neither an
-error nor False.  Division by zero and an index beyond the end are unknown, too.
+A field that is None is unknown.  Every result that depends on this field is unknown, too.  For example, a
+comparison with the field is unknown, and neither False nor an error.  Division by zero and an index beyond
+the end are unknown, too.
 """
 
 from __future__ import annotations
@@ -40,16 +41,17 @@ class _Compiled(Struct, frozen=True):
 
 
 class Expression:
-    """An expression, compiled on first use.
+    """An expression in a rule.  It is compiled when it is first used.
 
-    In most models, most rules find no facts.  Compiling and checking the conditions of all rules would cost
-    more than linting a small model.  :func:`compile_expression` checks and compiles at once.
+    In most models, most rules find no facts, so their conditions are never evaluated.  Compiling and checking
+    the conditions of all rules would cost more than linting a small model.  :func:`compile_expression` checks
+    and compiles an expression immediately.
     """
 
     __slots__ = ("_compiled", "_condition", "_scope", "text")
 
     def __init__(self, text: str, scope: Scope | None = None, *, condition: bool = False) -> None:
-        """Initialize without compiling.
+        """Store the expression, without compiling it.
 
         Args:
             text: the expression.
@@ -67,17 +69,24 @@ class Expression:
         return self._ready().names
 
     def truth(self, names: Mapping[str, object]) -> Truth:
-        """Return whether the condition holds.
+        """Return whether the condition is true.
 
-        ``names`` has the value of each name in the scope, and under the key ``constants`` the
-        :class:`~trtlint.model.values.Constants` of the graph. Without this key, the result of the function
-        ``const`` is unknown. If the expression gives a value other than true or false, the result is
-        unknown. This can occur for fields without a declared type.
+        Args:
+            names: the value of each name in the scope.  The key ``constants`` has the
+                :class:`~trtlint.model.values.Constants` of the graph; without this key, the result of the
+                function ``const`` is unknown.
+
+        Returns:
+            Unknown if the value of the expression is neither true nor false.  This can occur for fields
+            without a declared type.
         """
         return truth((self._compiled or self._ready()).code(names))
 
     def value(self, names: Mapping[str, object]) -> object:
-        """Return the value, or None if unknown; ``names`` as for :meth:`truth`."""
+        """Return the value of the expression; None if the value is unknown.
+
+        ``names`` has the same entries as for :meth:`truth`.
+        """
         found = self._ready().code(names)
         return None if isinstance(found, Unknown) else found
 
@@ -91,10 +100,11 @@ class Expression:
 
 
 def compile_expression(text: str, scope: Scope, *, condition: bool = False) -> Expression:
-    """Check and compile an expression, which may span several lines.
+    """Check and compile an expression immediately.  The text may have several lines.
 
     Raises:
-        ExpressionError: the syntax is wrong or unsupported, a name or field is unknown, or types differ.
+        ExpressionError: the syntax is wrong or unsupported, a name or field is unknown, or types do not
+            match.
     """
     expression = Expression(text, scope, condition=condition)
     expression._ready()

@@ -1,7 +1,7 @@
-"""Types of names and fields in expressions, derived from the annotations of facts.
+"""Derive the types of names and fields in expressions from the annotations of facts.
 
 The rule language has few types: truth values, numbers, text, tuples, mappings, and records with named fields.
-None is not a type: every name may be unknown.
+None is not a type, because every name may be unknown.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ KindName = Literal["truth", "number", "text", "tuple", "mapping", "record", "any
 
 
 class Kind(Struct, frozen=True):
-    """One type of the rule language.
+    """A type of the rule language.
 
     Attributes:
-        name: the type's name.
+        name: the name of the type, such as ``number``.
         choices: the possible values; None if any value is possible.
-        cls: the class of a record.
+        cls: the Python class of a record.
         items: the types of a tuple's elements or a mapping's values.
         keys: the types of a mapping's keys.
     """
@@ -43,10 +43,10 @@ class Kind(Struct, frozen=True):
 
 
 class OneOf(Struct, frozen=True):
-    """The texts that a field can hold: ``Annotated[str, OneOf(names)]``.
+    """Annotation for the texts that a field can hold: ``Annotated[str, OneOf(names)]``.
 
     Attributes:
-        words: returns the texts; called only when an expression is checked.
+        words: function that returns the texts.  It is called only when an expression is checked.
     """
 
     words: Callable[[], Iterable[str]]
@@ -85,12 +85,12 @@ _ATTRIBUTES: Mapping[type, Mapping[str, Kinds]] = {
 
 
 def kinds_of(annotation: Any) -> Kinds:
-    """Return the types that an annotation allows, without None."""
+    """Return the types of the rule language that a Python annotation allows, without None."""
     return tuple(dict.fromkeys(_kinds(annotation)))
 
 
 def constant(value: bool | int | float | str) -> Kinds:
-    """Return the type of a literal, whose only choice is the value of the literal."""
+    """Return the type of a literal.  Its only possible value is the literal itself."""
     (kind,) = _BASE[type(value)]
     return (Kind(kind.name, frozenset({value})),)
 
@@ -132,7 +132,7 @@ def _has_members(cls: type) -> bool:
 
 @cache
 def members(cls: type) -> Mapping[str, Kinds]:
-    """Return the fields of a record that an expression may read: fields of a struct, and properties.
+    """Return the types of the fields and properties of a record that an expression may read.
 
     Raises:
         TypeError: an annotation of the class cannot be resolved.
@@ -156,17 +156,20 @@ def members(cls: type) -> Mapping[str, Kinds]:
 
 
 def has(kinds: Kinds, name: KindName) -> bool:
-    """Return whether one of these types has the given type name."""
+    """Return whether one of the types has a name, such as ``number``."""
     return any(kind.name in (name, "anything") for kind in kinds)
 
 
 def items_fit(kind: Kind, want: Kind) -> bool:
-    """Return whether the elements of a tuple can have a wanted type."""
+    """Return whether the elements of the tuple type ``kind`` can have an element type of ``want``."""
     return not want.items or any(has(kind.items, item.name) for item in want.items)
 
 
 def choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
-    """Return all values that the kinds allow for a type; None if any value is allowed."""
+    """Return all values that the types with a given name allow; None if any value is allowed.
+
+    For example, the types of a field and the name ``text`` give all texts that the field can hold.
+    """
     found: set[Any] = set()
     for kind in kinds:
         if kind.name == name:
@@ -177,5 +180,5 @@ def choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
 
 
 def words(kinds: Kinds) -> str:
-    """Return types in words, for errors."""
+    """Describe types in an error message."""
     return " or ".join(dict.fromkeys(map(str, kinds)))

@@ -1,4 +1,4 @@
-"""Functions of the rule language for control flow, operator outputs and equations."""
+"""Functions of the rule language for control flow, outputs of operators and Einsum equations."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _refused_if_empty(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _refuses_empty(node: Node, port: int) -> bool:
-    """Return whether the parser rejects an operator that reads an empty tensor at this input."""
+    """Return whether the parser rejects an empty tensor as the input ``port`` of an operator."""
     if node.op == "Squeeze":
         shape = None if node.inputs[0] is None else node.inputs[0].shape
         return port == 1 and not (shape is not None and all(isinstance(dim, int) for dim in shape))
@@ -62,7 +62,10 @@ def _refuses_empty(node: Node, port: int) -> bool:
 
 
 def _made_by(values: tuple[Any, ...], good: Callable[[Node], bool]) -> bool:
-    """Return whether an operator for which ``good`` holds computes a value, its length or a part of it."""
+    """Return whether a value is computed by an operator for which ``good`` is true.
+
+    The search goes upstream through operators that compute the length or a part of a value.
+    """
     return any(
         made.producer is not None and not made.producer.domain and good(made.producer)
         for value in values
@@ -76,7 +79,7 @@ def _operands(node: Node) -> Sequence[Value | None]:
 
 
 def _is_partial(node: Node) -> bool:
-    """Return whether an operator is a Shape with start or end, which returns only some dimensions."""
+    """Return whether a node is a ``Shape`` that returns only some dimensions, by its start or end."""
     shape = node.inputs[0] if node.op == "Shape" and node.inputs else None
     start, end = node.number("start", 0), node.number("end", None)
     if shape is None or shape.rank is None or isinstance(start, float) or isinstance(end, float):

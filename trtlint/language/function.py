@@ -1,4 +1,4 @@
-"""Functions of the rule language, and their argument types."""
+"""A function of the rule language, and the types of its arguments."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ TUPLE: Kinds = (Kind("tuple"),)
 
 
 class Function(Struct, frozen=True):
-    """A function of the rule language.
+    """A function that expressions in rules may call.
 
     Attributes:
-        signature: the call syntax, ``close(a, b, rel=0.001)``.
+        signature: an example of a call, such as ``close(a, b, rel=0.001)``.
         meaning: a description of the result, in one sentence.
-        parameters: the types of each argument.
-        result: the types of the result.
+        parameters: the allowed types of each positional argument.
+        result: the possible types of the result.
         call: computes the result from known arguments; the first argument is the graph's constants.
-        optional: the types of keyword arguments.
+        optional: the allowed types of each keyword argument, by name.
         variadic: whether the last argument may be repeated.
         sees_unknown: whether the function is called with unknown arguments; if False, an unknown argument
             makes the result unknown.

@@ -1,4 +1,4 @@
-"""The functions that an expression of a rule may call."""
+"""The functions that expressions in rules may call."""
 
 from __future__ import annotations
 

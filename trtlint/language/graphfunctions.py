@@ -1,4 +1,4 @@
-"""Functions of the rule language for types and origins of values after TensorRT's import."""
+"""Functions of the rule language for types and origins of values, as TensorRT imports them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def _quantized(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _read_by(value: Value, op: str, port: int = 0) -> Value | None:
-    """Return an input of the producing operator, skipping operators that only move elements."""
+    """Return the input ``port`` of the operator that computes a value; None if its type is not ``op``.
+
+    Operators between them that only move elements are skipped.
+    """
     node = behind(value, _MOVES).producer
     return node.input(port) if node is not None and node.op == op else None
 

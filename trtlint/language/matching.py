@@ -1,11 +1,11 @@
-"""Pattern matching in a graph.
+"""Find the nodes of a graph that match a pattern.
 
-The search starts at every node that may match the rarest line of the pattern. From this node, the search
-follows values to their producers (one candidate) or to their readers (looked up by operator). So the time
-depends mainly on the number of matches. Two budgets limit the search: a number of steps, and a number of
-readings (ways to match a pattern). Each start node gets an equal share of the remaining budgets. Both
-budgets are proportional to the number of nodes, so the time is at most linear for every graph and pattern.
-:attr:`Matcher.complete` is False if a budget ended the search early.
+The search starts at every node that may match the rarest line of the pattern.  From this node, the search
+follows values to the node that computes them (one candidate) or to the nodes that read them (looked up by
+operator).  So the time depends mainly on the number of matches.  A reading is one way to match the pattern.
+Two budgets limit the search: a number of steps, and a number of readings.  Each start node gets an equal
+share of the remaining budgets.  Both budgets are proportional to the number of nodes, so the time is at most
+linear for every graph and pattern. :attr:`Matcher.complete` is False if a budget ended the search early.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Bindings = Mapping[str, Value | None]
 
 
 class Reading(Struct, frozen=True):
-    """One match of the pattern: the value of each name, and the node of each line."""
+    """One way to match the pattern: the value of each name, and the node of each line."""
 
     bindings: Bindings
     nodes: tuple[Node, ...]
@@ -43,9 +43,9 @@ class Matcher:
     """Searches one graph for the lines of one pattern.
 
     Args:
-        lines: the pattern.
-        graph: the searched graph.
-        among: the candidate nodes; None for all.
+        lines: the lines of the pattern.
+        graph: the graph to search.
+        among: the nodes that may match; None for all nodes.
 
     Attributes:
         complete: False if the search used up a budget, so that readings may be missing.
@@ -66,7 +66,10 @@ class Matcher:
         self._steps = 0
 
     def readings(self) -> Iterator[Reading]:
-        """Yield every reading, including those that differ only in the order of commutative inputs."""
+        """Yield every way to match the pattern.
+
+        Two ways may differ only in the order of the inputs of a commutative operator.
+        """
         begin = min(
             range(len(self.lines)), key=lambda i: sum(self.graph.count(op) for _, op in self.lines[i].ops)
         )
@@ -88,14 +91,14 @@ class Matcher:
             budget -= allowed - max(self._steps, 0)
 
     def _kept(self, nodes: Iterable[Node]) -> list[Node]:
-        """Return the nodes that are candidates."""
+        """Return those of the nodes that may match (see ``among``)."""
         among = self._among
         return list(nodes) if among is None else [node for node in nodes if node in among]
 
     def _extend(
         self, order: Sequence[int], at: int, bindings: Bindings, nodes: Mapping[int, Node], node: Node
     ) -> Iterator[Reading]:
-        """Yield the readings in which this node matches the line ``order[at]`` after the earlier lines."""
+        """Yield all readings in which ``node`` matches line ``order[at]``, given the lines matched before."""
         index = order[at]
         for bound in self._assign(self.lines[index], node, bindings):
             taken = {**nodes, index: node}
@@ -111,7 +114,10 @@ class Matcher:
                     yield from self._extend(order, at + 1, bound, taken, candidate)
 
     def _candidates(self, line: PatternLine, bindings: Bindings) -> Sequence[Node]:
-        """Return the candidate nodes of a line, found through the bound name with the fewest candidates."""
+        """Return the nodes that may match a line.
+
+        They are found through the bound name of the line that has the fewest candidates.
+        """
         for name in line.outputs:
             value = bindings.get(name) if name else None
             if value is not None:
@@ -127,7 +133,7 @@ class Matcher:
         return best or ()
 
     def _reading(self, value: Value, line: PatternLine) -> list[Node]:
-        """Return the nodes with the line's operators that read a value."""
+        """Return the nodes that read a value and have an operator type of the line."""
         source = source_of(value)
         key = (source, line.ops)
         if key not in self._found:
@@ -138,7 +144,7 @@ class Matcher:
         return self._found[key]
 
     def _beyond(self, value: Value, line: PatternLine) -> list[Node]:
-        """Return the nodes with the line's operators that read a value through layout operators."""
+        """Return such nodes as :meth:`_reading`, also if they read the value through layout operators."""
         found: dict[Node, None] = {}
         waiting = deque([(value, 0)])
         while waiting and len(found) < _WIDEST and self._steps > 0:
@@ -155,7 +161,7 @@ class Matcher:
         return list(found)
 
     def _assign(self, line: PatternLine, node: Node, bindings: Bindings) -> Iterator[Bindings]:
-        """Yield the bindings with which a node matches a line."""
+        """Yield ``bindings`` extended by the names of a line, for each way in which a node matches it."""
         if (node.domain, node.op) not in line.ops:
             return
         bound = bindings
@@ -212,7 +218,7 @@ class Matcher:
                 yield from self._in_any_order(arguments[1:], others, bound)
 
     def _take(self, argument: PatternInput, value: Value | None, bindings: Bindings) -> Iterator[Bindings]:
-        """Yield the bindings with which a value matches an input."""
+        """Yield ``bindings`` extended by the name of an input, for each way in which a value matches it."""
         name = argument.name
         if value is None:
             if argument.optional and (name is None or bindings.get(name) is None):
@@ -246,7 +252,7 @@ class Matcher:
 
 
 def live_nodes(graph: Graph) -> frozenset[Node]:
-    """Return the nodes that contribute to an output of the graph or of a body."""
+    """Return the nodes on which an output of the graph, or of a body, depends."""
     live: set[Node] = set()
     for node in reversed(graph.nodes):  # readers of a value come later
         for value in node.outputs:
@@ -257,9 +263,9 @@ def live_nodes(graph: Graph) -> frozenset[Node]:
 
 
 def order_of(lines: Sequence[PatternLine], begin: int) -> tuple[int, ...]:
-    """Return the matching order of lines.
+    """Return the order in which the search matches the lines of a pattern, starting with line ``begin``.
 
-    Each line shares a name with an earlier line.  Among several such lines, the one with the fewest expected
+    Each line shares a name with an earlier line.  If several lines do, the line with the fewest expected
     candidates comes first.
     """
     order = [begin]
@@ -272,7 +278,13 @@ def order_of(lines: Sequence[PatternLine], begin: int) -> tuple[int, ...]:
 
 
 def _width(line: PatternLine, done: set[str], made: set[str]) -> int:
-    """Rank a line by its expected candidates: one producer, readers of one result, or any readers."""
+    """Estimate how many nodes are candidates for a line, as a rank from 0 (one node) upwards.
+
+    Args:
+        line: the line.
+        done: the names in the lines that are already matched.
+        made: the names of values that a line of the pattern computes.
+    """
     if done.intersection(name for name in line.outputs if name):
         return 0
     widths = [
@@ -284,7 +296,7 @@ def _width(line: PatternLine, done: set[str], made: set[str]) -> int:
 
 
 def source_of(value: Value) -> Value:
-    """Return the constant before ``Identity`` operators.  Return any other value unchanged."""
+    """Return the constant that ``Identity`` nodes pass on as ``value``; else ``value`` itself."""
     current = value
     for _ in range(_LONGEST_CHAIN):
         node = current.producer
@@ -299,7 +311,10 @@ def source_of(value: Value) -> Value:
 
 
 def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
-    """Return the readers of a value by operator.  Readers of a constant may read it through ``Identity``."""
+    """Return the nodes that read a value, by domain and operator type.
+
+    Nodes that read a constant through ``Identity`` are included.
+    """
     by_op: dict[tuple[str, str], list[Node]] = defaultdict(list)
     seen: set[Node] = set()
     waiting = [source]
@@ -314,7 +329,10 @@ def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
 
 
 def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None:
-    """Return the bindings with one more name; None if the name is already bound to another value."""
+    """Return ``bindings`` with a name bound to a value; None if it is bound to another value already.
+
+    Two values that are the same constant, read through ``Identity``, count as equal.
+    """
     if name is None:
         return bindings
     if name not in bindings:
@@ -326,12 +344,15 @@ def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None
 
 
 def _chain(value: Value) -> list[Value]:
-    """Return a value and, upstream through layout operators, the values that it comes from, nearest first."""
+    """Return a value and the values upstream that only layout operators separate from it.
+
+    The nearest value comes first.
+    """
     return list(islice(upstream(value, PASSING), _LONGEST_CHAIN + 1))
 
 
 def _passes(value: Value) -> bool:
-    """Return whether a layout operator computes a value."""
+    """Return whether the operator that computes a value is a layout operator."""
     return value.producer is not None and _is_layout(value.producer)
 
 

@@ -1,4 +1,4 @@
-"""Three-valued operations on values, for compiled expressions.
+"""Three-valued operations on values, for the closures of expressions.
 
 A value is plain Python data or :class:`~trtlint.target.truth.Unknown`.  No operation raises, and
 the size of every result is bounded.
@@ -30,7 +30,7 @@ _ATOMS = frozenset({str, bool, int})
 
 
 def plain(value: Any) -> Any:
-    """Convert a value for operations: None becomes unknown, a NumPy number becomes a Python number."""
+    """Convert a field for operations: None becomes unknown, a NumPy number a Python number."""
     cls = type(value)
     if cls in _PLAIN:
         return value
@@ -40,7 +40,10 @@ def plain(value: Any) -> Any:
 
 
 def unknown(*values: object) -> Unknown | None:
-    """Return the combined unknown of some values, or None if all are known."""
+    """Combine the unknown values among some values; None if all values are known.
+
+    The result names all options that would settle one of the unknown values.
+    """
     missing = [value for value in values if isinstance(value, Unknown)]
     if len(missing) < 2:
         return missing[0] if missing else None
@@ -49,13 +52,13 @@ def unknown(*values: object) -> Unknown | None:
 
 
 def undecided(*values: object) -> Unknown:
-    """Return the unknown result of an operation whose operands do not determine the result."""
+    """Return the unknown result of an operation whose operands do not decide the result."""
     found = unknown(*values)
     return UNKNOWN if found is None else found
 
 
 def truth(value: object) -> Truth:
-    """Convert a value to a condition; a value that is not a truth value is unknown."""
+    """Convert a value to a truth value.  A value that is neither True nor False becomes unknown."""
     return value if isinstance(value, _TRUTHS) else UNKNOWN
 
 
@@ -65,9 +68,9 @@ def is_number(value: object) -> bool:
 
 
 def equal(left: object, right: object) -> Truth:
-    """Return whether two values are equal.  The result is unknown for values of different types.
+    """Return whether two values are equal; unknown for values of different types.
 
-    For example, the size 64 and the dimension ``N`` may turn out to be equal.
+    For example, the size 64 and the dimension name ``N`` may be equal at run time.
     """
     if type(left) is type(right) and type(left) in _ATOMS:
         return left == right
@@ -87,7 +90,7 @@ def equal(left: object, right: object) -> Truth:
 
 
 def _apart(left: object, right: object) -> Truth:
-    """Compare values of different types.  Nodes and graph values are unequal, all others are unknown."""
+    """Return False for two different nodes or graph values, and unknown for other values."""
     return False if type(left) is type(right) and type(left).__hash__ is object.__hash__ else UNKNOWN
 
 
@@ -97,7 +100,7 @@ def unequal(left: object, right: object) -> Truth:
 
 
 def contained(item: object, many: object) -> Truth:
-    """Return whether a tuple, set, mapping or text contains the item."""
+    """Return whether a tuple, set, mapping or text contains an item."""
     if isinstance(many, Unknown):
         return many
     if isinstance(many, str):
@@ -182,7 +185,7 @@ ARITHMETIC: Mapping[str, Callable[[object, object], object]] = {
 
 
 def element(many: object, index: object) -> object:
-    """Return the element of a tuple or mapping; unknown if there is no such element."""
+    """Return an element of a tuple or mapping; unknown if there is no element with this index or key."""
     if isinstance(many, _SEQUENCES):
         inside = isinstance(index, int) and -len(many) <= index < len(many)
         return plain(many[index]) if inside else UNKNOWN  # type: ignore[call-overload]
@@ -194,5 +197,5 @@ def element(many: object, index: object) -> object:
 
 
 def negative(value: object) -> object:
-    """Return the number with the opposite sign."""
+    """Return a number with the opposite sign."""
     return -value if is_number(value) else undecided(value)  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""The pattern language: chains of operators, one line per node.
+"""The pattern language for chains of operators.  Each line of a pattern describes one node.
 
 ::
 
@@ -6,16 +6,14 @@
     z = Add(y, b)           # Add(b, y) matches as well: Add is commutative
     o = Clip(z, lo?, hi)    # lo may be missing, and is then unknown
 
-- ``A|B(x)`` is either operator; ``com.microsoft::FusedMatMul(x, w)`` is an operator of another domain.
-- ``a, b = Split(x)`` names outputs.  Unnamed outputs must not have readers.
-- ``_`` is any value.  ``...`` as the last input or output matches any number of further inputs or
-  outputs.  Without ``...`` the number of inputs must be equal, not counting missing inputs at the end.
-- ``x?`` is an optional input.
-- ``~x`` is x reached through any number of layout operators, or none: Reshape, Transpose, Cast,
-  Identity, Squeeze, Unsqueeze, Expand.  If another line has x without ``~``, the name x means the
-  value of that line.  Otherwise x means the value at the start of the chain of layout operators.
-- ``#`` begins a comment.  Lines may be in any order, and names must connect every line to the
-  others.
+- ``A|B(x)`` is either operator; ``com.microsoft::FusedMatMul(x, w)`` is an operator of another domain. - ``a,
+b = Split(x)`` names outputs.  Unnamed outputs must not have readers. - ``_`` is any value.  ``...`` as the
+last input or output matches any number of further inputs or outputs.  Without ``...`` the number of inputs
+must be equal, not counting missing inputs at the end. - ``x?`` is an optional input. - ``~x`` is the value x,
+or a value that layout operators compute from x: Reshape, Transpose, Cast, Identity, Squeeze, Unsqueeze,
+Expand.  If another line has x without ``~``, the name x means the value of that line.  Otherwise x means the
+value at the start of the chain of layout operators. - ``#`` begins a comment.  Lines may be in any order, and
+names must connect every line to the others.
 
 A constant that is read through ``Identity`` counts as the constant itself, because TorchScript exports use
 ``Identity`` to share equal weights.
@@ -38,14 +36,14 @@ _MAX_ALTERNATIVES = 16
 
 
 class Match(Struct, frozen=True):
-    """Nodes that a pattern matches.
+    """The nodes that match a pattern, and the values that its names stand for.
 
     Attributes:
         bindings: the value of each name, None for a missing optional input ``x?``.
         nodes: the node of each line, in the order of the lines.
         alternatives: other bindings for the same nodes, with the inputs of commutative operators swapped.
-            ``bindings`` is the variant that prefers computed values over constants, in the order of the
-            names.
+            ``bindings`` is the alternative in which the first names stand for computed values, not for
+            constants.
     """
 
     bindings: Bindings
@@ -54,10 +52,10 @@ class Match(Struct, frozen=True):
 
 
 class Matches(Struct, frozen=True):
-    """The result of a search.
+    """The result of :meth:`Pattern.search`.
 
     Attributes:
-        matches: the matches.
+        matches: the matches, in topological order.
         complete: False if a limit ended the search early, so that matches may be missing.
     """
 
@@ -66,7 +64,7 @@ class Matches(Struct, frozen=True):
 
 
 class Pattern(Struct, frozen=True):
-    """A compiled pattern.
+    """A pattern whose text was parsed and checked.
 
     Attributes:
         text: the text of the pattern.
@@ -78,11 +76,11 @@ class Pattern(Struct, frozen=True):
 
     @classmethod
     def compile(cls, text: str) -> Pattern:
-        """Parse a pattern.
+        """Parse and check a pattern.
 
         Raises:
-            PatternError: a line is wrong, a value is computed twice or from itself, or the lines
-                are not connected.
+            PatternError: a line is wrong, a value is computed twice or from itself, or the lines are not
+                connected.
         """
         lines = read_lines(text)
         _check_outputs(lines)
@@ -92,12 +90,12 @@ class Pattern(Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names, in the order of the text."""
+        """The names in the pattern, in the order of the text."""
         return tuple(dict.fromkeys(name for line in self.lines for name in line.names))
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """A name for each line: its first named output, else its operators."""
+        """A name for each line: the first output that has a name, or else the operator types."""
         return tuple(
             next((name for name in line.outputs if name), "|".join(sorted(op for _, op in line.ops)))
             for line in self.lines
@@ -108,10 +106,11 @@ class Pattern(Struct, frozen=True):
         return iter(self.search(graph, constants).matches)
 
     def search(self, graph: Graph, constants: Constants) -> Matches:
-        """Return the matches in a graph, one per set of nodes, in topological order.
+        """Search a graph.  Return one match for each set of nodes, in topological order.
 
-        Work and readings are limited to a multiple of the number of nodes.  A search that reaches a limit is
-        repeated on live nodes only, so that dead nodes cannot use up the budget.
+        The number of steps and of readings is limited to a multiple of the number of nodes.  If a search
+        reaches a limit, it is repeated on the nodes that an output depends on, so that other nodes cannot use
+        up the limit.
         """
         groups: dict[frozenset[Node], list[Reading]] = {}
         complete = self._gather(Matcher(self.lines, graph), groups)
@@ -120,7 +119,10 @@ class Pattern(Struct, frozen=True):
         return Matches(tuple(self._matches(groups, constants)), complete)
 
     def _gather(self, matcher: Matcher, groups: dict[frozenset[Node], list[Reading]]) -> bool:
-        """Add the readings of a search, grouped by nodes. Return False if readings may be missing."""
+        """Add all readings of a search to ``groups``.  Return False if readings may be missing.
+
+        Readings with the same nodes are in one group.
+        """
         complete = True
         for reading in matcher.readings():
             group = groups.setdefault(frozenset(reading.nodes), [])
@@ -158,7 +160,7 @@ def _check_outputs(lines: tuple[PatternLine, ...]) -> None:
 
 
 def _check_order(lines: tuple[PatternLine, ...]) -> None:
-    """Reject values that are computed from themselves: such a pattern can never match."""
+    """Raise an error if a value is computed from itself, because such a pattern can never match."""
     made = {name: line for line in lines for name in line.outputs if name}
     waiting = list(lines)
     done: set[str] = set()

@@ -1,4 +1,4 @@
-"""Parser of pattern lines; :mod:`trtlint.language.pattern` defines their meaning."""
+"""Parse the lines of a pattern.  :mod:`trtlint.language.pattern` defines their meaning."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PatternError(SettingError):
 
 
 class PatternInput(Struct, frozen=True):
-    """An input in a line: its name (None for ``_``), and whether it has ``~`` before or ``?`` after it."""
+    """An input in a line of a pattern, such as ``x``, ``~x`` or ``x?``.  The name of ``_`` is None."""
 
     name: str | None
     through: bool = False
@@ -40,15 +40,15 @@ class PatternInput(Struct, frozen=True):
 
 
 class PatternLine(Struct, frozen=True):
-    """One line of a pattern, which matches one node.
+    """A line of a pattern.  It matches one node.
 
     Attributes:
         number: the line in the text, from 1.
-        ops: the possible operators, each with its domain.
+        ops: the domains and types of the operators that match.
         inputs: the inputs, in order.
-        outputs: the names of the outputs, None for ``_``.
-        more_inputs: whether further inputs are allowed.
-        more_outputs: whether operators may read further outputs.
+        outputs: the names of the outputs; None for ``_``.
+        more_inputs: whether the node may have further inputs.
+        more_outputs: whether the node may have further outputs that are read.
     """
 
     number: int
@@ -60,12 +60,12 @@ class PatternLine(Struct, frozen=True):
 
     @property
     def commutative(self) -> bool:
-        """True if the order of the inputs does not matter."""
+        """True if the operators of the line are commutative, so that the order of inputs does not matter."""
         return all(domain == "" and op in COMMUTATIVE for domain, op in self.ops)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names in the line."""
+        """The names of the inputs and outputs in the line."""
         named = [argument.name for argument in self.inputs]
         return tuple(name for name in (*self.outputs, *named) if name is not None)
 
@@ -77,10 +77,10 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def read_lines(text: str) -> tuple[PatternLine, ...]:
-    """Parse each line of a pattern separately.
+    """Parse the lines of a pattern, without checking how they are connected.
 
     Raises:
-        PatternError: a line is wrong, or there are none or too many.
+        PatternError: a line is wrong, or the pattern has no lines or too many.
     """
     lines = []
     for number, raw in enumerate(text.split("\n"), 1):
@@ -126,7 +126,7 @@ def _line(raw: str, number: int) -> PatternLine:
 
 
 def _words(found: re.Match[str], group: str, number: int) -> Iterator[tuple[int, str]]:
-    """Yield the words of a comma-separated list, each with its column."""
+    """Yield the column of each name in a comma-separated list, and the name."""
     text = found[group]
     if text is None or (group == "inputs" and not text.strip()):
         return

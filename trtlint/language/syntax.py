@@ -1,4 +1,4 @@
-"""Parser of expressions to syntax trees of bounded size."""
+"""Parse the text of an expression to a syntax tree of limited size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ class ExpressionError(SettingError):
 
 
 def column(text: str, node: ast.AST) -> int:
-    """Return the column (from 1) in ``text`` where a node begins.  Newlines count as blanks."""
+    """Return the column in ``text`` (from 1) where a syntax node begins.
+
+    A line break counts as one character.
+    """
     lines = text.split("\n")
     line = min(getattr(node, "lineno", 1), len(lines)) - 1
     start = getattr(node, "col_offset", 0) - (line == 0)  # without the parenthesis that parse() adds
@@ -31,7 +34,7 @@ def column(text: str, node: ast.AST) -> int:
 
 
 def parse(text: str) -> ast.expr:
-    """Parse an expression.
+    """Parse the text of an expression.
 
     Raises:
         ExpressionError: the syntax is wrong, or the expression is too long or too deep.

@@ -1,4 +1,4 @@
-"""Texts of a rule with ``{expression}`` in them, such as its message."""
+"""Texts of a rule that contain ``{expression}``, such as its message."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 class Template(Struct, frozen=True):
-    """A text with ``{expressions}``."""
+    """A text that contains ``{expression}``."""
 
     pieces: tuple[str | Expression, ...]
 
     def fill(self, names: Mapping[str, object]) -> str:
-        """Return the text with the value of each expression, shortened if long."""
+        """Replace each expression by its value.  Long values are shortened."""
         return "".join(p if isinstance(p, str) else shorten(in_words(p.value(names))) for p in self.pieces)
 
 
@@ -29,8 +29,8 @@ def template(text: str, scope: Scope | None = None) -> Template:
 
     Args:
         text: the text.
-        scope: the names that the expressions may use; the expressions are then checked and compiled at
-            once. None if the expressions were checked before.
+        scope: the names that the expressions may use.  With a scope, the expressions are checked and compiled
+            immediately.  None if the expressions were checked before.
 
     Raises:
         ExpressionError: an expression is wrong, or a brace is unmatched.
@@ -61,9 +61,10 @@ _LISTED = 12
 
 
 def in_words(value: object) -> str:
-    """Format a value for a message: numbers to four digits, tensors by type, ``?`` if unknown.
+    """Format a value for a message.
 
-    Lists are shortened to the first twelve elements.
+    Numbers have up to four digits, a tensor is shown as its type, and an unknown value as ``?``.  Of a list,
+    only the first twelve elements are shown.
     """
     match value:
         case None:

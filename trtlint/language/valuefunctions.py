@@ -1,4 +1,4 @@
-"""Functions of the rule language for the numbers in values, and for their storage in the file."""
+"""Functions of the rule language for the elements of values, and how the file stores them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ _ALL_INPUTS = frozenset({"Concat", "Add", "Mul", "Div", "Min", "Sum", "Mean"})
 
 
 def _never_negative(constants: Constants | None, value: Value) -> object:
-    """Return whether no source of a value can be negative, in a limited upstream search."""
+    """Return whether a value cannot be negative.
+
+    The function searches upstream.  It returns False if it finds a value that may be negative, or reaches its
+    limit.
+    """
     for number, (made, _) in enumerate(search(value, _decisive, _MOST_VISITED + 1)):
         if number >= _MOST_VISITED:
             return False
@@ -48,7 +52,7 @@ def _never_negative(constants: Constants | None, value: Value) -> object:
 
 
 def _decisive(node: Node) -> Sequence[Value | None]:
-    """Return the inputs that determine the sign of a result; empty if the sign is unknown."""
+    """Return the inputs that decide the sign of a node's result; empty if the inputs do not decide it."""
     if node.domain:
         return ()
     if node.op in _FIRST_INPUT or (node.op == "TopK"):

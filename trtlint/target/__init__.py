@@ -1,1 +1,1 @@
-"""Build targets: product, version, GPU and builder settings."""
+"""The target of a build: product, version, GPU and builder settings."""

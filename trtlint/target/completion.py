@@ -1,4 +1,4 @@
-"""Complete targets with settings from the command and the files of a build, and report conflicts."""
+"""Fill in unset properties of targets from the build command and the files of a build."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _PRECISIONS: tuple[Flag, ...] = ("fp16", "bf16", "int8", "fp8")
 
 
 class Completed(Struct, frozen=True):
-    """A target completed with the settings that the build reports.
+    """A target whose unset properties were filled in from a build.
 
     Attributes:
-        target: the given target, with unset properties taken from the build.
-        notes: sentences about conflicts with the build.  The given target takes precedence.
+        target: the completed target.
+        notes: sentences about conflicts between the given target and the build.  In a conflict, the given
+            target is kept.
     """
 
     target: Target
@@ -35,20 +36,20 @@ class Completed(Struct, frozen=True):
 
 
 def complete(target: Target, record: BuildRecord) -> Completed:
-    """Complete a target: version, GPU, precision flags, typing and TF32."""
+    """Fill in the unset version, GPU, precision flags, typing and TF32 of a target from a build."""
     taken = _Completion(target, record)
     return Completed(taken.target, tuple(taken.notes))
 
 
 def complete_all(targets: Sequence[Target], record: BuildRecord | None) -> tuple[Completed, ...]:
-    """Complete several targets.  Without a build, they do not change."""
+    """Fill in the unset properties of several targets.  Without a build, the targets do not change."""
     if record is None:
         return tuple(Completed(target, ()) for target in targets)
     return tuple(complete(target, record) for target in targets)
 
 
 def built_with(targets: Iterable[Target], command: BuildCommand | None) -> list[Target]:
-    """Fill the unset properties of targets from a build command."""
+    """Fill in the unset properties of targets from a build command."""
     if command is None:
         return list(targets)
     of_rtx = command.tool == "tensorrt_rtx" or command.provider == "nv-tensorrt-rtx"
@@ -92,7 +93,7 @@ class _Completion:
         self.target = replace(self.target, product=product, version=known)
 
     def _may_be(self, version: str) -> bool:
-        """Return whether the given version can be the version of the build."""
+        """Return whether the user's version and the version of the build can be the same release."""
         try:
             built = Version(version).release[:3]
         except ValueError:  # InvalidVersion, and int() where a part has thousands of digits
@@ -130,7 +131,10 @@ class _Completion:
                 self.target = self.target.completed({flag: on})
 
     def _build_flags(self) -> Iterator[tuple[Flag, bool, str]]:
-        """Yield each flag that the build reports, whether it was on, and the setting that shows this."""
+        """Yield each flag that the build settings show, and whether it was on.
+
+        The third result is the name of the setting that shows the flag.
+        """
         settings = self.settings
         typed = settings.strongly_typed
         if typed is not None and self.target.strongly_typed is not typed:
@@ -155,7 +159,10 @@ def _product(name: str | None) -> Product | None:
 
 
 def _known_version(version: str, product: Product) -> str | None:
-    """Return a version if it is known; else its longest known prefix of two or three parts, or None."""
+    """Return a version if it is known; else its longest beginning that is known.
+
+    The beginning has at least two parts, such as ``10.7``.  The result is None if it is unknown, too.
+    """
     parts = version.split(".")
     texts = (".".join(parts[:count]) for count in (len(parts), 3, 2))
     return next((known for text in texts if (known := _checked(text, product)) is not None), None)

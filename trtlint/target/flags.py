@@ -1,4 +1,4 @@
-"""Builder settings that a target can enable or disable."""
+"""The builder settings that a target can turn on or off."""
 
 from __future__ import annotations
 

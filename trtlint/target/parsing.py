@@ -1,4 +1,4 @@
-"""Parse versions, GPUs and builder settings.  Unknown values are errors."""
+"""Parse versions, GPUs and builder settings.  Unknown values raise an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TargetError(SettingError):
-    """Error: a version, GPU or flag is unknown.  The message names the nearest known values."""
+    """Error: a version, GPU or builder setting is unknown.  The message names similar known values."""
 
 
 _LONGEST_SHOWN = 60
@@ -28,17 +28,17 @@ _LONGEST_SHOWN = 60
 
 
 class Gpu(NamedTuple):
-    """A compute capability times ten (89 is SM 8.9), and the name of the GPU if the user gave a name."""
+    """A compute capability times ten (89 is SM 8.9), and the name of the GPU as the user gave it."""
 
     sm: int
     name: str | None
 
 
 def check_version(text: str, product: Product = "tensorrt") -> str:
-    """Normalize a version number: ``v10.13.3.9.post1`` becomes ``10.13.3.9``.
+    """Check and normalize a version number: ``v10.13.3.9.post1`` becomes ``10.13.3.9``.
 
     Raises:
-        TargetError: the release is unknown.  The message names the nearest releases.
+        TargetError: the release is unknown.  The message names similar releases.
     """
     name = PRODUCTS[product]
     try:
@@ -64,12 +64,14 @@ def check_version(text: str, product: Product = "tensorrt") -> str:
 
 
 def _short(text: str) -> str:
-    """Return the start of a long text, for a message."""
+    """Shorten a long text for an error message."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def parse_versions(text: str, product: Product = "tensorrt") -> list[str]:
-    """Parse ``10.7``, or a range ``10.7..11.4``, into versions.  A range gives release lines.
+    """Return the versions that ``10.7`` or a range such as ``10.7..11.4`` stands for.
+
+    For a range, these are all release lines from the first to the last version.
 
     Raises:
         TargetError: the first or last version is unknown, or the range is reversed.
@@ -92,10 +94,10 @@ _SM = re.compile(r"(?:sm|cc|compute)?[\s_-]*(\d{1,2})\.?(\d)[af]?", re.IGNORECAS
 
 
 def parse_gpu(text: str) -> Gpu:
-    """Return the GPU of a name (``L4``, ``RTX 4070``) or compute capability (``sm89``, ``8.9``).
+    """Find a GPU by its name (``L4``, ``RTX 4070``) or its compute capability (``sm89``, ``8.9``).
 
     Raises:
-        TargetError: the GPU is unknown.  The message names the nearest GPUs.
+        TargetError: the GPU is unknown.  The message names similar GPUs.
     """
     if match := _SM.fullmatch(text.strip()):
         sm = int(match[1]) * 10 + int(match[2])
@@ -113,12 +115,12 @@ def parse_gpu(text: str) -> Gpu:
 
 
 def sm_words(sm: int) -> str:
-    """Return a compute capability in NVIDIA's notation, 89 as ``SM 8.9``."""
+    """Format a compute capability in NVIDIA's notation: 89 becomes ``SM 8.9``."""
     return f"SM {sm // 10}.{sm % 10}"
 
 
 def flags_named(given: Iterable[str]) -> frozenset[Flag]:
-    """Normalize the names of flags: ``stronglyTyped`` and ``strongly_typed`` become ``strongly-typed``."""
+    """Normalize names of builder settings: ``stronglyTyped`` becomes ``strongly-typed``."""
     known = {flag.replace("-", ""): flag for flag in get_args(Flag)}
     found = set()
     for name in given:
@@ -136,21 +138,27 @@ def _nearest(text: str, words: Iterable[str]) -> str:
 
 @cache
 def releases_matching(version: str | None, product: Product) -> tuple[Release, ...]:
-    """Return the releases whose number begins with a version.  The build number (fourth part) is ignored."""
+    """Return the releases of a product whose version number begins with ``version``.
+
+    The build number (the fourth part of the number) is ignored.
+    """
     parts = () if version is None else tuple(map(int, version.split(".")))[:3]
     return tuple(r for r in releases(product) if r.number.release[: len(parts)] == parts)
 
 
 @cache
 def typing_of(version: str | None, product: Product) -> Typing | None:
-    """Return whether networks are strongly typed in a version; None if its releases differ."""
+    """Return who decides the types in networks of a version; see :attr:`Release.typing`.
+
+    The result is None if the releases of this version differ.
+    """
     found = {release.typing for release in releases_matching(version, product)}
     return found.pop() if len(found) == 1 else None
 
 
 @cache
 def specifier_of(text: str) -> SpecifierSet:
-    """Parse a version range.  ``*`` and an empty text mean all versions.
+    """Parse a version range (PEP 440).  ``*`` and an empty text mean all versions.
 
     Raises:
         TargetError: the text is not a version range.

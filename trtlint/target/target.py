@@ -1,4 +1,4 @@
-"""Target of a build: product, version, GPU and builder flags.
+"""The target of a build: product, version, GPU and builder settings.
 
 A property that is not set is unknown, not false.  So a property is True, False or None.  For None,
 :meth:`Target.needs` returns the command-line options that would decide the property.
@@ -57,20 +57,21 @@ _PRECISIONS: frozenset[Flag] = frozenset({"fp16", "bf16", "int8", "fp8", "best"}
 
 
 class Target(Struct, frozen=True):
-    """The target of a build.
+    """The product, version, GPU and builder settings that a model is checked for.
 
     Attributes:
         product: ``tensorrt`` or ``tensorrt-rtx``.
-        version: a release number or a prefix; ``10.8`` means every 10.8.x.
-        sm: compute capability times ten, 89 for SM 8.9.  If ``gpu`` is set, it is derived from ``gpu``.
+        version: a release number or its beginning; ``10.8`` means every 10.8.x.
+        sm: compute capability times ten, such as 89 for SM 8.9.  If ``gpu`` is set, ``sm`` is derived from
+            ``gpu``.
         gpu: name of the GPU; ``sm89`` and ``8.9`` are accepted too.
         asked: builder settings that the user turned on.
         refused: builder settings that the user turned off.
         plugins: plugins that the build loads in addition to the product's own plugins; None if unknown.
-        previous: the old version, for an upgrade.
+        previous: the version before an upgrade; None without an upgrade.
 
     Raises:
-        TargetError: an unknown version, GPU or flag, or an ``sm`` that contradicts the GPU.
+        TargetError: the version, GPU or a builder setting is unknown, or ``sm`` contradicts ``gpu``.
         ArgumentError: a field has a value of the wrong type.
     """
 
@@ -141,7 +142,7 @@ class Target(Struct, frozen=True):
 
     @property
     def release(self) -> tuple[int, int] | None:
-        """The release line in a comparable form, (10, 7) for 10.7; None without a version."""
+        """The release line as numbers, (10, 7) for 10.7; None without a version."""
         if self.version is None:
             return None
         major, minor = self.releases[0].number.release[:2]
@@ -168,7 +169,7 @@ class Target(Struct, frozen=True):
 
     @property
     def leaving(self) -> tuple[int, int] | None:
-        """The old release line of an upgrade, in a comparable form; None without an upgrade."""
+        """The release line before an upgrade, as numbers; None without an upgrade."""
         if self.previous is None:
             return None
         major, minor = releases_matching(self.previous, self.product)[0].number.release[:2]
@@ -176,46 +177,46 @@ class Target(Struct, frozen=True):
 
     @property
     def opset_max(self) -> int | None:
-        """The highest documented ONNX opset of the newest release of this version, or None."""
+        """The highest ONNX opset that the parser of this version supports according to its documentation."""
         return None if self.version is None else self.releases[-1].opset_max
 
     @property
     def gpu_supported(self) -> bool | None:
-        """True if this version supports this GPU; None if the version or the GPU is unknown."""
+        """True if the version supports the GPU; None if the version or the GPU is unknown."""
         return None if self.version is None or self.sm is None else self.unsupported() is None
 
     @property
     def gpu_notice(self) -> str | None:
-        """A sentence on why this version does not support this GPU; None if it may support the GPU."""
+        """A sentence on why the version does not support the GPU; None if it may support the GPU."""
         return self.unsupported()
 
     @property
     def fp16(self) -> bool | None:
-        """True if a flag lets the builder run FP32 layers in FP16."""
+        """True if a builder setting allows FP16 for FP32 layers."""
         return self._builder_flag("fp16")
 
     @property
     def bf16(self) -> bool | None:
-        """True if a flag lets the builder run FP32 layers in BF16."""
+        """True if a builder setting allows BF16 for FP32 layers."""
         return self._builder_flag("bf16")
 
     @property
     def int8(self) -> bool | None:
-        """True if a flag lets the builder run FP32 layers in INT8."""
+        """True if a builder setting allows INT8 for FP32 layers."""
         return self._builder_flag("int8")
 
     @property
     def fp8(self) -> bool | None:
-        """True if a flag lets the builder use FP8."""
+        """True if a builder setting allows FP8."""
         return self._builder_flag("fp8")
 
     @property
     def strongly_typed(self) -> bool | None:
         """True if all types come from the ONNX file, so that precision flags have no effect.
 
-        This is always True from TensorRT 11.0 and in TensorRT-RTX, and always False before 9.0.  In between,
-        the user chooses. Then a precision flag means False, because trtexec drops such flags from a strongly
-        typed build.
+        This is always True from TensorRT 11.0 and in TensorRT-RTX, and always False before 9.0.  Between
+        these versions, the user chooses.  If the user gives a precision flag, the network is not strongly
+        typed, because trtexec ignores such flags for a strongly typed network.
         https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html
         https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
         """
@@ -230,7 +231,7 @@ class Target(Struct, frozen=True):
 
     @property
     def flag_notice(self) -> str | None:
-        """A sentence about precision flags that this version does not have; None without such flags."""
+        """A sentence about given precision flags that the version ignores; None without such flags."""
         flags = sorted(self.asked & _PRECISIONS)
         if not flags or self._typing != "strong":
             return None
@@ -242,7 +243,8 @@ class Target(Struct, frozen=True):
     def tf32(self) -> bool | None:
         """True if FP32 convolutions and matrix products may round their inputs to TF32.
 
-        TF32 is on by default in trtexec and the API.  It needs SM 8.0, and is still a flag in 11.x.
+        TF32 is on by default in trtexec and the API.  The GPU must have SM 8.0 or newer.  TensorRT 11 still
+        has a flag for TF32.
         https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html
         """
         if "tf32" in self.refused:
@@ -250,7 +252,10 @@ class Target(Struct, frozen=True):
         return self._architecture.tf32 if self._architecture else None
 
     def needs(self, name: str) -> frozenset[str]:
-        """Return the command-line options that would decide an unknown property."""
+        """Return the command-line options that would decide an unknown property.
+
+        ``name`` is the name of the property, such as ``fp16``.
+        """
         if name in ("version", "release"):
             return frozenset({"--rtx" if self.product == "tensorrt-rtx" else "--trt"})
         if name == "strongly_typed" and self._typing is None:
@@ -262,11 +267,11 @@ class Target(Struct, frozen=True):
         return frozenset({self.options[name]}) if name in self.options else frozenset()
 
     def matches(self, specifier: str, product: Product = "tensorrt") -> Truth:
-        """Return whether a PEP 440 range such as ``>=10.7,<10.8`` covers this version of a product.
+        """Return whether a version range such as ``>=10.7,<10.8`` (PEP 440) contains the target's version.
 
-        A version can stand for several releases.  The result is True if all of them match, and False if none
-        of them matches. Otherwise, the result is unknown.  It is also unknown without a version.  An empty
-        range and ``*`` cover every version.
+        A version can stand for several releases.  The result is True if the range contains all of them, and
+        False if it contains none.  Otherwise, and without a version, the result is unknown.  An empty range
+        and ``*`` contain every version.
 
         Raises:
             TargetError: the text is not a version range.
@@ -283,11 +288,11 @@ class Target(Struct, frozen=True):
 
     @property
     def releases(self) -> tuple[Release, ...]:
-        """The known releases of the version; without a version, all releases of the product."""
+        """The known releases that ``version`` stands for; without a version, all releases of the product."""
         return releases_matching(self.version, self.product)
 
     def unsupported(self) -> str | None:
-        """Return a sentence on why this version does not support this GPU; None if it may support the GPU."""
+        """Return why the version does not support the GPU, as a sentence; None if it may support the GPU."""
         entry = self._architecture
         if entry is None or self.version is None:
             return None
@@ -307,7 +312,7 @@ class Target(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The target in words, such as ``TensorRT 10.7, SM 8.9 (L4), FP16``."""
+        """The target as a text, such as ``TensorRT 10.7, SM 8.9 (L4), FP16``."""
         parts = [f"{PRODUCTS[self.product]} {self.version or '(any version)'}"]
         if self.sm is not None:
             parts.append(sm_words(self.sm) + (f" ({self.gpu})" if self.gpu else ""))
@@ -317,7 +322,7 @@ class Target(Struct, frozen=True):
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The command-line options for this target.  The old version of an upgrade is left out."""
+        """The command-line options that give this target.  The old version of an upgrade is left out."""
         found: list[str] = []
         if self.version is not None:
             found += ["--rtx" if self.product == "tensorrt-rtx" else "--trt", self.version]
@@ -351,12 +356,9 @@ class Target(Struct, frozen=True):
         return self._best(flag) if "best" in self.asked else None
 
     def _best(self, flag: Flag) -> bool | None:
-        """Return whether ``--best`` enables a type.
+        """Return whether the setting ``best`` enables a type; None if it does not decide this.
 
-        It enables FP16, INT8 (not on SM 10.3) and BF16 (from SM 8.0).
-
-        ``--best`` never enables FP8.
-
+        ``best`` enables FP16, INT8 (not on SM 10.3) and BF16 (from SM 8.0), but not FP8.
         https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
         """
         if flag == "fp16":

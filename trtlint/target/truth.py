@@ -1,9 +1,9 @@
 """Three-valued logic: a condition is true, false, or unknown.
 
 This is Kleene's strong logic (https://plato.stanford.edu/entries/logic-manyvalued/#KleSys): an unknown
-operand makes the result unknown only if it matters. An unknown value also has two sets of command-line
-options: options that could make the value true, and options that could make it false.  Reports name these
-options.
+operand makes the result unknown only if the operand can change the result.  An unknown value also has two
+sets of command-line options.  The first options could make the value true, the second options could make it
+false.  Reports name these options.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ class Unknown(Struct, frozen=True):
     """A value that is neither true nor false.
 
     Attributes:
-        needs: options that could make the value true; empty without such options.
-        refutes: options that could make the value false; by default the same as ``needs``.
+        needs: command-line options that could make the value true; empty without such options.
+        refutes: command-line options that could make the value false; by default the same as ``needs``.
     """
 
     needs: frozenset[str] = frozenset()
@@ -35,18 +35,17 @@ Truth = bool | Unknown
 
 
 def negate(truth: Truth) -> Truth:
-    """Return the opposite; the opposite of unknown is unknown."""
+    """Return the opposite of a truth value; the opposite of unknown is unknown."""
     if isinstance(truth, Unknown):
         return truth if truth.needs == truth.refutes else Unknown(truth.refutes, truth.needs)
     return not truth
 
 
 def both(*truths: Truth) -> Truth:
-    """Combine values with "and".
+    """Combine truth values with "and".
 
-    The result is False if a value is false, True if all are true, else unknown.
-
-    Without values, the result is True.
+    The result is False if one value is False, True if all are True, else unknown.  Without values, it is
+    True.
     """
     unknown = []
     for truth in truths:
@@ -67,10 +66,9 @@ def both(*truths: Truth) -> Truth:
 
 
 def either(*truths: Truth) -> Truth:
-    """Combine values with "or".
+    """Combine truth values with "or".
 
-    The result is True if a value is true, False if all are false, else unknown.
-
-    Without values, the result is False.
+    The result is True if one value is True, False if all are False, else unknown.  Without values, it is
+    False.
     """
     return negate(both(*map(negate, truths)))
