@@ -72,7 +72,7 @@ class Release(Struct, frozen=True):
 
     @property
     def typing(self) -> Typing:
-        """Who decides the types in a network: the ONNX file, the builder, or the user's choice of both.
+        """What decides the types in a network: the ONNX file, the builder, or the user's choice of these.
 
         Strong typing came with 9.x
         (https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp).

@@ -77,7 +77,7 @@ class Compiler:
         return self._done[node]
 
     def condition(self, node: ast.expr) -> Checked:
-        """Compile a part of the expression that must be a condition."""
+        """Compile a part of the expression, and raise an error if it is not a condition."""
         kinds, code = self.visit(node)
         if kinds and not has(kinds, "truth"):
             raise self.error(f"the expression must be a condition, but is {words(kinds)}", node)

@@ -51,10 +51,7 @@ def _quantized(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _read_by(value: Value, op: str, port: int = 0) -> Value | None:
-    """Return the input ``port`` of the operator that computes a value; None if its type is not ``op``.
-
-    Operators between them that only move elements are skipped.
-    """
+    """Return input ``port`` of the ``op`` node that computes a value, ignoring nodes that move elements."""
     node = behind(value, _MOVES).producer
     return node.input(port) if node is not None and node.op == op else None
 

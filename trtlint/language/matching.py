@@ -329,7 +329,7 @@ def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
 
 
 def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None:
-    """Return ``bindings`` with a name bound to a value; None if it is bound to another value already.
+    """Return ``bindings`` with ``name`` bound to a value; None if the name has another value already.
 
     Two values that are the same constant, read through ``Identity``, count as equal.
     """

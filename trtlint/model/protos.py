@@ -92,7 +92,10 @@ def defined(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
-    """Return a dimension as a number or name.  A negative number gives None, for an unknown size."""
+    """Return a dimension as a number or a name; None if the size is unknown.
+
+    A negative number is an unknown size, see :mod:`trtlint.model.dimensions`.
+    """
     which = dim.WhichOneof("value")
     if which == "dim_value":
         return int(dim.dim_value) if dim.dim_value >= 0 else None

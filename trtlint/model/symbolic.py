@@ -160,7 +160,7 @@ class SymbolicShapes:
         return self._rearranged(node, data)
 
     def _rearranged(self, node: Node, data: Dimensions) -> Dimensions | None:
-        """Return the output shape of an operator such as ``Gather``, whose other inputs also affect it."""
+        """Return the output shape of an operator such as ``Gather`` or ``Slice``, from all its inputs."""
         if node.op == "Gather":
             indices, axis = node.input(1), node.attribute("axis", 0)
             picked = None if indices is None else self._shape(indices)

@@ -48,7 +48,7 @@ def restore_names(graph: onnx.GraphProto, originals: Mapping[str, str]) -> None:
 
 
 def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.GraphProto]:
-    """Return the graphs in the attributes of nodes.  Bodies of nested nodes are left out."""
+    """Return the graphs in the attributes of nodes, without the graphs nested in them."""
     return (body for node in nodes for attribute in node.attribute for body in bodies(attribute))
 
 

@@ -148,9 +148,9 @@ def releases_matching(version: str | None, product: Product) -> tuple[Release, .
 
 @cache
 def typing_of(version: str | None, product: Product) -> Typing | None:
-    """Return who decides the types in networks of a version; see :attr:`Release.typing`.
+    """Return what decides the types in a network (see :attr:`Release.typing`) for the releases of a version.
 
-    The result is None if the releases of this version differ.
+    The result is None if these releases differ.
     """
     found = {release.typing for release in releases_matching(version, product)}
     return found.pop() if len(found) == 1 else None

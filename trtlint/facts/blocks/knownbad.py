@@ -68,7 +68,7 @@ class BadRelease(Struct, frozen=True, eq=False):
 
     @property
     def sure(self) -> bool:
-        """True if the evidence for the defect is more than a user's report."""
+        """True if the defect is documented or measured; False if only users reported it."""
         return self.evidence in _SURE
 
 

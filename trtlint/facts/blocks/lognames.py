@@ -119,7 +119,7 @@ def said(record: Record) -> str:
 
 
 def reason(message: str) -> str:
-    """Return the sentence in the text of a message, without error code, source location and failed call.
+    """Return the sentence of an error message, without error code, source location and failed call.
 
     Myelin prints the sentence on the lines after the error code.  So if the first line has no sentence, the
     next lines are used.

@@ -26,8 +26,8 @@ class EngineFact(Fact, frozen=True):
         file: the file with the layers; without layers, the file with the times.
         layers: number of layers.
         timed_layers: number of layers in the profile with a time above zero.
-        detailed: whether the file has more than the names of layers.
-        joined: number of model nodes that a layer computes.
+        detailed: whether the file has more than the names of the layers.
+        joined: number of model nodes that are known to be in a layer.
         reformat_layers: number of layers that only copy a tensor into another layout or type.
         precisions: the types that layers compute in, without reformat layers and unknown types.
         profiles: number of optimization profiles.

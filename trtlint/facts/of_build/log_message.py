@@ -343,10 +343,10 @@ def _nodes(
 def _of_island(
     record: Record, island: str, facts: Facts, members: Mapping[str, tuple[str, ...]]
 ) -> tuple[Node, ...]:
-    """Return the nodes of a Myelin island that a message is about.
+    """Return the nodes of a Myelin island (a fused subgraph) that a message is about.
 
-    ``members`` has the node names that the log lists for each island.  For other islands, the name of the
-    island gives the first and the last node, and the nodes between them are returned.
+    ``members`` has the names of the nodes in each island, if the log lists them.  Otherwise, the name of the
+    island gives its first and last node, and the nodes from the first to the last are returned.
     """
     found = facts.names.all(members.get(island, ()))
     if not found:

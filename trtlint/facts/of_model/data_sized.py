@@ -43,9 +43,9 @@ class DataSized(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[DataSized]:
-    """Yield the operators in graph order.
+    """Yield a fact for each operator whose output size depends on the data, in graph order.
 
-    If an output or a reader depends on several such operators, only the first operator lists it.
+    An output or a reader that depends on several of these operators is listed only for the first one.
     """
     graph = facts.model.graph
     sources = graph.of_onnx(*_SOURCES)

@@ -80,7 +80,7 @@ class _Walk(Struct):
     value: float | None = None
 
     def guard(self, how: Literal["added", "clipped"], constant: float | None, node: Node) -> bool:
-        """Record a constant as the epsilon.  Return False for a negative constant, which is no epsilon."""
+        """Record a constant as the epsilon.  Return False for a negative constant: it is not an epsilon."""
         if constant is None:
             self.epsilon, self.value = "runtime", None
         elif constant < 0:

@@ -61,7 +61,7 @@ def _rounded(window: Window) -> int:
 
 
 def _defined(window: Window) -> int:
-    """Return the output size along an axis that ONNX defines.
+    """Return the output size according to ONNX, along one axis.
 
     ONNX ignores a window that begins in the padding at the end:
     https://onnx.ai/onnx/operators/onnx__MaxPool.html.

@@ -159,7 +159,7 @@ def _channel_axis(node: Node, place: int, weight: Value) -> int | None:
 def _product_sizes(
     node: Node, values: list[Value], constants: Constants
 ) -> tuple[int | None, int | None, int | None]:
-    """Return ``rows``, ``depth`` and ``columns`` of :class:`Quantized`; each is None if unknown."""
+    """Return rows, depth and columns of a matrix product, as in :class:`Quantized`; None if unknown."""
     if node.op not in _PRODUCTS:
         return None, None, None
     left, right = (constants.dimensions(value) or () for value in values)

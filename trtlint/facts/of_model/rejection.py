@@ -116,11 +116,7 @@ def find(facts: Facts) -> Iterator[Rejection]:
 
 
 def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
-    """Yield each refusal with the condition of the table that holds.
-
-    The condition is None if the refusal is not from the table, as for an operator that the parser cannot
-    import.
-    """
+    """Yield each refusal and the table's condition for it (None if the refusal is not from the table)."""
     graph, constants = facts.model.graph, facts.model.constants
     opset = facts.model.opset or _LATEST_OPSET
     fixed = {"opset": opset, "constants": constants}
@@ -197,10 +193,7 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
 
 
 def _of_types(condition: Condition) -> bool:
-    """Return whether a condition is about element types that the parser always refuses.
-
-    Such a condition does not depend on the GPU, on plugins, or on strong typing.
-    """
+    """Return whether a condition is about types that the parser refuses for all GPUs and all networks."""
     whatever = not (condition.typing or condition.plugin or condition.min_sm)
     return condition.reason == "type" and condition.stage == "parse" and whatever
 

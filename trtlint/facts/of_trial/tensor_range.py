@@ -103,7 +103,7 @@ def find(facts: Facts) -> Iterator[TensorRange]:
 
 
 class _Common:
-    """The fields that are equal for all tensors of a measurement."""
+    """Data of a measurement that is the same for all tensors."""
 
     def __init__(self, found: Measurement) -> None:
         self.found = found
