@@ -33,8 +33,8 @@ _LISTED = 6
 class RuntimeForm(Fact, frozen=True):
     """A model that was optimized or quantized for ONNX Runtime.
 
-    The optimization or quantization is the reason why TensorRT refuses several operator types.  If TensorRT
-    refuses only one type, there is no such fact, because the fact ``rejection`` is enough.
+    The optimization or quantization is the common cause of several refusals by TensorRT.  If all refusals are
+    about one operator and have one text, there is no such fact, because the fact ``rejection`` is enough.
 
     Attributes:
         op: the first refused operator.
@@ -81,7 +81,7 @@ class RuntimeForm(Fact, frozen=True):
 
 
 def find(facts: Facts) -> Iterator[RuntimeForm]:
-    """Yield one fact if TensorRT refuses several operator types because of ONNX Runtime's tools."""
+    """Yield one fact if ONNX Runtime's tools caused at least two different refusals by TensorRT."""
     refused = [
         fact
         for fact in facts.of("rejection")

@@ -34,8 +34,8 @@ class TensorRange(Fact, frozen=True):
         inside: the internal result with the magnitude ``greatest``, such as ``square`` or ``sum``; empty if
             the tensor itself has this magnitude.
         fits: ``overflow``, ``underflow`` or ``ok``: the effect of the narrow type.
-        origin: whether the tensor exceeds the range of the narrow type, although no input of its operator
-            does.
+        origin: whether the tensor is outside the range of the narrow type, although every input of its
+            operator is inside.
         type: the narrow type, ``FP16``, ``BF16`` or ``TF32``.
         largest: the largest number of the narrow type.
         largest_words: ``largest`` as text.
