@@ -35,9 +35,9 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
 def data_type(phrase: str | None) -> DataType | None:
-    """Return the type in a word (``Half``) or phrase (``Channel major FP16 format where ...``).
+    """Return the data type that a word or phrase of TensorRT names.
 
-    Return None if the phrase names no known type.
+    Examples are ``Half`` and ``Channel major FP16 format where ...``. Return None if no known type is named.
     """
     if not phrase:
         return None

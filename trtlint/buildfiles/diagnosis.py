@@ -12,7 +12,8 @@ Each entry of the pattern table (``patterns.yaml``) classifies the lines that it
 - ``anew``: a program tries the failed step in another way;
 - ``harmless``: an error that successful builds print, too.
 
-An error of the library without an entry counts as a cause, because successful builds print no errors.
+An error of the TensorRT library that matches no entry counts as a cause, because successful builds print no
+errors.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ _NEXT = _ORDER[2:]
 
 
 class Diagnosis(Struct, frozen=True):
-    """The end of a log.
+    """How the build, load or run in a log ended.
 
     Attributes:
         failed: whether something failed without a later success.
-        cause: the first record whose entry states the reason.
-        line: the record that explains the failure best. None without a failure, or if ``cause`` comes
-            before every unknown error.
+        cause: the first record that states the reason, as classified by the pattern table.
+        line: the record that explains the failure best. None if nothing failed, or if ``cause`` is set and no
+            unknown error comes before it.
     """
 
     failed: bool = False
@@ -57,7 +58,7 @@ class Successes(Struct, frozen=True):
 
     Attributes:
         lines: numbers of these lines, in order.
-        engine: whether one of them shows an engine.
+        engine: whether at least one of these lines shows a working engine.
         ends: line numbers where a tool starts or abandons a run, in order.
     """
 
@@ -75,9 +76,9 @@ class Successes(Struct, frozen=True):
 
 
 def successes(log: Log) -> Successes:
-    """Find the lines that show an engine.
+    """Find the log lines that show a working engine or a new attempt.
 
-    Errors before such a line, in the same run, did not prevent the engine.
+    An error before such a line, in the same run, did not prevent the engine.
     """
     banners = log.records.get("banner", ())
     lines = [
@@ -92,13 +93,13 @@ def successes(log: Log) -> Successes:
 
 
 def _lines(log: Log, outcome: Outcome) -> Iterator[int]:
-    """Yield the numbers of the lines that the table classifies with this outcome."""
+    """Yield the numbers of the log lines to which the pattern table gives this outcome."""
     names = (entry.name for entry in table().patterns if entry.says == outcome)
     return (record.line for name in names for record in log.records.get(name, ()))
 
 
 def diagnose(log: Log) -> Diagnosis:
-    """Find the failure at the end of a log."""
+    """Find out how a log ended, and which line explains a failure best."""
     says = {name: entry.says for name, entry in table().by_name.items() if entry.says}
     done = successes(log)
     lines: dict[int, list[Record]] = defaultdict(list)
@@ -144,7 +145,12 @@ def diagnose(log: Log) -> Diagnosis:
 
 
 def _outcome(record: Record, says: Mapping[str, Outcome]) -> Outcome:
-    """Return the outcome of a record; a warning is not a cause, except for a missing GPU."""
+    """Return the outcome of a record. A cause printed as a warning does not count as one.
+
+    Args:
+        record: a record of the log.
+        says: the outcome of each entry of the pattern table, by name.
+    """
     outcome = says.get(record.pattern, "")
     return (
         "passed" if outcome in ("cause", "refused") and record.severity not in ("E", "F", None) else outcome
@@ -163,7 +169,7 @@ def _is_asked_in_vain(record: Record) -> bool:
 
 
 def _is_of_settings(record: Record) -> bool:
-    """Return whether a builder setting was rejected. The build continues without that setting."""
+    """Return whether TensorRT rejected a builder setting. The build continues without that setting."""
     return record.groups.get("code") == "3" and _SETTER.search(record.message) is not None
 
 
@@ -181,7 +187,7 @@ def _is_anyones(record: Record) -> bool:
 
 
 def _is_about_engines(record: Record) -> bool:
-    """Return whether a generic error mentions TensorRT; used as a last resort."""
+    """Return whether an error mentions TensorRT. Used for errors that match no specific pattern."""
     entry = table().named(record.pattern)
     if entry is not None and entry.tells == "hint":
         return True

@@ -21,7 +21,9 @@ _ENGINES = (".engine", ".plan", ".trt")
 
 
 def read_build_file(path: Path) -> BuildFile:
-    """Read a log, an engine header, or JSON of a kind in :data:`JSON`.
+    """Read one build file: a log, an engine file (only its header), or JSON.
+
+    The JSON file is layer information, a profile, timings or metadata (see :data:`JSON`).
 
     Raises:
         BuildFileError: the file is unreadable or truncated, or is JSON of an unknown kind.

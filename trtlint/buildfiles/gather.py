@@ -24,9 +24,10 @@ def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> BuildInput:
 
 
 def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
-    """Read build files without a model, and group them by build.
+    """Read build files that have no model, and group them by build.
 
-    All files belong to one build. If two files have the same kind, such as two logs, each file is a build.
+    If all files differ in kind, they belong to one build. If two files have the same kind, such as two logs,
+    each file is a build of its own.
     """
     listed = list(files)
     read, problems = _read(listed)

@@ -164,8 +164,8 @@ def _absorbed(
 def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
     """Return the nodes between the first and the last node of an island, both included, in graph order.
 
-    If the name of an end is a stored tensor, the nodes that read this tensor are used instead. If only one
-    of the two ends is in the graph, return this end.
+    If the first or last name is that of an initializer, the nodes that read the initializer take its place.
+    If the graph has only one of the two ends, return the nodes of that end.
     """
     first, last = _end(range_.first, names), _end(range_.last, names)
     if not first or not last:
@@ -193,7 +193,7 @@ def _island(found: LayerNames, names: NodeNames, claimed: set[Node]) -> tuple[No
 
 
 def island_members(log: Log | None) -> Mapping[str, tuple[str, ...]]:
-    """Return the nodes of the islands that the log lists."""
+    """Return the ONNX nodes of each Myelin island that the log lists, by the name of the island's layer."""
     if log is None:
         return {}
     return {
@@ -204,6 +204,6 @@ def island_members(log: Log | None) -> Mapping[str, tuple[str, ...]]:
 
 
 def _by_tensors(layer: EngineLayer, names: NodeNames) -> tuple[Node, ...]:
-    """Return the nodes that compute a layer's output tensors, by tensor name."""
+    """Return the nodes that compute the output tensors of a layer. The tensors have their ONNX names."""
     found = (names.computing(tensor.name) for tensor in layer.outputs)
     return tuple(dict.fromkeys(node for node in found if node is not None))

@@ -1,6 +1,6 @@
 """Log messages inside JSON objects, with one JSON object per line.
 
-Container runtimes and structured loggers write these: Docker
+Container runtimes and structured loggers write such logs: Docker
 (https://docs.docker.com/engine/logging/drivers/json-file/), Kubernetes with Fluent Bit, journalctl -o json
 (https://systemd.io/JOURNAL_EXPORT_FORMATS/), Google Cloud.
 """
@@ -26,9 +26,9 @@ def is_json_line(line: bytes) -> bool:
 
 
 def json_message(line: bytes) -> list[bytes] | None:
-    """Return the lines of the message in a JSON object; None for another line.
+    """Return the lines of the message in a JSON object; None if the line is not such an object.
 
-    If the object is truncated, return the part of the message that is left.
+    If the object is truncated, return the part of the message before the cut.
     """
     if not is_json_line(line) or len(line) > _MOST or not (found := _CUT.search(line)):
         return None

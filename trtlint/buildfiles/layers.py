@@ -1,10 +1,12 @@
-"""Engine layers, in every form that TensorRT has written.
+"""Engine layers, in every format that TensorRT has used.
 
-These forms are JSON of ``IEngineInspector`` and ``trtexec --exportLayerInfo`` (names only; ``Bindings`` with
-``Format/Datatype``; ``I/O Tensors`` with ``Datatype`` and ``Format``), and the same as one line a layer in a
-verbose log (``Name: .., LayerType: ..``) or in the older form (``Layer(Type): name, Tactic: .., in -> out``).
-Schema: https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html; its
-readers: https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer.
+Most formats are JSON, from ``IEngineInspector`` and ``trtexec --exportLayerInfo``. Some releases list only
+the names of layers, some have ``Bindings`` with ``Format/Datatype``, and some have ``I/O Tensors`` with
+``Datatype`` and ``Format``. A verbose log contains the same data with one line per layer (``Name: ..,
+LayerType: ..``), or in an older format (``Layer(Type): name, Tactic: .., in -> out``).
+
+Schema: https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html. A public
+reader of these files: https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ _MOST_LAYERS = 200_000
 class LayerTensor(Struct, frozen=True):
     """An input or output of an engine layer.
 
-    ``dims`` are elements, -1 if dynamic, None if not printed; ``dtype`` is a NumPy-style name (``float16``,
-    ``int8``, ``float8`` ...) or None; ``format`` is the layout as printed.
+    ``dims`` is the shape: -1 for a dynamic dimension, None if the file has no shape. ``dtype`` is a
+    NumPy-style name (``float16``, ``int8``, ``float8`` ...) or None. ``format`` is the memory layout as
+    printed.
     """
 
     name: str
@@ -42,13 +45,13 @@ class LayerTensor(Struct, frozen=True):
 
 
 class EngineLayer(Struct, frozen=True):
-    """One layer of an engine. A field is None if this form of file does not contain it.
+    """One layer of an engine. A field is None if the file does not contain it.
 
-    ``index`` is the position of the layer in the file, from 0. ``profile`` is the number of its
-    optimization profile. ``constants`` are tensors that the engine stores. ``tactic`` is the name of the
-    kernel, and ``tactic_id`` the number of the kernel. ``weights`` is the type in which the engine stores
-    the weights. ``dynamic_filter`` is True if the kernel gets the weights as a tensor at run time.
-    ``origin`` is the reason of a reformat (``REFORMAT``, ``QDQ``).
+    ``index`` is the position of the layer in the file, from 0. ``profile`` is the number of its optimization
+    profile. ``constants`` are tensors that the engine stores. ``tactic`` is the name of the kernel, and
+    ``tactic_id`` the number of the kernel. ``weights`` is the type in which the engine stores the weights.
+    ``dynamic_filter`` is True if the kernel gets the weights as a tensor at run time. ``origin`` is the
+    reason of a reformat (``REFORMAT``, ``QDQ``).
     """
 
     index: int
@@ -121,7 +124,7 @@ def load_json(path: Path) -> Any:
 
 
 def parse_json(data: bytes) -> Any:
-    """Parse the bytes of such a file, as :func:`load_json` does."""
+    """Parse JSON that TensorRT wrote, as :func:`load_json` does for a file."""
     text = data.decode("utf-8-sig", "replace")
     try:
         # strict=False: metadata of TensorRT 8.6 to 10 contains unescaped U+001E and U+001F.
@@ -135,7 +138,7 @@ def parse_json(data: bytes) -> Any:
 
 
 def from_json(root: object) -> LayerInfo | None:
-    """Return layer information from parsed JSON of any generation; None for another document."""
+    """Return layer information from parsed JSON of any TensorRT release; None for other JSON."""
     return layers_from_json(root) if _is_layer_json(root) else None
 
 
@@ -150,7 +153,7 @@ def _is_layer_json(root: object) -> bool:
 
 
 def layers_from_json(root: object) -> LayerInfo:
-    """Return layer information from parsed JSON of any generation.
+    """Return layer information from parsed JSON of any TensorRT release.
 
     Raises:
         BuildFileError: there is no list of layers.

@@ -52,9 +52,10 @@ def _slot(text: bytes) -> int:
 
 
 class BlockFilter:
-    """Finds the lines whose message begins with one of ``literals``, and all lines without a usual prefix.
+    """Finds the lines of a log that need a closer look, without a Python object for each line.
 
-    ``shapes`` are the tools whose prefixes occurred.
+    These are the lines whose message begins with one of ``literals``, and all lines without a usual log
+    prefix. ``shapes`` are the tools whose prefixes occurred.
     """
 
     def __init__(self, literals: Iterable[bytes]) -> None:
@@ -79,19 +80,28 @@ class BlockFilter:
         self._third_mask = np.array([(1 << 8 * count) - 1 for count in used], dtype=np.uint64)
 
     def enough(self, literal: bytes, context: bool) -> None:
-        """Only count later lines with this beginning, if the first 14 bytes identify the beginning."""
+        """From now on, count the lines that begin with ``literal`` instead of returning them.
+
+        This has no effect on a beginning that is too short or too long to be recognised for sure. With
+        ``context``, the last of these lines before another candidate is still returned.
+        """
         if LONG <= len(literal) <= _SURE and literal in self._literals:
             self._only_count[self._literals.index(literal)] = True
             self._context[self._literals.index(literal)] = context
 
     def counts(self) -> dict[bytes, int]:
-        """Return the number of lines that were only counted, by literal."""
+        """Return the number of lines that were counted instead of returned, by literal."""
         return {
             text: int(self._counts[index]) for index, text in enumerate(self._literals) if self._counts[index]
         }
 
     def lines(self, data: bytes, begin: int, end: int, number: int) -> tuple[int, int, Iterator[_Batch]]:
-        """Return the number of lines read, the start of the remaining data, and the candidates."""
+        """Search the bytes of ``data`` from ``begin`` to ``end``; ``number`` lines came before.
+
+        Returns:
+            The number of lines searched, the position in ``data`` of the first line that was not searched,
+            and the candidate lines in batches.
+        """
         view = np.frombuffer(data, np.uint8)
         ends = np.flatnonzero(view[begin:end] == 10)
         if len(ends) > (end - begin) >> 4:
@@ -119,7 +129,7 @@ class BlockFilter:
         return taken, int(ends[-1]) + 1, batches()
 
     def _offsets(self, view: np.ndarray[Any, Any], words: _Words, starts: Any, ends: Any) -> Any:
-        """Return the start of the message in each line.
+        """Return, for each line, the position where the message starts within the line.
 
         0 for a line without a usual prefix of low severity.
         """
@@ -153,7 +163,7 @@ class BlockFilter:
         return offset
 
     def _pick(self, words: _Words, at: Any, other: Any) -> Any:
-        """Return the indices of the lines to read, and count the lines that need no reading."""
+        """Return the indices of the candidate lines. Count the other lines that begin with a literal."""
         key = words[at]
         key &= np.uint64(_LOW)
         key *= np.uint64(_FACTOR)

@@ -11,11 +11,11 @@ _BEGINNING = re.compile(r"\b\w{3}")
 
 
 class Literals:
-    """Fixed texts, indexed by the first characters of a word in each text.
+    """A set of fixed texts, with an index to find out quickly which of them a message contains.
 
-    :class:`Literals` splits a message into words once, in linear time. A text is searched in the message
-    only if a word of the message begins like the indexed word. A text without a suitable word is always
-    searched.
+    The index uses the beginning of one word of each text. A message is split into words once, in linear time,
+    and a text is searched in the message only if a word of the message begins like its indexed word. A text
+    that has no suitable word is always searched.
 
     Args:
         texts: the texts, possibly with repeats.
@@ -44,7 +44,12 @@ class Literals:
         return found
 
     def inside(self, message: str) -> list[tuple[int, int]]:
-        """Return the position and the first character of each text in a message, in order."""
+        """Return which texts a message contains, and where.
+
+        Returns:
+            Pairs of the index of a text in ``texts`` and the index in the message where the text begins, in
+            order.
+        """
         found: list[tuple[int, int]] = []
         for text in self.candidates(message):
             at = message.find(text)

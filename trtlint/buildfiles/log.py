@@ -50,8 +50,8 @@ _TAIL = 200_000  # bytes of a line that are decoded: an island names all its nod
 def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -> Log:
     """Read a log: a path, ``-`` for standard input, or a binary stream; plain or gzip.
 
-    ``vectorised`` turns the block filter on or off. By default, the filter is on for logs above a megabyte.
-    It does not change the result.
+    ``vectorised`` turns :class:`~trtlint.buildfiles.line_filter.BlockFilter` on or off, which does not change
+    the result. By default, the filter is on for logs above a megabyte.
 
     Raises:
         BuildFileError: the source is unreadable.  A truncated or damaged log is read as far as possible.
@@ -64,7 +64,7 @@ def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -
 
 
 class LogReader:
-    """Iterates over the records of a log, in order; :meth:`log` returns the result so far."""
+    """Iterates over the records of a log, in order; :meth:`log` returns the log parsed so far."""
 
     def __init__(self, raw: ByteStream, *, vectorised: bool | None = None) -> None:
         self._table = table()
@@ -143,7 +143,7 @@ class LogReader:
                 self._kept.keep(pattern, number, severity, message, groups(found), self._working_on())
 
     def log(self) -> Log:
-        """Return the result so far."""
+        """Return the log as parsed so far."""
         note = self._limit or self._scanner.note or getattr(self._source, "note", None)
         counts = Counter(self._kept.counts)
         for literal, count in self._scanner.counts().items():
@@ -201,7 +201,7 @@ class LogReader:
             line = line[second:]
 
     def _tool_line(self, number: int, line: bytes, start: int) -> None:
-        """Read a tool's own line: options, the device, a profile."""
+        """Read a line that a tool such as trtexec prints itself: options, the device, a profile."""
         if self._open:
             self._close()
         if self._dump_line:
@@ -273,7 +273,7 @@ class LogReader:
             self._open_last = number
 
     def _speaks_of_itself(self, line: bytes) -> bool:
-        """Return whether a line without prefix starts a known message."""
+        """Return whether a line without a log prefix starts a known message."""
         continued = bool(self._open) and any(quote in self._open[0] for quote in _QUOTES)
         if self._open_prefix is _BARE and self._open and self._open[-1].rstrip().endswith(":"):
             return False
@@ -295,7 +295,7 @@ class LogReader:
         return True
 
     def _quiet(self, number: int, line: bytes, offset: int, letter: str = "V") -> None:
-        """Read a message whose beginning identifies its pattern. Its continuation lines are ignored."""
+        """Read a message of low severity, found by its beginning. Its continuation lines are ignored."""
         counts = self._kept.counts
         for literal, pattern, alone in self._quiet_table.get(line[offset : offset + KEY], ()):
             if not line.startswith(literal, offset):

@@ -26,9 +26,9 @@ _ISLAND = "{ForeignNode["
 
 
 class NodeRange(Struct, frozen=True):
-    """A Myelin island of which only the first and the last nodes are named.
+    """A Myelin island of which TensorRT names only the first and the last node.
 
-    Each end is one or more fused nodes.
+    Each of the two ends can be several fused nodes.
     """
 
     first: tuple[str, ...]
@@ -78,7 +78,7 @@ def layer_names(name: str, metadata: str | None = None) -> LayerNames:
 
 
 def without_profile(name: str) -> tuple[str, int]:
-    """Return the name without the suffix of its optimization profile, and the number of the profile."""
+    """Split the name of a layer into the name without ``[profile N]`` and the profile number ``N``."""
     found = _PROFILE.search(name)
     if not found or len(found[1]) > 6:
         return name, 0

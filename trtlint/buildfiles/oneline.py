@@ -23,9 +23,9 @@ _LEGACY_TENSOR = re.compile(r" \(([A-Za-z0-9]+)\[([^\]()]*)\]\)(?:, |$)")
 
 
 class DumpReader:
-    """Collects the layers of one dump in a log.
+    """Collects the layers of one list of layers in a log.
 
-    The caller passes every line from the heading to the next log prefix.
+    The caller passes every line from the heading of the list to the next line with a log prefix.
     """
 
     def __init__(self, line: int) -> None:
@@ -36,7 +36,7 @@ class DumpReader:
         self._section = "layers"
 
     def feed(self, text: str) -> None:
-        """Read one line of the dump; other lines are ignored."""
+        """Read one line of the list. Lines of other kinds are ignored."""
         if text.startswith("Name: ") and self._section == "layers":
             layer = parse_layer(text, len(self.layers))
             if layer:
@@ -53,7 +53,10 @@ class DumpReader:
             self.tensors.append(_engine_tensor(text.strip()))
 
     def wants(self, text: str) -> bool:
-        """Return whether a line without prefix can belong to the dump. Other lines are program output."""
+        """Return whether a line without a log prefix can belong to the list.
+
+        Other lines are the output of the program that builds the engine.
+        """
         if text.startswith(("Name: ", "Layer(")) or not text.strip():
             return True
         if text.rstrip() in ("Bindings:", "I/O Tensors:", "Engine Metadata:"):

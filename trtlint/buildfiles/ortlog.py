@@ -1,6 +1,6 @@
 """Placement of nodes in ONNX Runtime's verbose log.
 
-With ``session.log_severity_level=0``, it lists the nodes of each provider:
+With ``session.log_severity_level=0``, ONNX Runtime lists the nodes that each execution provider runs:
 https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/session_state.cc
 """
 
@@ -30,7 +30,7 @@ class Placed(Struct, frozen=True):
     """A model node that a provider other than TensorRT runs.
 
     Attributes:
-        provider: the provider, such as ``CPUExecutionProvider``.
+        provider: the execution provider that runs the node, such as ``CPUExecutionProvider``.
         op: operator type.
         name: name in the log; empty for an unnamed node.
     """
@@ -41,15 +41,15 @@ class Placed(Struct, frozen=True):
 
 
 class OrtLog(Struct, frozen=True):
-    """The partition in a log of ONNX Runtime.
+    """The partition of a model between execution providers, as a log of ONNX Runtime shows it.
 
     Attributes:
         provider: ``TensorRT`` or ``NvTensorRTRTX``; empty if the log names none.
-        parts: number of parts; None if unknown.
+        parts: number of subgraphs that this provider runs; None if unknown.
         whole: whether TensorRT runs the whole graph.
         others: the nodes of other providers; None if the log does not list them.
         copies: number of copies between a GPU and the host that ONNX Runtime added.
-        line: log line with the number of parts, 0 for none.
+        line: number of the log line that states ``parts``; 0 if there is no such line.
     """
 
     provider: str
@@ -61,11 +61,11 @@ class OrtLog(Struct, frozen=True):
 
 
 def ort_log(log: Log, path: Path | None) -> OrtLog | None:
-    """Return the partition in a log, or None.
+    """Return the partition in a log; None if the log shows no partition.
 
     Args:
         log: the parsed log.
-        path: its file. None if the file cannot be read again; then the result has no nodes.
+        path: the file of the log. None if the file cannot be read again; then the result has no nodes.
     """
     said, placed = log.records.get("ort_parts", ()), log.records.get("ort_placed", ())
     if not said and not placed:
@@ -105,7 +105,7 @@ def _parts(last: Record | None, placed: Iterable[Record]) -> int | None:
 
 
 def _nodes(path: Path) -> Iterator[Placed]:
-    """Yield the nodes that the log lists for other providers."""
+    """Yield the nodes that, according to the log, run on a provider other than TensorRT."""
     provider, count, size = "", 0, 0
     try:
         with open_regular(path) as file:

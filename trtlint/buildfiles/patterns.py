@@ -50,17 +50,17 @@ _compiled = cache(re.compile)
 
 
 class LogPattern(Struct, frozen=True, eq=False):
-    """One message of a build.
+    """One kind of message that a build prints: an entry of the pattern table.
 
-    ``name`` is the key of the records, ``phase`` the phase of the build, and ``severity`` the printed
-    letters (``V I W E F``). A message is a candidate if it begins with one of ``starts`` or, at severity W
-    and above, contains one of ``contains``. Then ``regex`` is searched in the message, and the named groups
-    of the match are stored in the record. ``meaning`` explains the message, and ``source`` is a public URL
-    with the line. At most ``keep`` records are stored, and later records are only counted. If ``decisive``
-    is true, the beginning of a line is enough to count the line. If a pattern has ``context``, its lines
-    name the node or layer of later warnings.
+    ``name`` is the key of the records, ``phase`` the phase of the build, and ``severity`` the printed letters
+    (``V I W E F``). A message is a candidate if it begins with one of ``starts`` or, at severity W and above,
+    contains one of ``contains``. Then ``regex`` is searched in the message, and the named groups of the match
+    are stored in the record. ``meaning`` explains the message, and ``source`` is a public URL with the line.
+    At most ``keep`` records are stored, and later records are only counted. If ``decisive`` is true, a line
+    counts as soon as its beginning matches, without a search for ``regex``. If ``context`` is true, the
+    matching lines name the node or layer that later warnings are about.
 
-    The header of the table explains the other fields.
+    The header of ``patterns.yaml`` explains the other fields.
     """
 
     name: str
@@ -106,7 +106,11 @@ class LogPattern(Struct, frozen=True, eq=False):
         return _compiled(self.regex)
 
     def search(self, message: str, at: int = 0) -> re.Match[str] | None:
-        """Search the expression in a message; ``at`` is the position of the matching text of ``contains``."""
+        """Search the expression in a message.
+
+        ``at`` is the position where the message contains one of the texts in ``contains``. In a long message,
+        only the text around ``at`` is searched.
+        """
         if self.whole or len(message) <= SEARCHED:
             return self.compiled.search(message)
         begin = max(0, at - _BEFORE)
@@ -120,7 +124,7 @@ beginning alone identifies the pattern.
 
 
 def _alone(literal: bytes, pattern: LogPattern, starts: Iterable[tuple[bytes, LogPattern]]) -> bool:
-    """Return whether a beginning identifies only this entry, so that it is enough to count lines."""
+    """Return whether a line that begins with ``literal`` surely matches this entry and no other entry."""
     return pattern.decisive and not any(
         other is not pattern and (text.startswith(literal) or literal.startswith(text))
         for text, other in starts
@@ -128,7 +132,7 @@ def _alone(literal: bytes, pattern: LogPattern, starts: Iterable[tuple[bytes, Lo
 
 
 class Table:
-    """The entries, indexed by the beginnings of messages and by contained texts."""
+    """The pattern table: its entries, indexed by the beginnings of messages and by contained texts."""
 
     def __init__(self, patterns: tuple[LogPattern, ...]) -> None:
         from trtlint.buildfiles.literals import Literals  # imported late: a lint without a log needs no table
@@ -176,7 +180,10 @@ class Table:
         return self.by_name.get(name)
 
     def bare(self, line: str) -> Iterator[tuple[LogPattern, dict[str, str]]]:
-        """Yield every entry that a line without prefix matches, with its groups, best first."""
+        """Yield every entry that matches a line without a log prefix, each with its regex groups.
+
+        Entries whose text comes first in the table come first.
+        """
         seen: set[str] = set()
         for place, at in self._texts_bare.inside(line):
             pattern = self._bare[place][1]
@@ -185,10 +192,10 @@ class Table:
             yield from _match(pattern, line, at, seen)
 
     def loud(self, message: str, severity: str = "") -> tuple[tuple[LogPattern, dict[str, str]], ...]:
-        """Return every entry that a message of severity W or above matches, with its groups, best first.
+        """Return every entry that matches a message of severity W or above, each with its regex groups.
 
-        An entry with an outcome (see :mod:`trtlint.buildfiles.diagnosis`) matches only messages of the
-        severities in the entry.
+        Entries found by the beginning of the message come first. An entry with an outcome (see
+        :mod:`trtlint.buildfiles.diagnosis`) matches only messages of the severities in the entry.
         """
         # Builders repeat warnings word for word, some of them thousands of times.
         found = self._known.get(message)
@@ -234,7 +241,7 @@ def groups(found: re.Match[str]) -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def pattern_names() -> tuple[str, ...]:
-    """Return the names of records, in the order of the table, without parsing it."""
+    """Return the names of all entries, in the order of ``patterns.yaml``, without parsing the YAML."""
     text = Path(__file__).with_name("patterns.yaml").read_text("utf-8")
     return (*re.findall(r"^- name: (\w+)$", text, re.MULTILINE), "other")
 

@@ -24,7 +24,7 @@ _MAJOR = {"tensorrt": range(8, 16), "tensorrt-rtx": range(1, 8)}
 class PlanHeader(Struct, frozen=True):
     """The product and version that an engine was built with.
 
-    ``version`` is ``major.minor.patch``, or None if the header has no valid one.  ``build`` is the build
+    ``version`` is ``major.minor.patch``, or None if the header has no valid version. ``build`` is the build
     number modulo 256, because the header has one byte for it.
     """
 

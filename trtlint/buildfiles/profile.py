@@ -32,7 +32,10 @@ class LayerTime(Struct, frozen=True):
 
 
 class Profile(Struct, frozen=True):
-    """Layer times over ``iterations`` runs, in engine order; ``line`` is the first line of the table."""
+    """Layer times in engine order, measured over ``iterations`` runs.
+
+    ``line`` is the first line of the table, if the times come from a log.
+    """
 
     iterations: int | None
     layers: tuple[LayerTime, ...]
@@ -73,7 +76,7 @@ class TableReader:
         return cls(int(found[1]), line) if found and len(found[1]) < 12 else None
 
     def feed(self, message: str) -> None:
-        """Read one row; the row ``Total`` or a blank message ends the table."""
+        """Read one row of the table. The row ``Total`` or a blank message ends the table."""
         if not message.strip():
             self.done = bool(self._rows)
             return
@@ -101,7 +104,7 @@ class TableReader:
         return None
 
     def profile(self) -> Profile:
-        """The table so far."""
+        """The rows read so far, as a profile."""
         return Profile(self._iterations, tuple(self._rows), self._line)
 
 

@@ -32,20 +32,20 @@ _APART = frozenset({"found", "shapes", "tool", "library", "build"})
 
 
 class InspectedPlan(Struct, frozen=True):
-    """An engine whose layers TensorRT has listed."""
+    """An engine file and its layers, which TensorRT listed."""
 
     header: PlanHeader
     layers: LayerInfo
 
 
 class BuildRecord(Struct, frozen=True):
-    """The contents of one build's files.
+    """The contents of the files of one build. A name is empty if the build has no such file.
 
     Attributes:
         files: the files, as the user wrote them.
         log: the log.
-        log_name: the file of the log; empty without a log, as for the other names.
-        layers: the engine's layers, from a layer file, or else from the last dump of layers in the log.
+        log_name: the file of the log.
+        layers: the engine's layers, from a layer file, or else from the last list of layers in the log.
         layers_name: the file with the layers.
         profile: layer times, from a profile file, or else from the last table of times in the log.
         profile_name: the file with the layer times.
@@ -74,13 +74,13 @@ class BuildRecord(Struct, frozen=True):
 
 
 def read_build(paths: Iterable[str | tuple[str, GivenAs]]) -> BuildRecord:
-    """Read the files of one build, each as ``path`` or as (``path``, role).
+    """Read the files of one build, each given as a path or as a pair of path and role.
 
-    ``-`` is a log on standard input.
+    The path ``-`` is a log on standard input. A role, such as ``"layers"``, states the kind of the file.
 
     Raises:
-        BuildFileError: a file is unreadable, has another kind than its role, or is the second file of a
-            kind. The message begins with the file's name.
+        BuildFileError: a file is unreadable, has another kind than its role, or is the second file of a kind.
+            The message begins with the file's name.
     """
     return together([read_file(*((entry, _ANY) if isinstance(entry, str) else entry)) for entry in paths])
 

@@ -21,7 +21,7 @@ class RecordBuffer:
     """Stores the first records of each pattern, counts all records, and collects build settings.
 
     ``records`` are the stored records and ``counts`` the numbers of all records, both by pattern name.
-    ``ready`` are the records stored since the caller last emptied ``ready``.
+    ``ready`` is a queue of newly stored records, which the caller empties.
     """
 
     def __init__(self, collector: Collector) -> None:
@@ -42,7 +42,7 @@ class RecordBuffer:
         common: bool = False,
         raised: Raised | None = None,
     ) -> None:
-        """Add a message, the pattern that matches the message (or None), and the groups of the match."""
+        """Add a message that matches ``pattern``, or no pattern if it is None. ``found`` are the groups."""
         name, most = ("other", _OTHERS) if pattern is None else (pattern.name, pattern.keep)
         self.counts[name] += 1
         if pattern is not None and pattern.settles:

@@ -23,9 +23,10 @@ class Record(Struct, frozen=True):
     ``pattern`` is the name of the matching entry in the pattern table, or ``other`` for a warning or error
     that matches no entry. ``line`` is the number of the first line, from 1. ``severity`` is the printed
     letter (None without a prefix). ``message`` is the text without the prefix, with continuation lines, cut
-    at 4,000 characters. ``groups`` are the groups of the match. ``context`` is the last node or layer in
-    the log before a warning or error. ``common`` is whether programs other than TensorRT print the same
-    prefix. For the exception at the end of a traceback, ``raised`` is the place in the program.
+    at 4,000 characters. ``groups`` are the named groups of the entry's regular expression. ``context`` is the
+    last node or layer in the log before a warning or error. ``common`` is whether programs other than
+    TensorRT print the same prefix. For the exception at the end of a traceback, ``raised`` is the place in
+    the program.
     """
 
     pattern: str
@@ -38,7 +39,7 @@ class Record(Struct, frozen=True):
     raised: Raised | None = None
 
     def number(self, group: str) -> float | None:
-        """Return the number in a group; None if it is missing, not a number or infinite."""
+        """Return a group of the match as a number; None if it is missing, not a number or infinite."""
         try:
             value = float(self.groups.get(group, ""))
         except ValueError:
@@ -57,9 +58,9 @@ class LayerDump(Struct, frozen=True):
 class Log(Struct, frozen=True):
     """A parsed log.
 
-    ``records`` has the first records of each pattern, ``counts`` the number of lines, both by pattern name.
-    ``severities`` counts the lines printed as W, E and F.  ``options`` are trtexec's ``=== ... Options
-    ===`` blocks. ``notes`` report parts of the log that were not read.
+    ``records`` has the first records of each pattern, and ``counts`` the number of all matching lines, both
+    by pattern name. ``severities`` counts the lines printed as W, E and F.  ``options`` are trtexec's ``===
+    ... Options ===`` blocks. ``notes`` report parts of the log that were not read.
     """
 
     lines: int
@@ -84,7 +85,7 @@ class Log(Struct, frozen=True):
         return found[0] if found else None
 
     def telling(self, tells: Tells) -> Iterator[Record]:
-        """Yield the records whose entry in the pattern table has this role, pattern by pattern."""
+        """Yield the records whose entry in the pattern table has the role ``tells``, entry by entry."""
         for pattern in table().patterns:
             if pattern.tells == tells:
                 yield from self.records.get(pattern.name, ())

@@ -41,11 +41,11 @@ _TAIL = 1 << 12  # bytes at the end that are stored for the last line
 
 
 class Scanner:
-    """Batches of candidate lines of one stream, in order.
+    """Reads a stream and yields, in order, batches of lines that may be informative.
 
     ``literals`` are the beginnings of relevant messages below severity W.  ``lines`` and ``size`` are the
-    number of lines and bytes read.  ``shapes`` are the tools whose prefixes occurred.  ``note`` reports
-    that the end of the log was not read; otherwise empty.
+    number of lines and bytes read so far.  ``shapes`` are the tools whose prefixes occurred.  ``note``
+    reports that the end of the log was not read; otherwise empty.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class Scanner:
         return self.lines - self._tail[len(ending) :].strip(b"\n").count(b"\n"), line
 
     def enough(self, literal: bytes, *, context: bool) -> None:
-        """Only count lines with this beginning from now on.
+        """From now on, count the lines that begin with ``literal`` instead of returning them.
 
-        With ``context``, the last of these lines before a line of another kind is still a candidate. The
-        scanner may also return other lines with this beginning.
+        With ``context``, the last of these lines before another candidate is still returned. The scanner may
+        also return further lines that begin with ``literal``.
         """
         if self._filter:
             self._filter.enough(literal, context)
@@ -84,7 +84,7 @@ class Scanner:
             self._enough.append((literal, context))
 
     def counts(self) -> dict[bytes, int]:
-        """Return the number of lines that were only counted, by beginning."""
+        """Return the number of lines that were counted instead of returned, by their beginning."""
         return self._filter.counts() if self._filter else {}
 
     def __iter__(self) -> Iterator[Batch]:
@@ -166,7 +166,7 @@ class Scanner:
             self.lines += len(batch)
 
     def _objects(self, data: bytes) -> Iterator[Batch]:
-        """Process lines with JSON objects: each line of a message has the number of its object."""
+        """Process JSON lines. All lines of one message get the line number of its JSON object."""
         numbers: list[int] = []
         parts: list[bytes] = []
         for line in data.split(b"\n"):
@@ -177,7 +177,10 @@ class Scanner:
         yield numbers, parts, repeat(0)
 
     def _overwritten(self, data: bytes) -> Iterator[Batch]:
-        """Process lines with progress bars: each overwritten part is a line with the same number."""
+        r"""Process lines with progress bars, in which ``\r`` overwrites text.
+
+        Each overwritten part counts as a line with the same number.
+        """
         for line in data.split(b"\n"):
             self.lines += 1
             yield repeat(self.lines), line.split(b"\r"), repeat(0)

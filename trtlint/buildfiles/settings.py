@@ -53,12 +53,12 @@ class BuildSettings(Struct, frozen=True):
     """Build settings in a log or a metadata file. A field is None if unknown.
 
     ``product`` is ``tensorrt`` or ``tensorrt-rtx``. ``version`` is the printed release, and ``build`` its
-    build number. ``library`` is the version of the builder library, if it is printed separately from the
-    tool's version.  ``sm`` is the compute capability as a whole number (8.9 is 89).  ``flags`` are the
-    given precision options (``fp16``, ``best``, ``no-tf32`` ...), ``precision`` the types that layers may
-    use (``fp32``, ``fp16`` ...). ``constraints`` is ``obey`` or ``prefer``.  ``torch`` are settings of
-    Torch-TensorRT as printed. ``status`` is ``passed`` or ``failed``.  ``found`` has the source line of
-    each field, if known.
+    build number. ``library`` is the version of the builder library, if the log prints it in addition to the
+    tool's version. ``sm`` is the compute capability as a whole number (8.9 is 89). ``flags`` are the given
+    precision options (``fp16``, ``best``, ``no-tf32`` ...), ``precision`` the types that layers may use
+    (``fp32``, ``fp16`` ...). ``constraints`` is ``obey`` or ``prefer``. ``torch`` are settings of
+    Torch-TensorRT as printed. ``status`` is ``passed`` or ``failed``. ``found`` has the number of the line
+    that each field comes from, if known.
     """
 
     product: str | None = None
@@ -123,11 +123,14 @@ class Collector:
             self._found[name] = line
 
     def record(self, settles: str, groups: Mapping[str, str], line: int) -> None:
-        """Apply the settings of a record, by the ``settles`` key of its pattern table entry."""
+        """Take the settings from the groups of a record.
+
+        ``settles`` is the key of the same name in the record's entry of the pattern table.
+        """
         _HANDLERS[settles](self, groups, line)
 
     def error(self, message: str, line: int) -> None:
-        """Find the release from the source line in an error, if no other line shows the release."""
+        """Derive the release from the source location in an error, unless another line shows the release."""
         if not self._dated[0]:
             self._dated = release_of(message), line
 
@@ -171,7 +174,7 @@ class Collector:
         self.set("precision", frozenset({"fp32"} | (known - {"tf32"})), line)
 
     def settings(self, shapes: Collection[str] = ()) -> BuildSettings:
-        """Return all settings; ``shapes`` are the tools whose prefixes occurred."""
+        """Return all settings found so far; ``shapes`` are the tools whose log prefixes occurred."""
         self._date()
         self.set("version", *self._table)
         values = dict(self._values)
@@ -235,7 +238,7 @@ class Collector:
         self.set("version", groups["version"].rstrip("."), line)
 
     def _calibration_table(self, groups: Mapping[str, str], line: int) -> None:
-        """Keep the release that wrote a calibration cache, for logs that show no other."""
+        """Use the release in the header of a calibration cache, if the log shows no other release."""
         self._table = decode_version(groups["number"]), line
 
     def _resource(self, groups: Mapping[str, str], line: int) -> None:

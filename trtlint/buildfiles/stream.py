@@ -30,7 +30,7 @@ class ByteStream(Protocol):
 
 
 class PrefixedStream:
-    """A stream with its first bytes put back."""
+    """A stream whose first bytes were read before, and are returned again by :meth:`read`."""
 
     def __init__(self, head: bytes, rest: ByteStream) -> None:
         self._head = head
@@ -95,9 +95,9 @@ class Unzipped:
 
 
 class _GzipSource:
-    """A file object for ``gzip`` that reads from a :class:`ByteStream`.
+    """Adapter that lets :mod:`gzip` read from a :class:`ByteStream`.
 
-    Only with the methods that ``gzip`` calls.
+    It has only the methods that ``gzip`` calls.
     """
 
     def __init__(self, rest: ByteStream) -> None:
@@ -116,7 +116,7 @@ class _GzipSource:
 
 @contextmanager
 def opened(source: str | Path | BinaryIO) -> Iterator[BinaryIO]:
-    """Open the raw bytes of a path, of ``-`` (standard input), or of a stream that the caller closes."""
+    """Open a path, ``-`` (standard input) or a stream as raw bytes. The caller closes its own stream."""
     if not isinstance(source, (str, Path)):
         yield source
     elif str(source) == "-":
@@ -148,7 +148,7 @@ def decoded(raw: ByteStream) -> ByteStream:
 
 
 class _Noted(PrefixedStream):
-    """An unzipped stream with its first bytes put back, and with the note of the underlying gzip stream."""
+    """A :class:`PrefixedStream` over gzip data, with the note of :class:`Unzipped`."""
 
     def __init__(self, head: bytes, rest: Unzipped) -> None:
         super().__init__(head, rest)

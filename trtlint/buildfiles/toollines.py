@@ -42,7 +42,7 @@ class ToolLines:
         return MappingProxyType({name: MappingProxyType(dict(values)) for name, values in found})
 
     def wants(self, key: bytes) -> bool:
-        """Return whether a line with this beginning is relevant in the current section of the log."""
+        """Return whether a line that begins with ``key`` is relevant in the current section of the log."""
         return (
             self._table is not None
             or key in self._quiet

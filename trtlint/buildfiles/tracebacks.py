@@ -46,7 +46,7 @@ class Raised(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The end of a traceback without a message.
+    """The end of a traceback whose exception has no message, or that the log cuts off.
 
     Attributes:
         line: number of the last line; for a truncated traceback, number of its heading.
@@ -75,7 +75,7 @@ class Traceback:
         self._last = 0  # the line after the traceback, if it can be the start of an exception's name
 
     def begin(self, number: int, line: bytes) -> None:
-        """Begin with the heading."""
+        """Begin a traceback with its heading, ``Traceback (most recent call last):``."""
         self.open = True
         self._before = line[: line.find(HEADING)]
         self._number = number
@@ -83,7 +83,7 @@ class Traceback:
         self._code_next = False
 
     def takes(self, line: bytes) -> bool:
-        """Return whether a line belongs to the traceback. The line of the exception does not."""
+        """Return whether a line belongs to the frames of the traceback, not to the exception after them."""
         if not self.open or not line.startswith(self._before):
             return False
         rest = line[len(self._before) :]
@@ -103,9 +103,9 @@ class Traceback:
         return code
 
     def end(self, number: int, line: bytes) -> Ending | None:
-        """End the traceback at the first line after it.
+        """End the traceback at the first line after its frames.
 
-        Return an :class:`Ending` for an exception without a message, else None.
+        Return an :class:`Ending` if this line is an exception without a message, else None.
         """
         self.open = False
         self._ended = number
@@ -114,23 +114,20 @@ class Traceback:
         return None if found is None else Ending(number, found["type"].decode() + self._at())
 
     def is_cut(self, line: int) -> bool:
-        """Return whether a log whose last line is this line ends inside a traceback."""
+        """Return whether a log that ends with line number ``line`` ends inside a traceback."""
         return self.open or (self._last == line and line > 0)
 
     def cut(self) -> Ending:
-        """End the traceback at the end of the log."""
+        """End a traceback that the end of the log cuts off."""
         self.open = False
         return Ending(self._number, "a Python traceback that is cut off" + self._at())
 
     def _at(self) -> str:
-        """Return the last frame as the end of a sentence, such as `` at loader.py:3 in load``.
-
-        Empty without a frame.
-        """
+        """Return the last frame in words, such as `` at loader.py:3 in load``; empty without a frame."""
         return "" if self._frame is None else f" at {_place(self._frame)}"
 
     def raised(self, line: int) -> Raised | None:
-        """Return where the exception on a line was raised; None if no traceback ends there."""
+        """Return where the exception on line number ``line`` was raised; None if no traceback ends there."""
         if self._frame is None or line != self._ended:
             return None
         own = "" if self._own is None else _place(self._own)

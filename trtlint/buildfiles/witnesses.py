@@ -1,4 +1,4 @@
-"""Kinds of build files: tables for options, configuration and readers."""
+"""Kinds of build files, with the descriptions for ``--help`` and the modules that read JSON files."""
 
 from __future__ import annotations
 

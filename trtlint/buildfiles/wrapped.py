@@ -1,7 +1,7 @@
-"""TensorRT's lines in other programs' output: wrapped, renamed, or without a prefix.
+"""Lines of the TensorRT library in the output of other programs: wrapped, renamed, or without a prefix.
 
-A program with its own logger prints the library's message after its own name and severity.  A container, a
-launcher or a CI adds another prefix.  The supported forms come from public issues: DeepStream
+A program with its own logger prints its name and its severity before the library's message. A container, a
+launcher or a CI system adds another prefix.  The supported forms come from public issues: DeepStream
 (https://github.com/marcoslucianops/DeepStream-Yolo/issues/210), mmdeploy
 (https://github.com/open-mmlab/mmdeploy/issues/1876), Isaac
 (https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_common/issues/17), ROS launch
@@ -106,7 +106,7 @@ least one of them.
 
 
 def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
-    """Return whether a line without a usual prefix may be about a build."""
+    """Return whether a line without a usual log prefix may be about a TensorRT build."""
     if len(line) < _SHORTEST:
         return False
     head = line[:_LOOKED_AT].lower()
@@ -142,7 +142,7 @@ class MarkSearch:
 
 
 def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
-    """Return a line without its wrappers, and its prefix or None."""
+    """Strip the prefixes of containers and launchers from a line. Also return the log prefix, or None."""
     kept = json_message(line)
     rest = kept[-1] if kept else line
     if kept and (prefix := parse_prefix(rest)) is not None:
@@ -164,9 +164,9 @@ def prefixed(line: bytes) -> tuple[bytes, Prefix | None]:
 
 
 def within(line: bytes, outer: Prefix) -> Prefix:
-    """Return the prefix of the TensorRT library behind the prefix of a program's logger.
+    """Return the prefix that TensorRT printed after the prefix ``outer`` of a program's logger.
 
-    Otherwise the program's prefix.
+    If TensorRT printed no prefix with a severity, return ``outer``.
     """
     inner = _own(line[outer.start :])
     if inner is None or not inner.library or not inner.severity:

@@ -17,15 +17,16 @@ from trtlint.target.truth import Truth, Unknown, both
 
 
 def version_truth(rule: Rule, target: Target) -> Truth:
-    """Return whether a rule applies to the target's product and version."""
+    """Return whether the version ranges of a rule include the target's product and version."""
     return affects(rule.applies, target)
 
 
 def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: Truth) -> Truth:
-    """Return whether a rule holds, given the values of the names in its condition.
+    """Return whether the condition of a rule holds.
 
-    ``applies`` is the result of :func:`version_truth`.  An unset version of the target does not make a
-    finding conditional, because the finding names its versions.
+    ``names`` are the values of the names in the condition, and ``applies`` is the result of
+    :func:`version_truth`.  If only the target's version is unset, the finding is not conditional, because it
+    names the affected versions.
     """
     known = True if isinstance(applies, Unknown) and target.version is None else applies
     if known is False or rule.where is None:
@@ -34,19 +35,19 @@ def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: 
 
 
 def affects(ranges: Mapping[Product, str], target: Target) -> Truth:
-    """Return whether the version ranges of products include a target.
+    """Return whether the version range of the target's product includes the target.
 
-    A product without a range is not included.
+    False if ``ranges`` has no range for this product.
     """
     specifier = ranges.get(target.product)
     return False if specifier is None else target.matches(specifier, target.product)
 
 
 def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:
-    """Return the reading of a subject that fits the rule best, and whether the rule holds for it.
+    """Return the interpretation of a subject that fits the rule best, and whether the rule holds for it.
 
-    A subject with several interpretations has several readings.  The first reading for which the rule holds
-    is the best.  If there is none, the first reading for which the rule may hold is the best.
+    A pattern can match the same nodes in several ways, and each way is one interpretation.  The first one for
+    which the rule holds is the best; otherwise, the first one for which the rule may hold.
     """
     possible: tuple[Subject, Truth] = subject, False
     for reading in (subject, *subject.others):
@@ -59,10 +60,10 @@ def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -
 
 
 def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
-    """Return the versions that are in the range of the rule and in the range of the fact.
+    """Return the versions that are both in the range of the rule and in the range of the fact.
 
-    Both ranges are about the product of the target.  Return None if the fact has no range for this product,
-    or if no version is in both ranges.
+    Only the ranges for the target's product count.  Return None if the fact has no range for this product, or
+    if no version is in both ranges.
     """
     own = rule.applies[target.product]
     if subject.applies is None:
@@ -98,10 +99,10 @@ def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
 def shown_advice(
     advice: Iterable[tuple[str, Advice]], names: Mapping[str, object]
 ) -> list[tuple[str, Advice]]:
-    """Return the advice of :func:`advice_for` that holds at one place.
+    """Return the advice from :func:`advice_for` whose conditions hold at one place.
 
-    A default entry is left out after an entry that surely applies.  An entry surely applies if its condition
-    holds and its prefix is empty.
+    ``names`` are the values of the names in these conditions.  Advice with ``default: true`` is left out
+    after an entry that surely applies: its condition holds and its prefix is empty.
     """
     shown: list[tuple[str, Advice]] = []
     sure = False

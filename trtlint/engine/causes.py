@@ -1,4 +1,4 @@
-"""Refused operators with a common cause.  Reports explain the cause once and count the other findings."""
+"""Merging of refusals that have a common cause: a report explains the cause once."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
-    """Return the operators that the parser also refuses because of these subjects."""
+    """Return the operator types that the parser also refuses because of the problem at these subjects."""
     facts = (subject.fact for subject in subjects if subject.fact is not None)
     return tuple(sorted({op for fact in facts for op in fact.consequences}))
 
 
 def folded(report: ModelReport) -> ModelReport:
-    """Move refusals into the finding about their cause, for a written report.
+    """Replace the refusals that follow from another finding by a list in that finding.
 
-    Selection, suppression, baselines and fixes use the report with all findings.
+    This is for reports.  Selection, suppression, baselines and fixes use the report with all findings.
     """
     findings = _folded(report.findings)
     conditional = _folded(report.conditional)
@@ -43,7 +43,7 @@ def _folded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def _follows(finding: Finding, cause: Finding) -> bool:
-    """Return whether all operators of a refusal are consequences of the cause."""
+    """Return whether the refusals in a finding all follow from the problem in ``cause``."""
     return (
         finding is not cause
         and finding.refusal is not None
@@ -54,7 +54,7 @@ def _follows(finding: Finding, cause: Finding) -> bool:
 
 
 def counted(included: Iterable[Finding]) -> str:
-    """Return the rules of findings with their counts: ``BLD201 × 2, BLD211``."""
+    """Count findings by rule: ``BLD201 × 2, BLD211``."""
     numbers: dict[str, int] = {}
     for finding in included:
         numbers[finding.rule] = numbers.get(finding.rule, 0) + 1

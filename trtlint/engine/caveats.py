@@ -22,7 +22,7 @@ class Caveat(Struct, frozen=True):
 
     Attributes:
         kind: ``suppressed-by-model`` if the metadata of the model suppresses findings; ``unsearched`` if the
-            search of a rule did not finish.
+            search for a rule did not finish.
         message: the sentence, without the model's name.
         severity: the severity in formats that have severities.
     """
@@ -81,7 +81,7 @@ def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
 
 
 def _named(rules: Sequence[str]) -> str:
-    """Return the first ids of rules as a list in words, such as ``ACC101, BLD201, ...``."""
+    """Return the first few ids of rules as a list in words, such as ``ACC101, BLD201, ...``."""
     return ", ".join(rules[:_RULES]) + (", ..." if len(rules) > _RULES else "")
 
 

@@ -1,4 +1,4 @@
-"""Rules whose search in one model did not finish, each with the reason."""
+"""Rules whose search in a model did not finish, so that findings may be missing."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Completeness:
 
     @contextmanager
     def searching(self, rule: Rule) -> Iterator[None]:
-        """Record whether a walk through the graph reaches its limit while a rule is searched."""
+        """While the context is open, record whether the search for a rule stops at its limit of nodes."""
         with watching() as watch:
             yield
         if watch.cut:
             self._cut.add(rule.id)
 
     def missing(self, rule: Rule) -> Iterator[Unsearched]:
-        """Yield a note if findings of a rule may be missing."""
+        """Yield a record with the reason if findings of a rule may be missing."""
         # The highest severity that its findings can have.
         severities = (rule.severity, *(severity for _, severity in rule.severity_when))
         severity = min(severities, key=SEVERITIES.index)

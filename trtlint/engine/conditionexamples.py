@@ -1,10 +1,10 @@
-"""Examples of conditions.yaml, the table of parser and builder refusals.  The examples test the table.
+"""Examples in conditions.yaml, the table of models that the parser or builder refuses.
 
-An entry in trtlint/knowledge/conditions.yaml has the keys ``refused`` and ``accepted``.  Each key holds one
-model or a list of models, in the text form of rule examples (:mod:`trtlint.engine.examples`).  The words
-before the first bracket of a model are command-line options, ``unchecked``, or ``opset`` with a number.
-Without options, the target is the newest known release that the entry applies to.  A model without a header
-has the opset of these words, or 17.
+The examples test the table.  An entry in trtlint/knowledge/conditions.yaml has the keys ``refused`` and
+``accepted``.  Each key holds one model or a list of models, in the text form of rule examples
+(:mod:`trtlint.engine.examples`).  The words before the first bracket of a model are command-line options,
+``unchecked``, or ``opset`` with a number. Without options, the target is the newest known release that the
+entry applies to.  A model without a header has the opset of these words, or 17.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class ConditionExample(Struct, frozen=True):
     Attributes:
         product: the product.
         line: the release line, ``10.8``.
-        target: the target: the product, with the release and the options of the example.
-        text: the model.
+        target: the build target, from the product, the release and the options of the example.
+        text: the model in the text form.
         checked: whether the ONNX checker must accept the model.
     """
 
@@ -54,10 +54,10 @@ class ConditionExample(Struct, frozen=True):
 
 
 def run_condition_examples() -> Iterator[ExampleResult]:
-    """Run the examples of every entry of the table.
+    """Run the examples of every entry of conditions.yaml.
 
-    The check must refuse an example in ``refused`` for the reason of its entry.  It must accept an example in
-    ``accepted``.  If an entry lacks examples of one kind, the result is not ok.
+    trtlint must refuse each model in ``refused`` for the reason of its entry, and accept each model in
+    ``accepted``.  An entry without an example of either kind gives a result that is not ok.
 
     Raises:
         ValueError: an entry is wrong.
@@ -85,7 +85,7 @@ def _run(entry: ConditionEntry, expected: Expected, written: object, folder: Pat
 
 
 def texts_of(written: object) -> list[object]:
-    """Return the examples of an entry: none, one, or a list."""
+    """Return the value of ``refused`` or ``accepted`` as a list: none, one, or several examples."""
     return written if isinstance(written, list) else [] if written is None else [written]
 
 
@@ -110,7 +110,7 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
 
 
 def read_example(applies: Mapping[Product, str], text: object) -> ConditionExample:
-    """Parse an example of an entry that applies to these releases.
+    """Parse an example of an entry. ``applies`` are the releases that the entry is about.
 
     Raises:
         ValueError: the text is not an example, or names an unknown option, release or GPU.
@@ -132,7 +132,7 @@ def read_example(applies: Mapping[Product, str], text: object) -> ConditionExamp
 
 
 def _opset(words: list[str]) -> str:
-    """Remove the opset from the words and return it.
+    """Remove ``opset`` and its number from the words, and return the number as text.
 
     Raises:
         ValueError: the opset is not a number.

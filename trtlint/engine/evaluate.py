@@ -69,7 +69,10 @@ class Evaluation:
         self._complete = Completeness(facts, self.subjects)
 
     def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
-        """Return the findings of rules for one target.  Rules that have no facts are not read."""
+        """Return the findings of rules for one target.
+
+        The file of a rule is not read if the model has no facts that the rule is about.
+        """
         facts = self.facts
         found: list[Finding] = []
         reported = Reported()
@@ -98,7 +101,7 @@ class Evaluation:
         )
 
     def _last_resort(self, rules: Iterable[Rule], target: Target) -> Iterator[Finding]:
-        """Yield an error about a failed build, if no other rule explains its log."""
+        """Yield an error about a failed build, if no rule reports an error that explains the failure."""
         from trtlint.engine.refusals import build_failed, why_failed
 
         rule = next((rule for rule in rules if rule.default), None)
@@ -112,14 +115,17 @@ class Evaluation:
         return found.exporter if isinstance(found, ModelFact) else ""
 
     def _has_facts(self, rule: Rule | RuleEntry) -> bool:
-        """Return whether a rule may have findings: facts of its kind may exist, or it has a pattern."""
+        """Return whether a rule can have findings: it has a pattern, or facts of its kind may exist."""
         facts = self.facts
         if rule.find == PATTERN:
             return facts.has_model
         return facts.has(rule.find) or not facts.searched(rule.find)
 
     def _kept(self, search: _RuleSearch) -> Iterable[Finding]:
-        """Return the findings of one rule, cached for targets that are equal for the rule."""
+        """Return the findings of one rule.
+
+        They are cached for all targets that the rule cannot distinguish.
+        """
         rule, reported = search.rule, search.reported
         if self.evidence or rule.default:
             # Findings that others have reported count, too.
@@ -135,7 +141,7 @@ class Evaluation:
 
 
 def evaluate(rules: Iterable[Rule], facts: Facts, target: Target) -> ModelReport:
-    """Evaluate rules against the facts of one model, for one target."""
+    """Evaluate rules against the facts of one model, for one target, and return the findings."""
     return Evaluation(facts).report(rules, target)
 
 
@@ -144,18 +150,21 @@ def _read(rule: Rule | RuleEntry) -> Rule:
 
 
 def _is_sure_error(finding: Finding) -> bool:
-    """Return whether a finding is an error that depends on no unset option.  Such an error fails a run."""
+    """Return whether a finding is a confirmed error that does not depend on an unset option."""
     return finding.severity == "error" and finding.confidence == "confirmed" and not finding.depends
 
 
 def _rank(finding: Finding) -> tuple[bool, float, int, str]:
-    """Return the sort key of a finding: largest measured time, then highest severity; refuted last."""
+    """Return a sort key that puts refuted findings last, slow layers first, then high severities first."""
     refuted = finding.standing == "refuted"
     return refuted, -(finding.share or 0.0), SEVERITIES.index(finding.severity), finding.rule
 
 
 class _Versions(Struct, frozen=True):
-    """The range of releases of a finding, also in words, and whether it surely includes the target."""
+    """The releases that a finding is about, as a version specifier and in words.
+
+    ``sure`` is whether the target is surely one of these releases.
+    """
 
     specifier: str
     sure: bool
@@ -163,7 +172,7 @@ class _Versions(Struct, frozen=True):
 
 
 class _Group(Struct, frozen=True):
-    """Key for merging sites into one finding."""
+    """The data of a finding.  Places with equal data become sites of one finding."""
 
     versions: _Versions
     refusal: Refusal | None
@@ -187,14 +196,15 @@ class _Hit(Struct, frozen=True):
 
 
 class _RuleSearch(Struct, frozen=True):
-    """Search for one rule and one target.
+    """Search for the findings of one rule, for one target.
 
     Attributes:
-        evaluation: the model.
+        evaluation: the evaluation of the model.
         rule: the rule.
         target: the target.
         applies: whether the rule applies to the target's version.
-        reported: the statements of earlier findings, which are not repeated.  New statements are added.
+        reported: what earlier findings report, so that the search does not report it again.  The search adds
+            its own findings.
     """
 
     evaluation: Evaluation
@@ -214,7 +224,7 @@ class _RuleSearch(Struct, frozen=True):
         return self._findings(hits)
 
     def of(self, subject: Subject) -> Iterator[Finding]:
-        """Return the finding about a subject, even if the condition of the rule does not hold."""
+        """Return the finding of the rule about one subject, even if the rule's condition does not hold."""
         versions = common_versions(self.rule, subject, self.target)
         if versions is not None:
             verdict = self._verdict(subject, holds=True)
@@ -280,7 +290,10 @@ class _RuleSearch(Struct, frozen=True):
         return judge(self.evaluation.evidence, question)
 
     def _lines(self, hits: Sequence[_Hit]) -> tuple[tuple[str, ...], BlockTimes | None]:
-        """Return the lines of the evidence about some places, and the measured time of their blocks."""
+        """Return the lines that the evidence adds to a report about some places, and the measured time.
+
+        The time is that of the operators at these places.
+        """
         if not self.evaluation.evidence:
             return (), None
         from trtlint.engine.evidence.judge import lines_of

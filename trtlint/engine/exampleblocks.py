@@ -1,4 +1,4 @@
-"""Fenced blocks of an example in a rule file, and the evidence that they describe."""
+"""Fenced blocks in a rule file that make up an example, and the evidence that these blocks describe."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json"
 
 
 class ExampleBlock(Struct, frozen=True):
-    """One fenced block.
+    """A fenced block of a rule file.
 
     Attributes:
         kind: the language of the block, such as ``onnx``.
-        section: the second-level heading above it, in lower case.
+        section: the second-level heading above the block, in lower case.
         line: line of the file (from 1) with the opening fence.
-        options: the words after the kind.
+        options: the words after the language.
         text: the content.
     """
 
@@ -84,7 +84,7 @@ def examples_in(rule: Rule) -> list[tuple[ExampleBlock, ...]]:
 
 
 def _blocks(rule: Rule) -> Iterator[tuple[ExampleBlock, bool]]:
-    """Yield each block, and whether text separates it from the previous block."""
+    """Yield each block, and whether text or another block is between this block and the previous one."""
     section, fence, apart = "", None, True
     text: list[str] = []
     for number, line in enumerate(rule.body.split("\n"), rule.body_line):
@@ -146,7 +146,7 @@ def _text_of(kind: Kind, blocks: Sequence[ExampleBlock]) -> str | None:
 
 
 def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
-    """Return the dry build in a block; its log is in another block."""
+    """Return the dry build that a JSON block describes. ``record`` has the log, from another block."""
     try:
         result = DryBuildResult.of(json.loads(text))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -155,12 +155,11 @@ def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
 
 
 def _script(block: ExampleBlock) -> TorchScriptEvidence:
-    """Return the script in a block."""
     return TorchScriptEvidence(TorchScript("script.py", _release(block), *script_in(block.text, "script.py")))
 
 
 def _program(block: ExampleBlock) -> TorchProgramEvidence:
-    """Return the program in a block: its operators and, if available, the results of Torch-TensorRT."""
+    """Return the exported program in a block, with the results of Torch-TensorRT if the block has them."""
     try:
         content = json.loads(block.text)
         nodes = convert(content["nodes"], tuple[ProgramNode, ...])
@@ -171,7 +170,7 @@ def _program(block: ExampleBlock) -> TorchProgramEvidence:
 
 
 def _release(block: ExampleBlock) -> str:
-    """Return the release after ``--torch-tensorrt``."""
+    """Return the release in the block's options, after ``--torch-tensorrt``."""
     words = block.options.split()
     return torch_release(words[words.index(RELEASE) + 1] if RELEASE in words[:-1] else "").version
 

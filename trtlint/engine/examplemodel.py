@@ -52,9 +52,9 @@ def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
     """Write the model that a text describes to a file, and load this file like any model.
 
     Args:
-        text: the model.
+        text: the model in ONNX's text form.
         file: the file to write.
-        checked: whether the ONNX checker must accept it.
+        checked: whether the ONNX checker must accept the model.
 
     Raises:
         ModelTextError: the text is not a model.
@@ -111,7 +111,7 @@ def _bit_patterns(tensor: re.Match[str]) -> str:
 
 
 def _fill(graph: onnx.GraphProto) -> None:
-    """Fill initializers without elements with zeros."""
+    """Fill the initializers of a graph that have no elements with zeros."""
     room = _MOST_ZEROS
     for tensor in graph.initializer:
         external = tensor.data_location == onnx.TensorProto.EXTERNAL

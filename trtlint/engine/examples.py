@@ -141,7 +141,7 @@ Begin = Callable[[ExampleResult], bool]
 
 
 def always(_: ExampleResult) -> bool:
-    """Run every example."""
+    """Return True, so that every example runs."""
     return True
 
 
@@ -150,13 +150,13 @@ def run_examples(
 ) -> Iterator[ExampleResult]:
     """Run every example of these rules.  Each rule runs only on the examples in its own file.
 
-    A rule gives a result that is not ok if it lacks a firing example, a silent example or a public
-    reference, or if it names an unknown fix.
+    There is also a failed result for a rule that names an unknown fix, or lacks a public reference, an
+    example below ``## Fires`` or an example below ``## Stays silent``.
 
     Args:
         rules: the rules.
         fixes: the names of all fixes; None if unknown.
-        begin: called before each example.
+        begin: called before each example; the example is skipped if the call returns False.
 
     Raises:
         RuleError: an example is not below one of the headings, is not closed, or names an unknown target.
@@ -215,7 +215,10 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
 
 
 def _placed(example: Example, nodes: list[str]) -> tuple[Outcome, str]:
-    """Return the outcome ``fires`` if the findings are at the expected places, else ``elsewhere``."""
+    """Return ``fires`` if the findings are at the nodes that the example expects, else ``elsewhere``.
+
+    The text lists the nodes with findings.
+    """
     places = ", ".join(node or "the whole model" for node in nodes[:_SHOWN])
     places += ", ..." if len(nodes) > _SHOWN else ""
     wrong = example.at is not None and example.at != set(nodes)
@@ -266,7 +269,7 @@ def _example(rule: Rule, blocks: tuple[ExampleBlock, ...]) -> Example:
 
 
 def _taken(words: list[str], name: str) -> str | None:
-    """Remove an option and its value from the words.  Return the value; None without the option."""
+    """Remove an option and its value from ``words``, and return the value; None without the option."""
     if name not in words:
         return None
     place = words.index(name)
@@ -279,7 +282,7 @@ def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Tar
     """Return the target and the build command that command-line options describe.
 
     Args:
-        applies: the versions that the example is about, by product.
+        applies: the version range that the example is about, by product.
         words: the options.
 
     Raises:
@@ -330,10 +333,10 @@ def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Tar
 
 
 def newest(applies: Mapping[Product, str], product: Product) -> str:
-    """Return the newest known release of a product in version ranges.
+    """Return the newest known release of a product that is in the product's version range.
 
     Raises:
-        TargetError: no known release is in the ranges.
+        TargetError: no known release is in the range.
     """
     versions = matching(product, applies[product]) if product in applies else ()
     if not versions:

@@ -96,7 +96,10 @@ def _subject(rule: Rule, subject: Subject, target: Target) -> Iterator[str]:
 
 
 def _values(part: str, rule: Rule, names: Mapping[str, object]) -> Iterator[str]:
-    """Yield the values that a condition reads (fields, elements and calls), such as ``op is 'Conv'``."""
+    """Yield a text such as ``op is 'Conv'`` for each value that a part of a condition reads.
+
+    The values are fields, elements and function calls.
+    """
     for text in dict.fromkeys(_reads(ast.parse(f"({part})", mode="eval").body)):
         value = compile_expression(text, scope_of(rule)).value(names)
         yield f"{text} is {'unknown' if value is None else in_words(value)}"

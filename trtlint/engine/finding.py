@@ -33,11 +33,11 @@ SUPPRESS_KEY = "trtlint.suppress"
 
 
 class Row(Struct, frozen=True):
-    """One line of the drawing of a site: a node, its output type, and its role in the problem.
+    """One node in the drawing of a site: the node, its output type, and its role in the problem.
 
     ``type`` is the type of the node's first output, such as ``f32[1,8,197,64]`` (empty if unknown).
-    ``detail`` describes the operation of the node in the block (``q x 0.3536``).  A row with a ``label`` is
-    part of the problem, and reports underline it with carets.
+    ``detail`` describes what the node computes, such as ``q x 0.3536``.  A row with a ``label`` is part of
+    the problem, and reports underline this row with carets.
     """
 
     node: str
@@ -52,14 +52,14 @@ class Row(Struct, frozen=True):
 
 
 class Route(Struct, frozen=True):
-    """Position of a fact: ``facts.of(kind)[position]`` of the same model."""
+    """Reference to a fact of the same model: ``facts.of(kind)[position]``."""
 
     kind: str
     position: int
 
 
 class Site(Struct, frozen=True):
-    """One place where a finding holds."""
+    """One place in a model, build or script where a finding holds."""
 
     node: str
     """The node's path: subgraph scopes and node name joined with ``/``."""
@@ -87,11 +87,11 @@ class Rewrite(Struct, frozen=True):
 
 
 class Suppression(Struct, frozen=True):
-    """Why a finding is accepted.
+    """The reason why a finding is accepted and not reported.
 
     ``kind`` is the source: the configuration, the metadata of the model, or a baseline.  ``where`` is the
-    path of this file.  ``reason`` is a sentence of the user, empty for a baseline.  ``expires`` is an ISO
-    date, or None.
+    path of the configuration, model or baseline.  ``reason`` is a sentence of the user, empty for a baseline.
+    ``expires`` is an ISO date, or None.
     """
 
     kind: Literal["configuration", "model", "baseline"]
@@ -157,7 +157,7 @@ class Finding(PartlyCompared, frozen=True):
 
 
 class Unsearched(Struct, frozen=True):
-    """A rule whose search in a model reached a limit.  So findings may be missing."""
+    """A rule whose findings may be missing, because the search for them did not finish."""
 
     rule: str
     name: str
@@ -184,7 +184,7 @@ class EvidenceSummary(Struct, frozen=True):
 
     @property
     def data(self) -> Any:
-        """Its JSON data."""
+        """The evidence as JSON data."""
         return json.loads(self.text)
 
 
@@ -197,7 +197,7 @@ class Further(Struct, frozen=True):
     settles: str
 
     def named(self, path: str) -> Further:
-        """Return a copy whose command contains the name of the model."""
+        """Return a copy in which the command contains the path of the model."""
         command = self.command.replace(" MODEL ", f" {shlex.quote(path)} ", 1)
         return replace(self, command=command)
 
@@ -249,7 +249,7 @@ class ModelReport(Struct, frozen=True):
     """The kind of the file: ``model``, or ``log``, ``script`` and so on for evidence without a model."""
 
     def with_options(self, options: tuple[str, ...]) -> ModelReport:
-        """Return the report with the options of the target in each finding.
+        """Return the report with command-line options in each finding that describe the target.
 
         ``trtlint fix`` needs these options to lint for the same target.
         """
@@ -261,7 +261,7 @@ class ModelReport(Struct, frozen=True):
         )
 
     def located(self, find: Callable[[Source], Source]) -> ModelReport:
-        """Return the report with the source location of every site."""
+        """Return the report with the source location of every site, as converted by ``find``."""
 
         def findings(listed: tuple[Finding, ...]) -> tuple[Finding, ...]:
             return tuple(replace(finding, sites=tuple(map(site, finding.sites))) for finding in listed)
@@ -278,7 +278,7 @@ class ModelReport(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """Result of one run: a report for each model and target.  They are in the order of the arguments."""
+    """Result of one run: a report for each model and target, in the order of the arguments."""
 
     models: tuple[ModelReport, ...] = field(default=())
     notes: tuple[str, ...] = ()

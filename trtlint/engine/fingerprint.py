@@ -2,17 +2,16 @@
 
 A site is described by properties that another export of the same network preserves:
 
-* the rule,
-* the module path in the metadata of the exporter, with its numbers replaced,
-* the operators upstream of the site.
+* the rule, * the module path in the metadata of the exporter, with its numbers replaced, * the operators
+upstream of the site.
 
 Names of nodes and values, the order of nodes in the file, and values of constants are ignored.  Operators
 downstream are ignored, so that a node after a block does not change the fingerprint of the block.
 
-Sites with equal descriptions are numbered along the data flow.  The operators upstream are hashed with a few
+Sites with equal descriptions are numbered along the data flow. The operators upstream are hashed with a few
 rounds of Weisfeiler-Leman colouring (https://arxiv.org/abs/1905.12259 compares the variants), only around the
-sites.  For equal descriptions, the whole graph is coloured.  So their numbers do not depend on the order of
-nodes in the file.
+sites. If two sites have equal descriptions, the whole graph is coloured, so that the numbers of these sites
+do not depend on the order of nodes in the file.
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ _BITS = 0x1FFFFFFFFFFFFFFF
 
 
 def digest(*parts: str) -> str:
-    """Return 16 hex digits of a sequence of texts."""
+    """Return a hash of several texts as 16 hex digits."""
     text = "\0".join(f"{len(part)}:{part}" for part in parts)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def finding_fingerprint(rule: str, descriptions: Iterable[str]) -> str:
-    """Return the fingerprint of a finding.
+    """Return the fingerprint of a finding from its rule and the descriptions of its sites.
 
-    The number of places with equal descriptions does not affect it.
+    The number of sites with equal descriptions does not affect the fingerprint.
     """
     return digest(first_id(rule), *sorted(set(descriptions)))
 
 
 class Fingerprints:
-    """Descriptions and numbers of the places of one model, with a cache."""
+    """Descriptions and fingerprints of the places of one model, with a cache."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -57,10 +56,10 @@ class Fingerprints:
         self._upstream: dict[tuple[Node, int], str] = {}
 
     def describe(self, rule: str, kind: str, node: Node | None, place: str = "") -> str:
-        """Return the description of a place as 16 hex digits.  Equal places have the same description.
+        """Return the description of a place as 16 hex digits.  Similar places have the same description.
 
-        ``node`` is None for a place without an operator, such as an input of the graph.  Then only the name
-        of the place, if it has a name, is used.
+        ``node`` is None for a place without an operator, such as an input of the graph.  Then ``place``, the
+        name of the place, is used instead of the operators.
         """
         rule = first_id(rule)
         if node is None:
@@ -88,7 +87,10 @@ class Fingerprints:
         return fingerprints
 
     def _operators(self, node: Node, radius: int) -> str:
-        """Return a hash of a node and the operators up to ``radius`` edges upstream, with ports and types."""
+        """Return a hash of a node and of the operators up to ``radius`` edges upstream.
+
+        The hash includes the types of values and the numbers of the outputs that connect the operators.
+        """
         known = self._upstream.get((node, radius))
         if known is None:
             parts = [node.domain, node.op, *(value.dtype or "?" for value in node.outputs)]
@@ -164,5 +166,5 @@ class _Order:
 
 @cache
 def _number(text: str) -> int:
-    """Return a number for a text, the same in every process."""
+    """Hash a text to a number that is the same in every process."""
     return int(digest(text), 16) & _BITS

@@ -44,7 +44,7 @@ class Item(Struct, frozen=True):
     line: int
 
     def text(self, what: str) -> str:
-        """Return the text of a scalar that is not empty.
+        """Return the text of a scalar that is not empty. ``what`` names the value in the error message.
 
         Raises:
             FrontMatterError: the value is a list, a mapping, or empty.
@@ -96,7 +96,10 @@ class Item(Struct, frozen=True):
 
 
 def _hint(word: str, words: Iterable[str]) -> str:
-    """Return a hint for an error message: the nearest word, or all words if there are few."""
+    """Return a hint about the allowed words, for an error message about an unknown word.
+
+    It names the nearest allowed word, or all of them if there are few.
+    """
     known = sorted(words)
     short = f"; there are {', '.join(known)}" if 0 < len(known) <= _FEW else ""
     return did_you_mean(word, known, otherwise=short)

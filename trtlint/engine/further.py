@@ -1,7 +1,7 @@
-"""Open questions after linting only a log, and the files that would answer them.
+"""Open questions after a lint of a log without its model, and the files that would answer them.
 
-trtlint suggests a file only for a problem that this file could explain.  For a library that does not load,
-the model would not help.
+trtlint suggests a file only if this file could explain the problem.  For example, a model cannot explain why
+a library does not load.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _EXPORT = "trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed"
 
 
 def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
-    """Return the files to add, if a build was given without its model.
+    """Return suggestions for files to add to a build that was given without its model.
 
     Args:
         facts: the facts of the build.
@@ -50,7 +50,7 @@ def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
 
 
 def _reported(facts: Facts, findings: Iterable[Finding]) -> Iterator[LogMessage]:
-    """Yield the log messages that findings of severity error or warning are about."""
+    """Yield the log messages that findings report as errors or warnings."""
     grave = (finding for finding in findings if finding.severity != "note")
     places = {site.node for finding in grave for site in finding.sites}
     for message in facts.of("log_message"):

@@ -1,4 +1,4 @@
-"""Suggested command after an accuracy warning: a measurement of the model with real inputs."""
+"""Suggestion to measure the model with real inputs, after a warning about accuracy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STORED = {"f16": "fp16", "bf16": "bf16"}
 def measuring(
     facts: Facts, findings: Iterable[Finding], rules: Iterable[RuleEntry], target: Target
 ) -> tuple[Further, ...]:
-    """Return the command of a measurement, if findings warn that a 16-bit type or TF32 may cost accuracy.
+    """Suggest a ``trtlint measure`` command if findings warn that a 16-bit type or TF32 costs accuracy.
 
     Args:
         facts: the facts of the model.

@@ -1,8 +1,8 @@
-"""Examples of known_bad.yaml, the table of releases with known bugs.  The examples test the table.
+"""Examples in known_bad.yaml, the table of TensorRT releases with known bugs.
 
-An entry in trtlint/knowledge/known_bad.yaml has the keys ``bad`` and ``good``.  Each key holds one model or a
-list of models, like the examples of :mod:`trtlint.engine.conditionexamples`.  The rules that use the table
-run on these models, with the GPU, types and release of the example.
+The examples test the table.  An entry in trtlint/knowledge/known_bad.yaml has the keys ``bad`` and ``good``.
+Each key holds one model or a list of models, like the examples of :mod:`trtlint.engine.conditionexamples`.
+The rules that use the table run on these models, with the GPU, types and release of the example.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KIND = "known_bad"
 
 
 def run_known_bad_examples(rules: Sequence[Rule]) -> Iterator[ExampleResult]:
-    """Run the examples of every entry of the table.
+    """Run the examples of every entry of known_bad.yaml.
 
     Args:
         rules: all rules.
@@ -50,7 +50,10 @@ def run_known_bad_examples(rules: Sequence[Rule]) -> Iterator[ExampleResult]:
 def _outcome(
     entry: BadReleaseEntry, text: object, rules: Sequence[Rule], folder: Path
 ) -> tuple[Outcome, str]:
-    """Return whether the entry gives a finding for an example, and the error if the text is unreadable."""
+    """Return whether an entry gives a finding for the model in ``text``.
+
+    The second value is an error message if the text is unreadable, and else empty.
+    """
     try:
         example = read_example(entry.cause.applies, text)
         model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)

@@ -1,4 +1,4 @@
-"""Partition of a model by a provider of ONNX Runtime, predicted from findings."""
+"""Prediction from findings: which nodes of a model an execution provider of ONNX Runtime runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def predicted(
     *,
     rewritten: bool = True,
 ) -> Partition:
-    """Partition a model at the nodes that the parser refuses according to findings."""
+    """Predict the partition of a model: the provider does not run the nodes that the parser refuses."""
     listed = tuple(findings)
     refused = _with_followers(model, refused_nodes(model, listed))
     if rewritten:
@@ -42,10 +42,10 @@ def predicted(
 
 
 def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Reason]:
-    """Add the further nodes with mixed types after the first node with a finding.
+    """Add the nodes with mixed input types that follow the first such node.
 
-    The finding names only the first node, because in a parse of the whole model all later nodes have one
-    type.  But the provider parses each part separately.
+    The finding names only the first node, because when the parser reads the whole model, all later nodes have
+    one type.  But the execution provider lets the parser read each part of the model separately.
     """
     first = next((reason for reason in refused.values() if _MIXED in reason.rules), None)
     if first is None:
@@ -55,7 +55,7 @@ def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Rea
 
 
 def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
-    """Return whether ONNX Runtime folds the operand that is the reason of a refusal into a constant."""
+    """Return whether a refusal disappears because ONNX Runtime folds an operand of the node to a constant."""
     if not _FOLDING.intersection(reason.fixes) or len(reason.rules) > 1:
         return False
     constants = model.constants
@@ -68,8 +68,8 @@ def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
 def unbuildable(findings: Iterable[Finding], partition: Partition) -> str:
     """Return a sentence about a node that TensorRT's builder refuses.  Empty without such a node.
 
-    The parser decides how the model is partitioned.  If the builder then fails on a part, ONNX Runtime cannot
-    create the session.
+    The parser decides how the model is partitioned. If the builder then refuses a node that the parser
+    accepted, ONNX Runtime cannot create the session.
     """
     taken = {path for part in partition.parts for path in part}
     for finding in findings:
@@ -82,7 +82,10 @@ def unbuildable(findings: Iterable[Finding], partition: Partition) -> str:
 
 
 def refused_nodes(model: Model, findings: Iterable[Finding]) -> dict[Node, Reason]:
-    """Return the nodes that the parser refuses.  Each has the rules and rewrites of all its findings."""
+    """Return the nodes that the parser refuses, each with the reason.
+
+    The reason lists the rules and rewrites of all findings about the node.
+    """
     by_path = {node.path: node for node in model.graph.nodes}
     found: dict[Node, Reason] = {}
     for finding in findings:

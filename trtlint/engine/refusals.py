@@ -1,8 +1,8 @@
-"""Evidence about findings that predict a refusal.
+"""Evidence about findings that predict an error of the parser or builder, called a refusal.
 
-A refusal is an error of the parser or builder.  A finding that predicts one has a
-:class:`~trtlint.facts.refusal.Refusal`.  An error at the node confirms the finding.  Only success of the
-parser or builder refutes the finding.  This is the same for every rule, so rule files do not repeat it.
+Such a finding has a :class:`~trtlint.facts.refusal.Refusal`.  An error at the node confirms the finding.
+Only success of the parser or builder refutes the finding.  This is the same for every rule, so rule files do
+not repeat it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def errors_of_parser(
 
 
 def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
-    """Yield parser errors in the log that name no node, one of each kind."""
+    """Yield parser errors in the log that name no node; of equal errors only the first."""
     if refusal.stage == "parse":
         for message in facts.node_evidence.nameless:
             if message.name in _OF_PARSER and message.first:
@@ -70,7 +70,10 @@ def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
 
 
 def success(facts: Facts, refusal: Refusal) -> str:
-    """Return a sentence about the successful stage that refutes a refusal.  Empty without success."""
+    """Return a sentence which states that the parser or builder succeeded, so that a refusal is refuted.
+
+    Empty if neither the parser nor the builder succeeded.
+    """
     for build in facts.of("build"):
         if isinstance(build, BuildFact):
             if refusal.stage == "parse" and build.parsed is True:
@@ -88,13 +91,13 @@ def build_failed(facts: Facts) -> bool:
 
 
 def why_failed(messages: Iterable[Subject]) -> Subject | None:
-    """Return the message that best explains why a build failed; None without such a message."""
+    """Return the log message that best explains why a build failed; None if there is no such message."""
     found = [subject for subject in messages if isinstance(subject.fact, LogMessage)]
     return min(found, key=_distance, default=None)
 
 
 def _distance(subject: Subject) -> tuple[bool, bool, bool]:
-    """Return a sort key of a message: the likeliest cause of a failure comes first."""
+    """Return a sort key of a log message that puts the likeliest cause of a failure first."""
     message = subject.fact
     assert isinstance(message, LogMessage)
     error = message.severity in ("error", "fatal", None)

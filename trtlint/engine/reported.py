@@ -1,4 +1,4 @@
-"""What earlier findings of one evaluation report, so that later findings do not repeat it."""
+"""Record of what the findings of an evaluation report, so that later findings do not repeat it."""
 
 from __future__ import annotations
 
@@ -46,13 +46,14 @@ def turn(rule: Rule) -> tuple[int, bool]:
 
 
 class Reported(Struct):
-    """What the findings so far report.
+    """What the findings of an evaluation have reported so far.
 
     Attributes:
-        messages: file and line of the messages that findings quote.
-        lines: file and line of the log messages that a finding is about.
+        messages: places (``file:line``) of the log messages that findings quote.
+        lines: places (``file:line``) of the log messages that a finding is about.
         places: for each rule, the nodes with a finding.
-        refused: pairs of a refused node and the stage that refuses it.  The node is None if it is unknown.
+        refused: pairs of a refused node and the stage that refuses the node.  The node is None if it is
+            unknown.
     """
 
     messages: set[str] = field(default_factory=set)
@@ -61,7 +62,7 @@ class Reported(Struct):
     refused: set[tuple[Node | None, Literal["parse", "build"]]] = field(default_factory=set)
 
     def covers(self, rule: Rule, subject: Subject) -> bool:
-        """Return whether earlier findings report the same problem at this place."""
+        """Return whether an earlier finding reports the problem that a rule would report at this place."""
         others = (self.places.get(other, ()) for other in rule.yields)
         at = subject.values.get("at")
         if at in self.messages or any(node in reported for reported in others for node in subject.nodes):
@@ -73,9 +74,9 @@ class Reported(Struct):
         return self._refused(subject, subject.refusal)
 
     def _refused(self, subject: Subject, refusal: Refusal) -> bool:
-        """Return whether earlier findings report this refusal.
+        """Return whether an earlier finding reports this predicted error of the parser or builder.
 
-        One refusal by the builder is enough, because the builder stops at its first error.
+        One predicted error of the builder is enough, because the builder stops at its first error.
         """
         if refusal.stage == "build":
             return any(stage == "build" for _, stage in self.refused)
@@ -90,5 +91,5 @@ class Reported(Struct):
             self.refused.update((node, subject.refusal.stage) for node in subject.nodes or (None,))
 
     def close(self, messages: Iterable[str]) -> None:
-        """Record messages that later rules do not report again."""
+        """Record log messages (as ``file:line``) that later rules do not report again."""
         self.messages.update(messages)

@@ -112,9 +112,9 @@ class Rule(Struct, frozen=True):
         applies: PEP 440 specifier of release numbers by product; a product not named is not affected.
         find: the kind of fact that the rule is about, or :data:`PATTERN`.
         pattern: the pattern of a :data:`PATTERN` rule.
-        where: the condition on a fact or match; None if each of them is a finding.
-        mark: the roles in the pattern that a report underlines, each with a label.  None uses the default
-            label.
+        where: the condition on a fact or match; None if every fact or match is a finding.
+        mark: the roles in the pattern that a report underlines, each with a label. A label that is None
+            stands for the default label.
         severity_when: severities with conditions.  The first one whose condition holds is used.
         message: the first line of the finding.
         advice: the advice, in the order of the file.
@@ -164,12 +164,15 @@ class Rule(Struct, frozen=True):
     def group(self) -> str:
         """The group of the rule, a key of :data:`GROUPS`.
 
-        It is the name of the folder; empty for other folders.
+        It is the name of the rule file's folder; empty if the folder is not a group.
         """
         return group_of(self.path)
 
     def why_unfixable(self, names: Mapping[str, object]) -> str:
-        """Return why a place has no automatic fix; empty if the rule gives no reason."""
+        """Return the reason why trtlint cannot fix a place automatically; empty if the rule gives none.
+
+        ``names`` are the values of the names that the conditions use.
+        """
         for entry in self.unfixable:
             if entry.where is None or entry.where.truth(names) is True:
                 return entry.because
@@ -177,6 +180,6 @@ class Rule(Struct, frozen=True):
 
 
 def group_of(path: Path) -> str:
-    """Return the group of a rule file."""
+    """Return the group of a rule file: the name of its folder, or an empty text for other folders."""
     folder = path.parent.name
     return folder if folder in GROUPS else ""

@@ -1,4 +1,4 @@
-"""Rulebooks: the rules in folders of rule files, by id and name."""
+"""Rulebook: the rules in folders of rule files, found by id or name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ALSO = re.compile(r"^also: torch-tensorrt$", re.MULTILINE)
 
 
 class RuleEntry(Struct, frozen=True, eq=False):
-    """A rule of a rulebook.  Its file is read on first use.
+    """A rule of a rulebook, whose file is read only on first use.
 
     This saves time: a run without a build needs less than half of all rules.
 
@@ -46,12 +46,12 @@ class RuleEntry(Struct, frozen=True, eq=False):
 
     @property
     def group(self) -> str:
-        """See :class:`Rule`."""
+        """The group of the rule; see :attr:`Rule.group`."""
         return group_of(self.path)
 
     @classmethod
     def of(cls, rule: Rule) -> RuleEntry:
-        """Return an entry for a rule object."""
+        """Return an entry for a rule that is already loaded."""
         return cls(rule.id, rule.name, rule.find, rule.status, rule.path, lambda: rule, rule.also)
 
 
@@ -95,7 +95,7 @@ _Finder = TypeVar("_Finder", bound=_Finds)
 
 
 def looking_at(grounds: Iterable[Ground], rules: Iterable[_Finder]) -> list[_Finder]:
-    """Return the rules whose data are available."""
+    """Return the rules that are about an available kind of data, such as the model or a build."""
     there = frozenset(grounds)
     network = "network" in there
     return [rule for rule in rules if ground_of(rule.find) in there or (network and rule.also)]
@@ -112,9 +112,10 @@ def builtin_rules() -> Path:
 
 
 def rule_files(path: Path) -> list[Path]:
-    """Return the rule files in a folder and its subfolders, sorted.  A path of a file gives this file.
+    """Return the rule files in a folder and its subfolders, sorted.
 
-    ``README.md`` is ignored.  Links to folders are not followed.
+    If ``path`` is a file, return only this file.  ``README.md`` is ignored.  Links to folders are not
+    followed.
 
     Raises:
         RuleError: the path does not exist, or has too many files for a folder of rules.

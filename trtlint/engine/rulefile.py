@@ -1,8 +1,8 @@
 """Rule files: one Markdown file for each rule, with front matter that is validated on load.
 
-A mistake in a rule file is an error with file and line, and never just a rule without findings.  Examples are
-an unknown key, a field that the fact does not have, or a role that the pattern does not have.  ``trtlint
-test`` checks the expressions of the built-in rules, so a run does not check them again.
+A mistake in a rule file gives an error with file and line, instead of a rule that silently has no findings.
+Examples are an unknown key, a field that the fact does not have, or a role that the pattern does not have.
+``trtlint test`` checks the expressions of the built-in rules, so a run does not check them again.
 """
 
 from __future__ import annotations
@@ -144,14 +144,20 @@ class _FrontMatterReader:
         )
 
     def _default(self, find: str) -> bool:
-        """Return whether the rule is only for log lines that no other rule explains."""
+        """Read ``default: true``, which only rules about log lines may have.
+
+        Such a rule reports lines that no other rule explains.
+        """
         found = _is_default(self.front)
         if found and find != LOG_MESSAGE:
             raise FrontMatterError(f"'default' is only for 'find: {LOG_MESSAGE}'", self.front["default"].line)
         return found
 
     def _also(self, find: str) -> Also:
-        """Return ``torch-tensorrt`` if the rule also runs on networks of Torch-TensorRT; else empty."""
+        """Read ``also``: ``torch-tensorrt`` if the rule also runs on networks of Torch-TensorRT.
+
+        Empty for other rules.
+        """
         item = self.front.get("also")
         if item is None:
             return ""
@@ -163,7 +169,7 @@ class _FrontMatterReader:
         return "torch-tensorrt"
 
     def _summary(self) -> str:
-        """Return the summary, one line of plain text.  It may be empty, except in built-in rules."""
+        """Read the summary, one line of plain text.  It may be empty, except in built-in rules."""
         item = self.front.get("summary")
         if item is None:
             return ""
@@ -177,7 +183,10 @@ class _FrontMatterReader:
         return frozenset(_matching(id_, "yields", _ID, "the ids of rules") for id_ in ids)
 
     def _find(self) -> tuple[str, Pattern | None]:
-        """Return the kind of fact or the pattern, and set the names that expressions can use."""
+        """Read which kind of fact or which pattern the rule is about.
+
+        Set the names that the expressions of the rule can use.
+        """
         known = (*facts.kinds(), PATTERN)
         find = self.front["find"].choice("find", known)
         match = self.front.get("match")

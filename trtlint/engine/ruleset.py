@@ -1,4 +1,4 @@
-"""Selected rules.  Another process can load the same rules by their names."""
+"""Set of selected rules that another process can load again by name."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class OtherRulesError(TrtlintError):
 
 
 class RuleSet:
-    """Selected rules.  Only their names are pickled, so every process loads the rules from their files.
+    """The rules that the user selected.
 
+    Pickling stores only the paths and ids of the rules, so every process loads the rules from their files.
     Two sets are equal only if they are the same object.
 
     Args:
@@ -37,7 +38,7 @@ class RuleSet:
 
     @classmethod
     def of(cls, rules: Iterable[Rule | RuleEntry]) -> RuleSet:
-        """The set of some rules."""
+        """Return the set of these rules."""
         return cls(RuleEntry.of(rule) if isinstance(rule, Rule) else rule for rule in rules)
 
     def __iter__(self) -> Iterator[RuleEntry]:
@@ -48,7 +49,7 @@ class RuleSet:
         """The rules.
 
         Raises:
-            OtherRulesError: the rule files of this process differ.
+            OtherRulesError: the rule files have changed, or differ on this machine.
             RuleError: a rule file is missing or wrong.
         """
         if self._entries is None:
@@ -62,15 +63,15 @@ class RuleSet:
         return self._names[2]
 
     def stamp(self) -> RuleSet:
-        """Store the digest of the current rule files.
+        """Store the digest of the current rule files in the set.
 
-        A worker process compares it with its own files, and raises an error if they differ.
+        A worker process compares this digest with its own files, and raises an error if they differ.
         """
         self._named = self._names
         return self
 
     def looking_at(self, grounds: frozenset[Ground]) -> RuleSet:
-        """Return the rules whose data are available."""
+        """Return the rules that are about an available kind of data, such as the model or a build."""
         if grounds not in self._looking:
             self._looking[grounds] = RuleSet(looking_at(grounds, self.entries))
         return self._looking[grounds]
@@ -94,7 +95,11 @@ class RuleSet:
 
 @cache
 def _found_again(files: tuple[str, ...], ids: tuple[str, ...], digest: str) -> tuple[RuleEntry, ...]:
-    """Load rules by name.  Raise an error if the rule files on this machine have changed or differ."""
+    """Load the rules with these ids from built-in rules and the user's files.
+
+    Raises:
+        OtherRulesError: the digest of the rule files on this machine is not ``digest``.
+    """
     try:
         book = with_builtin(map(Path, files))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Read the text of a rule file.  :mod:`trtlint.engine.rulefile` parses the text."""
+"""Reading of rule files as text, which :mod:`trtlint.engine.rulefile` parses."""
 
 from __future__ import annotations
 

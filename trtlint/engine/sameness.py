@@ -1,9 +1,9 @@
-"""Cache keys: targets that a rule cannot distinguish.
+"""Cache keys for the findings of a rule: targets that the rule cannot distinguish have equal keys.
 
-So a lint for a range of versions takes little more time than for one version.
+With this cache, a lint for a range of versions takes little more time than for one version.
 
-A rule depends on a target in two ways: through version ranges, and through the properties that its
-expressions read. Two targets that are equal in both ways get the same findings.
+A rule depends on a target in two ways: through version ranges, and through the properties of the target that
+its expressions read. Two targets that are equal in both ways get the same findings.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ _TARGET = re.compile(r"\btarget\b(?:\.(\w+))?")
 
 @cache
 def _properties(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the properties of ``target`` that expressions read.  An empty name means the whole target."""
+    """Return the properties of ``target`` that the texts of expressions read.
+
+    An empty name means the whole target.
+    """
     return tuple(sorted({name for text in texts for name in _TARGET.findall(text)}))
 
 
 @cache
 def _releases(texts: tuple[str, ...]) -> tuple[tuple[int, int], ...] | None:
-    """Return the releases that expressions compare ``target.release`` with.
+    """Return the releases that the texts of expressions compare ``target.release`` with.
 
     None if an expression uses ``target.release`` in another way.
     """
@@ -61,10 +64,10 @@ def _expressions(rule: Rule) -> Iterator[Expression]:
 
 
 class TargetKeys:
-    """Cache keys of targets for each rule, and the cached findings.
+    """Computes the cache key of a target for each rule, and stores the cached findings.
 
     Attributes:
-        found: the findings of a rule and their nodes, by cache key.
+        found: the findings of a rule and the nodes of these findings, by cache key.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Names in the expressions of a rule, and the parts of a condition."""
+"""Names that the expressions of a rule can use, and analysis of a rule's condition."""
 
 from __future__ import annotations
 
@@ -63,9 +63,11 @@ def operands(expression: Expression) -> list[str]:
 
 @cache
 def about_the_model(expression: Expression) -> Expression | None:
-    """Return the operands of an expression's outermost ``and`` that read only the fact ``model``.
+    """Return the part of a condition that depends only on the model, as an expression.
 
-    None without such operands.  If they are false for a model, the rule cannot have a finding in this model.
+    The part consists of the operands of the outermost ``and`` that read only the fact ``model``.  None if
+    there are no such operands.  If the part is false for a model, the rule cannot have a finding in this
+    model.
     """
     own = [text for text in operands(expression) if Expression(text).names == _OF_MODEL]
     return Expression(" and ".join(f"({text})" for text in own), condition=True) if own else None
@@ -73,17 +75,18 @@ def about_the_model(expression: Expression) -> Expression | None:
 
 @cache
 def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
-    """Return a field and its allowed texts, such as ``op`` and ``{"Conv"}``, that an expression requires.
+    """Return a field, and the texts that the field must have so that an expression can be true.
 
-    The outermost ``and`` must have a suitable operand, else the result is None.  A suitable operand is
-    ``op == "Conv"``, ``op in ("Conv", "Gemm")``, or an ``or`` of such comparisons of one field.  An
-    expression with such an operand is never true for a fact whose field is None.
+    For ``op == "Conv" and x > 1`` the result is ``op`` and ``{"Conv"}``.  One operand of the outermost
+    ``and`` must be ``op == "Conv"``, ``op in ("Conv", "Gemm")``, or an ``or`` of such comparisons of one
+    field, else the result is None.  An expression with such an operand is never true for a fact whose field
+    is None.
     """
     return _demand(ast.parse(f"({expression.text}\n)", mode="eval").body)
 
 
 def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
-    """Return the field and the allowed texts that an expression requires; None without a requirement."""
+    """Return the field and the allowed texts that one operand requires; None for another operand."""
     if isinstance(tree, ast.Compare):
         return _comparison(tree)
     if not isinstance(tree, ast.BoolOp):

@@ -1,4 +1,4 @@
-"""Subjects of rules in one model: the facts about the model, and the matches of patterns."""
+"""Subjects that a rule is evaluated for: the facts about a model, and the matches of the rule's pattern."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Subject(Struct, frozen=True, eq=False):
     Attributes:
         node: the node that reports show; None for the whole model.
         place: the name of the place in reports; empty for the whole model.
-        chain: the operators of the fact or match, in data-flow order, each with its role.
+        chain: the operators in the fact or match, in data-flow order, each with its role.
         values: the names that expressions can use, except ``target``.
         others: other matches of the pattern at the same nodes.  A finding needs only one match for which the
             rule holds.
@@ -57,14 +57,14 @@ class Subject(Struct, frozen=True, eq=False):
 
     @property
     def scope(self) -> str:
-        """The releases for which the fact was observed, in words.
+        """The releases that the fact was observed on, in words.
 
-        Empty if reports show the rule's releases.
+        Empty if the fact names no releases; then reports show the releases of the rule.
         """
         return "" if self.fact is None else self.fact.scope
 
     def origin(self, model: Model) -> Origin | None:
-        """Return the location in Python code that the exporter or the script gives."""
+        """Return the location in Python code that the exporter or the script gives for the node."""
         if self.node is not None:
             return origin(model, self.node)
         return None if self.fact is None else self.fact.code_origin
@@ -118,16 +118,19 @@ class Subjects:
         return self._candidates[id(rule)][1]
 
     def _of_this_model(self, rule: Rule) -> Iterator[Subject]:
-        """Yield the subjects of a rule.
+        """Yield the subjects of a rule, but none if the rule cannot have a finding in this model.
 
-        Nothing if the operands of its condition about the model are false.
+        See :func:`~trtlint.engine.scope.about_the_model`.
         """
         guard = None if rule.where is None or not self._facts.has_model else about_the_model(rule.where)
         if guard is None or guard.truth(self._common) is not False:
             yield from self._demanded(rule)
 
     def _demanded(self, rule: Rule) -> Iterator[Subject]:
-        """Yield the subjects with the field value that the condition requires, such as ``op == "Conv"``."""
+        """Yield the subjects of a rule whose field has a value that the condition requires.
+
+        For example, ``op == "Conv"`` requires the value ``Conv`` of the field ``op``.
+        """
         demand = required(rule.where) if rule.pattern is None and rule.where is not None else None
         if demand is None:
             yield from self.of(rule)
@@ -155,7 +158,10 @@ class Subjects:
         return self._made[kind, position]
 
     def _by_text(self, kind: str, name: str) -> Mapping[str, list[int]]:
-        """Return the positions of facts with each text of a field: ``{"Conv": [0, 3]}``."""
+        """Return the positions of the facts of one kind, by the text in their field ``name``.
+
+        For the field ``op``, an example is ``{"Conv": [0, 3]}``.
+        """
         if (kind, name) not in self._positions:
             groups: dict[str, list[int]] = defaultdict(list)
             for position, fact in enumerate(self._facts.of(kind)):
@@ -175,7 +181,10 @@ class Subjects:
 
     @cached_property
     def _common(self) -> Mapping[str, object]:
-        """Return the names that all expressions can use, and ``constants`` for functions."""
+        """Return the values of the names that all expressions can use.
+
+        Functions also need the value of ``constants``.
+        """
         facts = self._facts
         build = next(iter(facts.of("build")), None)
         return {"model": facts.of("model")[0], "build": build, "constants": facts.model.constants}
@@ -184,8 +193,8 @@ class Subjects:
 def _possible(rule: Rule, subject: Subject) -> bool:
     """Return whether the condition of a rule can be true for some target.
 
-    A condition that is false for an unknown target is false for any target.  An exception is a condition that
-    tests whether a value is known.
+    A condition that is false for an unknown target is false for any target. Only a condition that tests
+    whether a value is known is an exception.
     """
     where = rule.where
     if where is None or ("target" in where.names and any(word in where.text for word in _SEES_UNKNOWN)):

@@ -23,20 +23,21 @@ _BY_PLUGIN = frozenset({"plugin", "library"})
 
 
 class RefusedLines:
-    """Release lines, such as 10.7, that refuse the nodes of one model."""
+    """Computes which release lines, such as 10.7, refuse the nodes of one model."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._by_node: dict[Product, Mapping[Node, frozenset[str]]] = {}
 
     def of(self, subjects: Iterable[Subject], product: Product) -> tuple[tuple[str, ...], str]:
-        """Return the release lines that refuse one of the places, and a condition such as ``on every GPU``.
+        """Return the release lines that refuse at least one of the subjects.
 
-        The lines include lines with another refusal of the same node.  Refusals that depend on the GPU, the
-        typing or a plugin are not included.
+        This includes lines that refuse the same node for another reason.  Refusals that depend on the GPU,
+        the typing or a plugin are not included.
 
         Returns:
-            The release lines, and the condition in words.  No lines if a subject is not about a refusal.
+            The release lines, and a condition in words such as ``on every GPU``.  No lines if a subject is
+            not about a refusal.
         """
         lines: set[str] = set()
         limit = ""
@@ -69,7 +70,7 @@ def _limit(fact: Rejection | LibraryPlugin) -> str:
 
 
 def with_taken(finding: Finding, target: Target) -> Finding:
-    """Add advice to a finding about a refusal: the nearest releases that accept the operator."""
+    """Add to a finding about a refused operator the nearest releases that accept the operator."""
     if finding.refusal is None or not finding.refusal.lines:
         return finding
     refusal = _taken(finding.refusal, target)
@@ -78,9 +79,9 @@ def with_taken(finding: Finding, target: Target) -> Finding:
 
 
 def _taken(refusal: Refusal, target: Target) -> Refusal:
-    """Set the nearest release lines that accept the operator, before and after the target.
+    """Set the nearest release lines before and after the target that accept the operator.
 
-    If the target has no version, they are the nearest lines before and after all refusing lines.
+    If the target has no version, the result has the nearest lines before and after all refusing lines.
     """
     known = minors(target.product)
     held = [line in refusal.lines for line in known]

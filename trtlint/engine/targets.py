@@ -23,7 +23,7 @@ class MergedFinding(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """Findings that differ between a target and the previous target, as rule and name."""
+    """Findings that a target adds or removes, compared with the previous target, as rule and name."""
 
     before: str
     after: str
@@ -34,9 +34,9 @@ class Change(Struct, frozen=True):
 def merge(findings: Sequence[Sequence[Finding]]) -> list[MergedFinding]:
     """Merge the findings of several targets.  Findings of one rule are adjacent.
 
-    For one target, the order does not change.  For several targets, higher severities come first.  A merged
-    finding has the text of its first target, the highest severity of its targets, and the advice for all its
-    targets.
+    For one target, the order of the findings does not change. For several targets, higher severities come
+    first. A merged finding has the text of its first target, the highest severity of its targets, and the
+    advice for all its targets.
 
     Args:
         findings: the findings for each target.
@@ -61,7 +61,7 @@ def merge(findings: Sequence[Sequence[Finding]]) -> list[MergedFinding]:
 
 
 def _joined(same: Sequence[Finding]) -> Finding:
-    """Combine findings with the same key into one finding."""
+    """Combine findings of several targets that are the same problem into one finding."""
     first = same[0]
     advice = tuple(dict.fromkeys(text for finding in same for text in finding.advice))
     severity = min(same, key=_rank).severity
@@ -75,7 +75,9 @@ def _rank(finding: Finding) -> int:
 
 
 def labels(targets: Sequence[str]) -> list[str]:
-    """Return targets in words, without common words at the beginning and the end.
+    """Return the words in which targets differ.
+
+    Words that all targets have at the beginning or the end are left out.
 
     >>> labels(["TensorRT 10.7, SM 8.9", "TensorRT 10.8, SM 8.9"])
     ['10.7', '10.8']
@@ -84,7 +86,7 @@ def labels(targets: Sequence[str]) -> list[str]:
 
 
 def span(targets: Sequence[str]) -> str:
-    """Describe several targets in a few words.
+    """Describe several targets in a few words, from the first to the last.
 
     >>> span(["TensorRT 10.7, SM 8.9", "TensorRT 10.8, SM 8.9", "TensorRT 10.9, SM 8.9"])
     'TensorRT 10.7 to 10.9, SM 8.9'
@@ -98,7 +100,7 @@ def span(targets: Sequence[str]) -> str:
 
 
 def _parts(targets: Sequence[str]) -> tuple[str, list[str], str]:
-    """Return the common prefix of all targets, their different middle parts, and the common suffix."""
+    """Split targets into the words at the start and at the end that all share, and the middle of each."""
     if len(set(targets)) < 2:
         return "", list(targets), ""
     words = [target.split(" ") for target in targets]
@@ -112,13 +114,18 @@ def _parts(targets: Sequence[str]) -> tuple[str, list[str], str]:
 
 
 def _shared(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of words at the start that all rows share.  The last word of a row never counts."""
+    """Return the number of words at the start that all rows share.
+
+    The last word of the shortest row does not count.
+    """
     alike = takewhile(lambda column: len(set(column)) == 1, zip(*rows, strict=False))
     return min(sum(1 for _ in alike), min(map(len, rows)) - 1)
 
 
 def seen_for(seen: Sequence[int], names: Sequence[str]) -> str:
     """Describe the targets that have a finding.
+
+    ``seen`` are the indexes of these targets in ``names``.
 
     >>> seen_for([1], ["10.6", "10.7", "10.8"])
     '10.7 (gone from 10.8)'
@@ -138,7 +145,7 @@ def seen_for(seen: Sequence[int], names: Sequence[str]) -> str:
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last number of each run of consecutive numbers."""
+    """Yield the first and the last number of each sequence of consecutive numbers."""
     start = previous = numbers[0]
     for number in numbers[1:]:
         if number != previous + 1:
@@ -149,9 +156,9 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def changes(models: Sequence[ModelReport]) -> list[Change]:
-    """Return the added and removed findings from each target to the next.
+    """Return, for each target after the first, the findings that it adds and removes.
 
-    Steps without changes are left out.
+    Targets without a change are left out.
     """
     names = labels([model.target for model in models])
     steps = []

@@ -25,7 +25,7 @@ class OperatorChange(Struct, frozen=True):
 
     Attributes:
         op: the operator in the program, ``aten.glu.default``.
-        lowered: the operator in the decomposition of ``op`` that has no converter.
+        lowered: the operator that has no converter; it is ``op`` or comes from the decomposition of ``op``.
         change: the change from the first release to the last.
         since: the first release line with the new behaviour; empty without a change.
         until: the last release line that is known to have the old behaviour; empty without a change.
@@ -94,7 +94,7 @@ def script_upgrade(
     found: Sequence[Sequence[Finding]],
     notes: Sequence[str] = (),
 ) -> TorchUpgrade:
-    """Merge the findings for each release of a range.
+    """Return the upgrade report for a script, from the findings for each release.
 
     Args:
         path: the script.
@@ -116,7 +116,7 @@ def script_upgrade(
 
 
 def program_upgrade(program: Program, releases: Sequence[TorchRelease]) -> TorchUpgrade:
-    """Compare the operators of a program with the table of releases.
+    """Return the upgrade report for a program, from trtlint's table of the converters in each release.
 
     Args:
         program: the program.

@@ -28,11 +28,11 @@ CONCERNS: tuple[Concern, ...] = ("graph", "command", "code")
 
 
 class Assessed(Struct, frozen=True):
-    """One release line of the range.
+    """One release line of the range, with the counts of its findings.
 
     Attributes:
         line: the name for users, ``10.13``.
-        version: the release that represents it, ``10.13.3``.
+        version: the release that represents the line, ``10.13.3``.
         target: the evaluated target, in words.
         supported: False if the release is known not to support the GPU.
         risks: number of findings about the graph by severity.  Findings of low confidence are not counted.
@@ -87,7 +87,8 @@ class Safest(Struct, frozen=True):
         equals: indexes of all lines with the same risks.  ``line`` is the newest of these lines.
         last_adds: errors and warnings about the graph that only the last line of the range has, compared with
             the safest line.  They are indexes into :attr:`Upgrade.findings`.
-        first_adds: the same for the first line of the range.
+        first_adds: errors and warnings about the graph that only the first line of the range has, compared
+            with the safest line.
     """
 
     line: int
@@ -102,7 +103,7 @@ class Upgrade(Struct, frozen=True):
     Attributes:
         path: the model.
         product: TensorRT or TensorRT-RTX.
-        setting: known settings of the build except the version, in words; empty if there are none.
+        setting: the known build settings except the version, in words; empty if no setting is known.
         command: the build command in one line; empty without a build command.
         model: the fact about the whole model.
         inputs: name and type of each input.
@@ -114,8 +115,8 @@ class Upgrade(Struct, frozen=True):
         conditional: findings that depend on unset options, each once.
         notes: sentences about parts that could not be evaluated.
         caveats: the caveats of the model, which every format shows.
-        unsearched: severities of rules about the graph whose search did not finish for the last line of the
-            range.
+        unsearched: severities of the rules about the graph that may lack findings for the last line of the
+            range, because the search did not finish.
     """
 
     path: str
@@ -137,11 +138,11 @@ class Upgrade(Struct, frozen=True):
     """The command-line options that describe the target, without its version."""
 
     def version_options(self, line: int) -> tuple[str, ...]:
-        """Return the command-line options for a release line."""
+        """Return the command-line options that select a release line."""
         return ("--rtx" if self.product == "tensorrt-rtx" else "--trt", self.lines[line].line, *self.options)
 
     def with_options(self, options: tuple[str, ...]) -> Upgrade:
-        """Return the report with the options of the target in each finding.
+        """Return the report with command-line options in each finding that describe the target.
 
         The version in these options is the newest release line of the finding.
         """
@@ -184,10 +185,10 @@ def _newest(line: str, product: Product) -> str:
 def upgrade(
     facts: Facts, way: Sequence[Target], found: Sequence[ModelReport], rules: Iterable[Rule]
 ) -> Upgrade:
-    """Return the upgrade report for the findings of the release lines.
+    """Return the upgrade report for one model.
 
     Args:
-        facts: the model.
+        facts: the facts of the model.
         way: at least two targets, one for each release line, from :func:`targets`.
         found: the findings for each target, before or after the policy is applied.
         rules: the rules that were evaluated.
@@ -233,7 +234,7 @@ def upgrade(
 def _advice(
     found: Sequence[ModelReport],
 ) -> Mapping[tuple[str, str], tuple[tuple[str, tuple[int, ...]], ...]]:
-    """Return each advice of a finding with the indexes of its release lines.
+    """Return the advice of each finding, with the indexes of the release lines that have the advice.
 
     The key of a finding is its rule and fingerprint.
     """
@@ -274,7 +275,7 @@ def _refuses(listed: Listed) -> bool:
 
 
 def _is_risk(listed: Listed) -> bool:
-    """Return whether a finding is a risk for the engine, and not about a command or code."""
+    """Return whether a finding is a risk for the engine: it is about the graph, and not of low confidence."""
     return listed.concern == "graph" and listed.finding.confidence != "low"
 
 
@@ -300,7 +301,7 @@ def _step(
 def _with_hidden(
     line: Assessed, findings: Sequence[Listed], yields: Mapping[str, Collection[str]]
 ) -> frozenset[int]:
-    """Return the findings of a release line, including findings that another finding hides.
+    """Return the indexes of a release line's findings, including findings that another finding hides.
 
     A finding of rule A hides findings of rule B at the same nodes if the rule file of B names A in
     ``yields``.

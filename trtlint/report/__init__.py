@@ -1,1 +1,4 @@
-"""Write findings as text and documents.  Each format has a module, see :mod:`~trtlint.report.formats`."""
+"""Reports of findings, as text and as documents.
+
+Each format has a module; see :mod:`~trtlint.report.formats`.
+"""

@@ -1,4 +1,4 @@
-"""Convert a Parquet scan to JSON Lines, in a separate process (:mod:`trtlint.process.spawn`)."""
+"""Worker process that converts the rows of a Parquet file to JSON Lines (:mod:`trtlint.process.spawn`)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class _TooMuchError(TrtlintError):
 
 
 def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
-    """Write the rows of a file to another file, or report why this is not possible.
+    """Copy the rows of a Parquet file to a file of JSON Lines, or report why this is not possible.
 
     Args:
-        request: the keys ``path`` and ``lines`` (the files), ``names`` (the columns), and the limits
-            ``rows``, ``bytes`` (of all lines) and ``longest`` (bytes of a line).
+        request: the keys ``path`` (the Parquet file), ``lines`` (the file to write), ``names`` (the columns),
+            and the limits ``rows``, ``bytes`` (of all lines) and ``longest`` (bytes of a line).
         say: function that receives the reason.
     """
     import pyarrow
@@ -60,7 +60,7 @@ def _write(request: dict[str, Any], lines: BinaryIO) -> None:
 
 
 def _values(column: Any, longest: int) -> Iterator[Any]:
-    """Yield the values of a column; dictionary values are decoded once."""
+    """Yield the values of a column. Each value of a dictionary-encoded column is decoded only once."""
     import pyarrow
 
     if not pyarrow.types.is_dictionary(column.type):

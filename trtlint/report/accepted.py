@@ -1,4 +1,4 @@
-"""Counts of hidden findings: suppressed, in a baseline, or below the confidence limit."""
+"""Counts of findings that a report does not show: suppressed, in a baseline, or of low confidence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GONE = 5
 
 
 class Accepted(Struct):
-    """Counts of hidden findings in a run."""
+    """Counts of the findings in a run that reports do not show."""
 
     suppressed: int = 0
     own: int = 0
@@ -41,9 +41,9 @@ class Accepted(Struct):
 
     @property
     def line(self) -> str:
-        """The closing line, ``2 findings suppressed, 3 places in the baseline``.
+        """The closing line about hidden findings, ``2 findings suppressed, 3 places in the baseline``.
 
-        Empty without hidden findings.
+        Empty if no findings are hidden.
         """
         parts = []
         if self.suppressed:
@@ -65,13 +65,13 @@ class Accepted(Struct):
 
 
 def places_in_baseline(models: Sequence[ModelReport]) -> int:
-    """Count the places of one file that are in its baseline.  A baseline entry is one place."""
+    """Count the places of one file's findings that are in its baseline.  A baseline entry is one place."""
     known = (finding for model in models for finding in model.suppressed if _is_known(finding))
     return len({(finding.rule, site.fingerprint) for finding in known for site in finding.sites})
 
 
 def no_findings(accepted: int) -> str:
-    """Return the words for a clean result, with the number of places in the baseline.
+    """Return the words for a file without findings; ``accepted`` counts the places in its baseline.
 
     >>> no_findings(0), no_findings(2)
     ('no findings', 'no new findings (2 places in the baseline)')
@@ -80,7 +80,7 @@ def no_findings(accepted: int) -> str:
 
 
 def gone_notes(models: Sequence[ModelReport]) -> Iterator[str]:
-    """Yield a note for each baseline entry that matches no finding of the model."""
+    """Yield a note for each entry of the baseline that matches no finding of the model any more."""
     gone = list(dict.fromkeys(gone for model in models for gone in model.gone))
     for entry in gone[:_GONE]:
         place = f" at {entry.place}" if entry.place else ""

@@ -16,7 +16,7 @@ from trtlint.report.wording import further_lines
 
 
 class Closing(Struct):
-    """Counts over all files of a run, for the closing lines."""
+    """Counts over all files of a run, and the closing lines of the report."""
 
     severities: Counter[str] = field(default_factory=Counter)
     places: int = 0
@@ -46,8 +46,8 @@ class Closing(Struct):
         Args:
             models: the reports of the file, one for each target.
             seen: the findings of the file, without duplicates.
-            conditional: the conditional findings of the file, without duplicates.
-            shown: whether the report shows the conditional findings.
+            conditional: the findings of the file that depend on unset options, without duplicates.
+            shown: whether the report shows the findings in ``conditional``.
         """
         self.forms[models[0].form] += 1
         self.affected += bool(seen)
@@ -76,10 +76,10 @@ class Closing(Struct):
         return hidden_line(self._hidden, self._accepted, self._folded)
 
     def further(self, width: int | None) -> Iterator[str]:
-        """Yield suggested next commands.  For several files, there is at most one.
+        """Yield suggested next commands.  For several files, there is at most one suggestion.
 
         Args:
-            width: cells of a line; None for unlimited lines.
+            width: terminal cells of a line; None for unlimited lines.
         """
         for more, line in self._further:
             if more.what == "inputs":

@@ -70,9 +70,9 @@ def file_lines(
     quiet: bool = False,
     root: Path | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of one file, from its reports for all targets.
+    """Yield the lines about one file, from its reports for all targets.
 
-    ``quiet`` omits notes, but not caveats.
+    ``quiet`` omits notes, but not caveats.  ``root`` is the repository, for relative paths.
     """
     names = labels([model.target for model in models])
     for problem in dict.fromkeys(problem for model in models for problem in model.errors):
@@ -89,12 +89,12 @@ def file_lines(
 
 
 def conditional(models: Sequence[ModelReport]) -> list[Finding]:
-    """Return the conditional findings of one file, without duplicates."""
+    """Return the findings of one file that depend on unset options, without duplicates."""
     return [item.finding for item in merge([model.conditional for model in models])]
 
 
 def closing(unseen: Iterable[Finding], accepted: Accepted) -> Iterator[str]:
-    """Yield the line about hidden findings, if there are any."""
+    """Yield a line that counts the findings which the report does not show, if there are any."""
     yield from filter(None, (hidden_line(unseen, accepted),))
 
 
@@ -106,7 +106,7 @@ def run_notes(notes: Iterable[str]) -> Iterator[str]:
 def _line(path: str, finding: Finding, root: Path | None) -> str:
     """Format a finding: ``net.py:17: warning[ACC101] ... (vit.onnx, blocks.0)``.
 
-    Without a source line, the line starts with the model and the module or node.
+    If the source line is unknown, the text starts with the model and the module or node.
     """
     site = finding.sites[0] if finding.sites else None
     where = (site.module or site.node) if site is not None else ""

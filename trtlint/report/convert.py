@@ -22,7 +22,7 @@ class ConvertReport(ConsoleReport):
     """Text report of a conversion."""
 
     def add(self, found: Conversion) -> None:
-        """Write the report."""
+        """Write the report of one conversion."""
         self._print(self._lines(found))
 
     def _lines(self, found: Conversion) -> Iterator[Text]:

@@ -1,4 +1,4 @@
-"""Diff of a converted model and its source in the ONNX text format."""
+"""Diff between a converted model and the original model, in the ONNX text format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CONTEXT = 2
 
 
 def difference(draft: PendingConversion) -> Iterator[str]:
-    """Yield the lines of the unified diff, with line ends."""
+    """Yield the lines of the unified diff between the original and the converted model, with line ends."""
     if draft.converted is None:
         return
     name = draft.source.path.name

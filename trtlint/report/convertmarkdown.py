@@ -16,11 +16,11 @@ _DIFF = 400
 
 
 def markdown(found: Conversion, diff: Sequence[str] = ()) -> str:
-    """Return the report of a conversion.
+    """Return the report of a conversion as GitHub Markdown.
 
     Args:
         found: the conversion.
-        diff: lines of the diff, with line ends.
+        diff: lines of the diff between the original and the converted model, with line ends.
     """
     label = found.type.upper()
     share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"

@@ -1,4 +1,4 @@
-"""Report of a conversion as one HTML page: types, ranges, operator groups, Casts and checks."""
+"""Report of conversions as one HTML page: types, ranges, groups of operators, Casts and checks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEAST = -4
 
 
 def page(found: Sequence[Conversion]) -> str:
-    """Return the page of conversions."""
+    """Return the HTML page about conversions."""
     if len(found) == 1:
         return "\n".join(shell(_title(found[0]), _head(found[0], "h1"), _main(found[0]))) + "\n"
     title = f"{plural(len(found), 'model')} in {found[0].type.upper()}"
@@ -96,7 +96,7 @@ def _table(words: str, heads: Sequence[str], rows: Sequence[Sequence[Content]]) 
 
 
 def _chart(found: Conversion) -> Markup | None:
-    """Draw the largest magnitudes of tensors on a logarithmic scale, with the limit of the range."""
+    """Draw the largest magnitudes of tensors on a logarithmic scale, with the limit of the narrow type."""
     if not found.ranges:
         return None
     rows: list[Content] = []

@@ -1,4 +1,4 @@
-"""Counts of findings in words, and the options that decide conditional findings."""
+"""Wording of counts of findings, and of the options that decide whether findings hold."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def either(option: str) -> str:
 
 
 def settling(depends: Iterable[tuple[str, ...]]) -> str:
-    """List the options that conditional findings depend on: ``--fp16 or --no-fp16 (4), --gpu (3)``.
+    """List the options that some findings depend on: ``--fp16 or --no-fp16 (4), --gpu (3)``.
 
     Args:
-        depends: the options of each finding.
+        depends: the unset options of each finding.
     """
     counts = Counter(option for options in depends for option in options)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -59,7 +59,10 @@ def settling(depends: Iterable[tuple[str, ...]]) -> str:
 
 
 def hidden(conditional: Iterable[Finding]) -> str:
-    """Return one line about hidden conditional findings; empty without such findings."""
+    """Return one line that counts findings which are hidden because they depend on unset options.
+
+    Empty if there are none.
+    """
     depends = [finding.depends for finding in conditional]
     if not depends:
         return ""
@@ -69,12 +72,12 @@ def hidden(conditional: Iterable[Finding]) -> str:
 
 
 def hidden_line(conditional: Iterable[Finding], accepted: Accepted, folded: int = 0) -> str:
-    """Return one line about all hidden findings and the options that show them; empty without such findings.
+    """Return one line about all hidden findings and the options that show them; empty if none is hidden.
 
     Args:
         conditional: hidden findings that depend on unset options.
         accepted: counts of suppressed findings and findings in baselines.
-        folded: the number of findings that are shown as part of another finding, their cause.
+        folded: the number of findings that are shown only as part of the finding about their cause.
     """
     words = [accepted.line] if accepted.line else []
     words += [f"{plural(folded, 'finding')} merged into other findings"] if folded else []

@@ -1,6 +1,6 @@
-"""Documents of sections, tables and lists.  They are written as GitHub Markdown and as one HTML page.
+"""Documents of sections, tables and lists, which are written as GitHub Markdown or as one HTML page.
 
-Reports whose content is the same in both formats are written once, as a :class:`Document`.
+A report whose content is the same in both formats is written once, as a :class:`Document`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Words = str | Code | int | Sequence["str | Code"]
 
 
 class DocumentTable(Struct, frozen=True):
-    """Table.
+    """A table of a document.
 
     Attributes:
         heads: heads of the columns.
@@ -48,7 +48,7 @@ class DocumentTable(Struct, frozen=True):
 
 
 class Items(Struct, frozen=True):
-    """List of entries."""
+    """A list of entries in a document."""
 
     entries: Sequence[Words]
 
@@ -64,7 +64,7 @@ Block = DocumentTable | Items | Listing | Words
 
 
 class Part(Struct, frozen=True):
-    """Part of a document with a heading.  Empty parts are left out."""
+    """A part of a document, below a heading.  Parts without content are left out."""
 
     title: Words
     blocks: Sequence[Block] = ()
@@ -73,13 +73,13 @@ class Part(Struct, frozen=True):
 
 
 class Document(Struct, frozen=True):
-    """Report.
+    """A report as a document.
 
     Attributes:
         command: the command that wrote the report, such as ``trend``.
-        title: the heading.
-        parts: the parts.
-        lead: paragraphs below the heading.
+        title: the heading of the document.
+        parts: the parts, each below its own heading.
+        lead: paragraphs below the heading of the document.
     """
 
     command: str

@@ -1,4 +1,4 @@
-"""Text drawing of a site: a chain of nodes, with carets under the marked nodes."""
+"""Text drawing of the nodes of a finding: one line for each node, with carets under the marked nodes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _GAP = "  "
 
 
 class Marks(Struct, frozen=True):
-    """Marks of one finding in a drawing.
+    """The nodes that one finding marks in a drawing.
 
     Attributes:
         rows: the nodes of the drawing, with the labels of the finding.
         style: style of carets and labels.
-        name: prefix of the labels; empty if no other finding has marks.
+        name: prefix of the labels; empty if no other finding marks nodes in the drawing.
     """
 
     rows: Sequence[Row]
@@ -35,10 +35,10 @@ class Marks(Struct, frozen=True):
 
 
 def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
-    """Draw a block, with an empty line above and below.  Return no lines for a block without rows.
+    """Draw the nodes of findings, with an empty line above and below. Without nodes, return no lines.
 
     Args:
-        marks: the marks of one or more findings at the block.  All have the same nodes, in data-flow order.
+        marks: the marks of one or more findings. All findings have the same nodes, in data-flow order.
         width: cells of a line, None for unlimited lines and full names.
     """
     rows = marks[0].rows
@@ -75,7 +75,10 @@ def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
 
 
 def _labels(marks: Sequence[Marks], index: int) -> Iterator[tuple[str, str]]:
-    """Yield the labels of a row with their styles.  Equal labels of several findings are merged."""
+    """Yield the labels of the row at ``index``, each with its style.
+
+    A label that several findings have is yielded once, with the names of these findings.
+    """
     alike: dict[str, list[Marks]] = {}
     for each in marks:
         if each.rows[index].label:
@@ -90,7 +93,7 @@ def kept(marked: Sequence[bool], most: int) -> list[int]:
 
     Args:
         marked: whether each row is labelled.
-        most: largest number of rows, unless more rows are labelled.
+        most: largest number of rows to draw. It does not limit the labelled rows.
     """
     labelled = [i for i, mark in enumerate(marked) if mark]
     if len(marked) <= most:

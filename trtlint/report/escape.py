@@ -34,7 +34,7 @@ def clean(text: str) -> str:
 
 
 def clean_block(text: str) -> str:
-    """Escape text as :func:`clean`, except line ends."""
+    """Escape a text as :func:`clean` does, but keep line ends."""
     return "\n".join(clean(line) for line in text.splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Report of facts for authors of rules, with all fields.  Nested fields have a path, such as ``a.b``."""
+"""Output of ``trtlint facts``, for authors of rules: every fact with all its fields."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OWN = ("node", "chain")
 
 
 class FactEntry(Struct, frozen=True):
-    """Fact with the origin of its node."""
+    """A fact, with the module and the source line of its node."""
 
     fact: Fact
     origin: Origin | None
@@ -51,7 +51,7 @@ def lines(entries: Iterable[FactEntry]) -> Iterator[str]:
 
 
 def summary(counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield the number of facts of each kind."""
+    """Yield lines of text with the number of facts of each kind."""
     widest = max(map(len, counts), default=0)
     for kind, count in Counter(counts).items():
         yield f"{kind.ljust(widest)}  {count:>7,}"
@@ -79,7 +79,7 @@ def flat_fields(fact: Fact) -> dict[str, str]:
 
 
 def steps(fact: Fact) -> str:
-    """Return the chain of a fact as text."""
+    """Return the chain of operators in a fact as text."""
     return " -> ".join(map(_step, fact.chain))
 
 
@@ -93,7 +93,7 @@ def _fields(fact: Fact) -> dict[str, object]:
 
 
 def _members(value: Struct) -> dict[str, object]:
-    """Return the public fields of a nested object in a fact."""
+    """Return the public fields of an object that is itself a field of a fact."""
     return {name: getattr(value, name) for name in value.__struct_fields__ if not name.startswith("_")}
 
 
@@ -143,7 +143,7 @@ def _entry(entry: FactEntry) -> dict[str, Any]:
 
 
 def _data(value: object) -> Any:
-    """Convert a field to JSON data.  NaN and infinity become text."""
+    """Convert the value of a field to JSON data.  NaN and infinity become text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

@@ -13,12 +13,12 @@ _FACTS = 100
 
 
 def page(path: str, entries: Sequence[FactEntry], counts: Mapping[str, int]) -> Document:
-    """Return the document of facts.
+    """Return the document about the facts of a model.
 
     Args:
         path: the model, or the first file of a build.
         entries: the facts, grouped by kind.
-        counts: the number of facts of each kind; empty if kinds are requested.
+        counts: the number of facts of each kind; empty if the user requested certain kinds.
     """
     parts = [
         Part("Kinds", [DocumentTable(["Kind", "Facts"], [[Code(kind), n] for kind, n in counts.items()])])

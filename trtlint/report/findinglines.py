@@ -1,4 +1,4 @@
-"""Parts of a finding in the text report: place, drawing and the lines below."""
+"""Parts of a finding in the text report: its place, its drawing, and the lines below the drawing."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _PLACES = 3
 
 
 def block(finding: Finding) -> object:
-    """Return a key that is equal for findings at the same block: the nodes of the first place.
+    """Return a key that is equal for findings at the same nodes, which share one drawing.
 
-    A finding without nodes gets a unique key.
+    The nodes of the first site count.  A finding without nodes gets a unique key.
     """
     nodes = tuple(row.index for row in finding.sites[0].rows) if finding.sites else ()
     return nodes if nodes and None not in nodes else id(finding)
 
 
 def marks(findings: Sequence[Finding]) -> list[Marks]:
-    """Return the marks of each finding in the drawing of their block."""
+    """Return the marks of findings at the same nodes, for the drawing that they share."""
     marking = sum(any(row.label for row in finding.sites[0].rows) for finding in findings)
     return [
         Marks(
@@ -42,10 +42,10 @@ def marks(findings: Sequence[Finding]) -> list[Marks]:
 
 
 def where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
-    """Format the first site, and patterns of names for the other sites.
+    """Format the first site of a finding, and separately the other sites.
 
-    Examples: ``  blocks.0.attn`` and ``  (+11 more: blocks.*.attn)``; for lines of a log ``:3116`` and
-    ``  (+1 more: 3125)``.
+    Examples: ``  blocks.0.attn`` and ``  (+11 more: blocks.*.attn)``; for lines of a log ``:3116`` and ``
+    (+1 more: 3125)``.
     """
     if not sites:
         return "", ""
@@ -66,7 +66,7 @@ def where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
 
 
 def details(finding: Finding, target: str, *, several: bool = False) -> Iterable[tuple[str, str]]:
-    """Yield the lines below the drawing, as key and value."""
+    """Yield the lines below the drawing of a finding, as key and value: ``("fix", "...")``."""
     if finding.depends:
         yield "depends on", f"{', '.join(map(either, finding.depends))} (not given)"
     if finding.applies:

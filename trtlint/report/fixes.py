@@ -51,12 +51,12 @@ _CONTEXT = 2
 
 
 class FixReport:
-    """Report of the fixes of all models.
+    """Report about the fixes of all models.
 
     Args:
         file: the stream to write to.
         as_json: whether to write one JSON document at the end instead of text.
-        diff: whether to show the diff.
+        diff: whether to show a diff of each model in the ONNX text format.
         selected: the rules that ``--select`` names.  Other rules did not run.
     """
 
@@ -167,7 +167,7 @@ def _text(
 
 
 def casts_note(outcome: FixOutcome) -> str:
-    """Return a warning that a weakly typed build may ignore Casts to FP32; empty if it does not apply.
+    """Return a warning that a weakly typed build may ignore Casts to FP32; empty if there is no such risk.
 
     https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
     """
@@ -177,7 +177,7 @@ def casts_note(outcome: FixOutcome) -> str:
 
 
 def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
-    """Return whether outputs were compared, and the engine computes in FP16."""
+    """Return whether a check compared outputs in FP32, although the engine computes in FP16."""
     values = (value for same in outcome.after.model.graph.values.values() for value in same)
     half = any(value.dtype == "f16" for value in values)
     asked = any("FP16" in report.target.split(", ") for report in outcome.after.reports)
@@ -185,7 +185,10 @@ def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
 
 
 def _finding(severity: str, rule: str) -> str:
-    """Format the rule of a rewrite; empty if a measurement or the checker, and not a rule, requires it."""
+    """Format the severity and the rule that a rewrite is for.
+
+    Empty if no rule, but a measurement or the ONNX checker requires the rewrite.
+    """
     return f"{severity}[{rule}] " if rule else ""
 
 
@@ -198,7 +201,7 @@ def _at(places: Iterable[str]) -> str:
 
 
 def difference(fixed: Fixed) -> Iterator[str]:
-    """Yield the unified diff of the model in the ONNX text format.
+    """Yield the unified diff between the original and the fixed model, in the ONNX text format.
 
     https://github.com/onnx/onnx/blob/main/docs/Syntax.md
     """
@@ -210,7 +213,10 @@ def difference(fixed: Fixed) -> Iterator[str]:
 
 
 def model_lines(proto: onnx.ModelProto) -> Sequence[str]:
-    """Return one line for each opset, stored tensor and node.  Small tensors are shown with their values."""
+    """Return a model as text for a diff, with one line for each opset, initializer and node.
+
+    A small initializer is shown with its values.
+    """
     lines = [f"opset {opset.domain or 'ai.onnx'} {opset.version}" for opset in proto.opset_import]
     lines += [_tensor(tensor) for tensor in proto.graph.initializer]
     for node in proto.graph.node:
@@ -275,7 +281,10 @@ def _data(
 
 
 def _partitions(outcome: FixOutcome) -> dict[str, Any]:
-    """Return the partitions before and after, one for each target; empty without a provider."""
+    """Return which nodes ONNX Runtime's provider runs before and after the fixes, for each target.
+
+    Empty if no provider was given.
+    """
     states = {"before": outcome.before.reports, "after": outcome.after.reports}
     found = {when: [*map(partition_in, reports)] for when, reports in states.items()}
     return {"partitions": found} if any(each is not None for each in found["before"]) else {}

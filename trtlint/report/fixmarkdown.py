@@ -25,10 +25,10 @@ _DIFF = 400
 
 
 class FixMarkdown:
-    """Markdown report of the fixes of all models.
+    """Markdown report about the fixes of all models.
 
     Args:
-        diff: whether to show the diff.
+        diff: whether to show a diff of each model in the ONNX text format.
     """
 
     def __init__(self, *, diff: bool = False) -> None:
@@ -51,7 +51,7 @@ class FixMarkdown:
         self._parts.append(Part(Code(str(fixed.path)), blocks))
 
     def text(self) -> str:
-        """Return the report."""
+        """Return the Markdown text."""
         title = f"{plural(self._rewritten, 'place')} rewritten in {plural(len(self._parts), 'model')}"
         parts = [Part("Errors", [Items(self._problems)]), *self._parts]
         return document.markdown(Document("fix", title, parts))

@@ -1,4 +1,4 @@
-"""Outputs of ``trtlint fix``: text is written model by model, other formats at the end."""
+"""Outputs of ``trtlint fix``: text is written after each model, other formats at the end of the run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FixOutputs:
 
     Args:
         outputs: the outputs.
-        diff: whether to show the diff.
+        diff: whether to show a diff of each model in the ONNX text format.
         protected: files of the run that no output may overwrite.
         selected: the rules that ``--select`` names.  Other rules did not run.
     """
@@ -75,7 +75,7 @@ class FixOutputs:
             page.add(fixed, written, verdicts, costs)
 
     def close(self) -> None:
-        """Write the formats that are written at the end.
+        """Write the outputs whose format is written at the end of the run.
 
         Raises:
             OSError: a file cannot be written, or is protected.

@@ -1,4 +1,4 @@
-"""Report of ``trtlint fix`` as one HTML page: each rewrite with its block before and after."""
+"""Report of ``trtlint fix`` as one HTML page: the changed nodes before and after each rewrite."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LARGEST = 60_000
 
 
 class FixPage:
-    """HTML page of the fixes of all models."""
+    """HTML page about the fixes of all models."""
 
     def __init__(self) -> None:
         self._sections: list[Markup] = []
@@ -91,7 +91,7 @@ class FixPage:
         )
 
     def text(self) -> str:
-        """Return the page."""
+        """Return the HTML of the page."""
         what = clipped(self._paths[0], 300) if len(self._paths) == 1 else plural(len(self._paths), "model")
         tallies = [
             tag("li", tag("strong", f"{self._before[each]} → {self._after[each]}"), f" {each}s", class_=each)
@@ -136,7 +136,7 @@ class FixPage:
     def _pair(
         self, before: Linted, patch: Patch, after: Linted, severity: Severity, number: str
     ) -> Markup | None:
-        """Draw the block that a patch changes, before and after."""
+        """Draw the nodes that a patch changes, before and after the patch."""
         known = {node.path: node for node in after.model.graph.nodes}
         new = [known[node.name] for node in patch.insert if node.name in known]
         rewired = [node for node, _, _ in patch.rewire if node not in patch.remove]
@@ -164,14 +164,20 @@ class FixPage:
 
 
 def _steps(outcome: FixOutcome) -> Iterator[tuple[Linted, Patch, Linted]]:
-    """Yield each applied patch, with the model before and after the patch."""
+    """Yield each applied patch, between the model before and the model after it.
+
+    Patches that were applied in the same round share these two models.
+    """
     states = [state for state, _ in outcome.rounds] + [outcome.after]
     for (before, patches), after in zip(outcome.rounds, states[1:], strict=True):
         yield from ((before, patch, after) for patch in patches)
 
 
 def _gone(before: Linted, removed: Sequence[Node], known: Collection[str]) -> list[Node]:
-    """Return the nodes that a patch removes or leaves unused."""
+    """Return the nodes that a patch removes, and the nodes before them that the patched model lacks.
+
+    ``known`` are the paths of the nodes in the patched model.
+    """
     graph = before.model.graph
     found = dict.fromkeys(removed)
     waiting = list(removed)
@@ -184,13 +190,13 @@ def _gone(before: Linted, removed: Sequence[Node], known: Collection[str]) -> li
 
 
 def _constant(row: Row, behind: Behind) -> bool:
-    """Return whether a node has the same result for all inputs of the model."""
+    """Return whether a node depends only on constants and shapes, and not on values of the inputs."""
     node = behind.node(row)
     return node is not None and all(map(behind.computes_sizes, node.outputs))
 
 
 def _rows(changed: Sequence[Node], label: str, rewired: Sequence[Node]) -> list[Row]:
-    """Return the nodes to draw, in graph order."""
+    """Return the nodes of a drawing in graph order; nodes in ``changed`` get the label."""
     labels = {**dict.fromkeys(rewired, ""), **dict.fromkeys(changed, label)}
     return [
         Row(node.path, node.op, node.output.type_text, "", labels[node], "", node.index)
@@ -216,7 +222,7 @@ def _refused(refused: Sequence[RefusedFix]) -> Markup | None:
 
 
 def _rule(severity: str, rule: str) -> Content:
-    """Format the rule of a rewrite; None if a measurement, and not a rule, requires it."""
+    """Format the severity and the rule that a rewrite is for; None if a measurement requires the rewrite."""
     return [badge(severity), " ", tag("code", rule), " "] if rule else None
 
 

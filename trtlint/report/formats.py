@@ -1,9 +1,9 @@
-"""Table of report formats, and the interface of their modules.
+"""Table of report formats, and the interface of the modules that implement them.
 
 A new format needs a module in this package and a line in one of the tables below. A module in
-:data:`STREAMED` has ``writer(file, style)``, which returns a :class:`ReportWriter`. A module in
-:data:`DOCUMENTS` has ``document(run)``, which returns the lines of a :class:`Run`. A module in :data:`BINARY`
-has ``content(run)``, which returns bytes.
+:data:`STREAMED` has a function ``writer(file, style)``, which returns a :class:`ReportWriter`. A module in
+:data:`DOCUMENTS` has ``document(run)``, which converts a :class:`Run` to lines. A module in :data:`BINARY`
+has ``content(run)``, which converts a :class:`Run` to bytes.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Style(Struct, frozen=True):
 
 
 class ReportWriter(Protocol):
-    """Writer of the reports of a run, file by file or at its end."""
+    """Writes the reports of a run in one format, after each file or at the end of the run."""
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
         """Add the reports of one file, one for each target.
@@ -106,7 +106,7 @@ class ReportWriter(Protocol):
         """
 
     def close(self, notes: Sequence[str]) -> None:
-        """Write what is left, and notes about the whole run."""
+        """Write what remains at the end of the run.  ``notes`` are about the whole run."""
 
 
 class Run(Struct, frozen=True):
@@ -123,18 +123,18 @@ class Run(Struct, frozen=True):
     fails: Mapping[str, Fails]
 
     def overview(self) -> Overview:
-        """Return the findings by place, with paths relative to the repository."""
+        """Return the findings by place.  Paths are relative to the repository."""
         from trtlint.report.locations import overview
 
         return overview(self.report, self.style.root, show_conditional=self.style.show_conditional)
 
 
 def known(name: str, formats: Sequence[str] = FORMATS) -> str:
-    """Return the name of a format.
+    """Return the name of the format that a user requests.
 
     Args:
         name: the name, or a synonym.
-        formats: the formats of the command.
+        formats: the formats that the command supports.
 
     Raises:
         FormatError: the format is unknown.
@@ -147,7 +147,7 @@ def known(name: str, formats: Sequence[str] = FORMATS) -> str:
 
 
 def writer_of(name: str, file: TextIO, style: Style) -> ReportWriter:
-    """Return the writer of a format.
+    """Return a writer for a text format.
 
     Raises:
         FormatError: the format is unknown.
@@ -166,7 +166,7 @@ COMMANDS = frozenset({"github"})
 
 
 class _AtTheEnd:
-    """Writer of a format that is written at the end of the run."""
+    """Collects the reports of a run, and writes them at its end in a format of :data:`DOCUMENTS`."""
 
     def __init__(self, document: Callable[[Run], Iterable[str]], file: TextIO, style: Style) -> None:
         self._document = document
@@ -190,7 +190,7 @@ class _AtTheEnd:
 
 
 class _Bytes(_AtTheEnd):
-    """Writer of a binary format."""
+    """Collects the reports of a run, and writes them at its end in a format of :data:`BINARY`."""
 
     def __init__(self, content: Callable[[Run], bytes], file: BinaryIO, style: Style) -> None:
         super().__init__(lambda _: (), io.StringIO(), style)
@@ -202,7 +202,7 @@ class _Bytes(_AtTheEnd):
 
 
 def bytes_writer_of(name: str, file: BinaryIO, style: Style) -> ReportWriter:
-    """Return the writer of a binary format.
+    """Return a writer for a binary format.
 
     Raises:
         FormatError: a required package is not installed.

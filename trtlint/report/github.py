@@ -17,14 +17,14 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def document(run: Run) -> Iterable[str]:
-    """Return the lines of this format."""
+    """Return the lines of the report."""
     return lines(run.overview())
 
 
 def lines(overview: Overview) -> Iterator[str]:
-    """Yield a workflow command for each unreadable file, caveat, and finding at a place.
+    """Yield a workflow command for each unreadable file, each caveat, and each place with a finding.
 
-    The most severe come first: GitHub shows ten errors, ten warnings and ten notices of a step.
+    The most severe come first, because GitHub shows only ten errors, ten warnings and ten notices of a step.
     """
     for problem in overview.problems:
         yield _command("error", problem.path, None, "trtlint", clean(str(problem)))

@@ -21,7 +21,7 @@ _SEVERITIES = {"error": "critical", "warning": "major", "note": "info"}
 
 
 def document(run: Run) -> Iterable[str]:
-    """Return the lines of this format."""
+    """Return the lines of the report."""
     return [dumps(run.overview())]
 
 
@@ -31,7 +31,7 @@ def dumps(overview: Overview) -> str:
 
 
 def to_gitlab(overview: Overview) -> list[dict[str, Any]]:
-    """Return an entry for each unreadable file, caveat, and finding at a place."""
+    """Return an entry for each unreadable file, each caveat, and each place with a finding."""
     caveats = (_caveat(model, caveat) for model, caveat in overview.caveats)
     return [*map(_problem, overview.problems), *caveats, *map(_entry, overview.spots)]
 

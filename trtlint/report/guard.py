@@ -1,14 +1,19 @@
-"""Removal of CI commands from printed text.
+"""Protection of CI runners: commands in printed text are escaped.
 
-Names of nodes and files are untrusted text, and CI runners read commands from standard output. GitHub
-accepts ``::`` at the start of a line after blanks, and ``##[`` anywhere in a line. Azure Pipelines accepts
+Names of nodes and files are untrusted text, and CI runners read commands from standard output. GitHub accepts
+``::`` at the start of a line after blanks, and ``##[`` anywhere in a line. Azure Pipelines accepts
 ``##vso[``, and TeamCity ``##teamcity[``. The runners of GitHub and Azure compare text with the culture rules
-of .NET, which ignore invisible characters.  Which characters are invisible depends on the system, so the
-guard ignores all non-ASCII characters.
+of .NET, which ignore invisible characters.  Which characters are invisible depends on the operating system,
+so this module ignores all non-ASCII characters.
+
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+
 https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
+
 https://learn.microsoft.com/en-us/azure/devops/pipelines/scripts/logging-commands
+
 https://www.jetbrains.com/help/teamcity/service-messages.html
+
 https://learn.microsoft.com/en-us/dotnet/api/system.string.indexof#system-string-indexof(system-string)
 """
 
@@ -36,13 +41,13 @@ def harmless(text: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """Escape the commands that CI runners accept anywhere in a line."""
+    """Escape the CI commands that a runner accepts anywhere in a line."""
     return _anywhere().sub(r"\\u0023", text) if "#" in text else text
 
 
 @cache
 def _anywhere() -> re.Pattern[str]:
-    """Return the pattern of the commands.
+    """Return the pattern of the commands that a runner accepts anywhere in a line.
 
     The pattern is compiled on first use: few texts need it, and compiling takes 3 ms.
     """
@@ -50,7 +55,7 @@ def _anywhere() -> re.Pattern[str]:
 
 
 class _Guarded:
-    """Text stream that writes whole lines without CI commands."""
+    """Text stream that escapes CI commands and writes whole lines."""
 
     def __init__(self, file: TextIO) -> None:
         self.unguarded = file
@@ -79,13 +84,13 @@ class _Guarded:
 
 
 def unguarded(file: TextIO) -> TextIO:
-    """Return the stream inside a guarded stream, to write intended CI commands."""
+    """Return the stream below a guarded stream, for CI commands that trtlint itself writes."""
     return cast("TextIO", getattr(file, "unguarded", file))
 
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Guard standard output and standard error while a command runs."""
+    """Escape CI commands on standard output and standard error, while the context is open."""
     out, err = (file and cast("TextIO", _Guarded(file)) for file in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         try:

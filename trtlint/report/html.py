@@ -1,7 +1,7 @@
 """Report as one HTML page without scripts and external resources.
 
-The most severe findings come first, each with a picture of its block. The size of the page is limited.
-Further findings are only in the table, and beyond the limit of the table they are only counted.
+The most severe findings come first, each with a picture of its nodes. The size of the page is limited:
+further findings are only rows of the table, and if the table is full, they are only counted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ANY_VERSION = "(any version)"
 
 
 def document(run: Run) -> Iterable[str]:
-    """Return the lines of this format."""
+    """Return the lines of the report."""
     found = sections(run)
     chosen, style = filters(ranked(found))
     main = _Page(run, found, chosen).main()
@@ -73,7 +73,7 @@ def _noun(count: int, severity: str) -> str:
 
 
 class _Page:
-    """Main part of the page."""
+    """The part of the page below the header."""
 
     def __init__(self, run: Run, found: Sequence[Section], chosen: Markup | None = None) -> None:
         self._run = run
@@ -87,7 +87,7 @@ class _Page:
             self._cards.setdefault(section.id, []).append(entry)
 
     def main(self) -> Iterator[Markup]:
-        """Yield the tables, and a section for each model with content."""
+        """Yield the tables of the page, and a section for each model that has something to show."""
         notes = list(self._notes())
         if notes:
             yield tag("ul", [tag("li", clipped(note)) for note in notes], class_="notes")

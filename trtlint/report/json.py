@@ -1,4 +1,4 @@
-"""Report as JSON, with a versioned schema in the package."""
+"""Report as JSON.  The JSON Schema of the report is part of the package, and has a version."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def to_json(report: Report) -> dict[str, Any]:
 
 
 def document(run: Run) -> Iterable[str]:
-    """Return the lines of this format."""
+    """Return the lines of the report."""
     return [dumps(run.report)]
 
 
@@ -41,7 +41,10 @@ def dumps(report: Report) -> str:
 
 
 def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
-    """Return the site limit for each finding, for models with too many sites."""
+    """Return how many sites of each finding to list, for models with too many sites.
+
+    The key is the path of the model.
+    """
     places: dict[str, list[int]] = defaultdict(list)
     for model in models:
         places[model.path] += [len(finding.sites) for finding in _all(model)]
@@ -49,7 +52,9 @@ def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
 
 
 def _share(counts: Iterable[int]) -> int:
-    """Return the largest number of sites per finding that keeps the total below the limit.
+    """Return the largest number of sites per finding so that the total stays below the limit.
+
+    ``counts`` are the numbers of sites of all findings.
 
     >>> _share([10, 10, 200_000])
     49980
@@ -90,7 +95,7 @@ def _model(model: ModelReport, listed: int | None) -> dict[str, Any]:
 
 
 def _further(model: ModelReport) -> dict[str, Any]:
-    """Return the files or options that would give further evidence; may be empty."""
+    """Return the suggested files and options that would give more evidence, as JSON data."""
     found = [{"give": more.what, "command": more.command, "settles": more.settles} for more in model.further]
     return {"further": found} if found else {}
 
@@ -138,12 +143,12 @@ def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
 
 
 def _included(finding: Finding, listed: int | None) -> dict[str, Any]:
-    """Convert the included findings of a finding to JSON data."""
+    """Return the findings that are shown as part of another finding, as JSON data."""
     return {"includes": [finding_data(each, listed) for each in finding.includes]} if finding.includes else {}
 
 
 def _measured(finding: Finding) -> dict[str, Any]:
-    """Return the evidence of a build for a finding; empty without evidence."""
+    """Return what a build shows about a finding, as JSON data; empty without a build."""
     found: dict[str, Any] = {} if finding.standing == "open" else {"standing": finding.standing}
     if finding.ms is not None and finding.share is not None:
         found["time"] = {"ms": finding.ms, "share": finding.share}
@@ -178,7 +183,7 @@ def _row(row: Row) -> dict[str, str]:
 
 
 def problem_data(problem: Problem) -> dict[str, Any]:
-    """Convert a problem of a file to JSON data."""
+    """Convert the problem with a file, such as a read error, to JSON data."""
     return {
         "path": problem.path,
         "message": problem.message,

@@ -1,8 +1,8 @@
 """Report as JUnit XML, which most build servers read.
 
-A model is a test suite, and a finding at a place is a test case.  A finding that gives exit code 1 is a
-failed test.  A less severe finding is a passed test with output, and a suppressed finding is a skipped test.
-An unreadable file is an error. A caveat is a separate test.
+A model is a test suite, and a finding at a place is a test case.  A finding that makes ``trtlint`` exit with
+code 1 is a failed test.  A less severe finding is a passed test with output, and a suppressed finding is a
+skipped test. An unreadable file is an error. A caveat is a separate test.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Fails = Callable[[str, Finding], bool]
 
 
 def document(run: Run) -> Iterable[str]:
-    """Return the lines of this format."""
+    """Return the lines of the report."""
     from trtlint.report.locations import relative
 
     fails = {relative(path, run.style.root): fails for path, fails in run.fails.items()}
@@ -77,7 +77,7 @@ def _fill(
     cases: Iterable[Problem | Spot],
     fails: Fails,
 ) -> Counter[str]:
-    """Write the test cases of a model and count them."""
+    """Add the test cases of a model to its test suite, and count them by result."""
     counts: Counter[str] = Counter()
     for case in cases:
         if isinstance(case, Problem):
@@ -115,7 +115,10 @@ def _finding(case: ElementTree.Element, spot: Spot, *, failure: bool) -> None:
 
 
 def _caveat(suite: ElementTree.Element, model: str, caveat: Caveat, counts: Counter[str]) -> None:
-    """Add a caveat as a passed test with output, or as a skipped test for a warning."""
+    """Add a caveat to a test suite, as a passed test with output.
+
+    A caveat with severity warning is a skipped test.
+    """
     case = ElementTree.SubElement(suite, "testcase", classname=clean(model), name=caveat.kind)
     counts["tests"] += 1
     if caveat.severity == "warning":

@@ -1,7 +1,7 @@
 """Text layout for terminals: shortened names and hanging indents.
 
-A width is a number of terminal cells.  None stands for output without a terminal, which is never wrapped or
-shortened, so that users can search the text.
+A width is a number of terminal cells.  The width None stands for output to a file or pipe.  Such output is
+never wrapped or shortened, so that users can search the text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MARGIN = 8
 def shorten(names: Sequence[str], width: int | None) -> list[str]:
     """Shorten node paths to ``width`` cells, by removing parts in the middle.
 
-    Paths of one folder are shortened in the same way.
+    Paths with the same parent are shortened in the same way.
 
     >>> shorten(["/model/encoder/layers.0/attention/MatMul"], 30)
     ['/model/…/attention/MatMul']
@@ -43,7 +43,7 @@ def shorten(names: Sequence[str], width: int | None) -> list[str]:
 
 
 def _folder(path: str, width: int) -> str:
-    """Shorten the path of a folder to its first part and the last parts that fit."""
+    """Shorten the parent of a node path to its first part and as many of its last parts as fit."""
     if cell_len(path) <= width:
         return path
     parts = path.rstrip("/").split("/")

@@ -1,8 +1,8 @@
-"""Places of findings, for all machine-readable formats.
+"""Places where machine-readable formats show findings.
 
-The sites of a finding that come from the same line of Python form one spot.  So a code review has one comment
-on the line, and not 24 comments for 24 blocks. Sites without a line in the repository are shown at the model
-file.
+All sites of a finding whose nodes were exported from the same line of Python form one spot.  So a code review
+has one comment on the line, and not 24 comments for 24 blocks. Sites without a line in the repository are
+shown at the model file.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from trtlint.report.accepted import Accepted, gone_notes
 
 
 class Place(Struct, frozen=True):
-    """A file, and a line if it is a text file.
+    """A file, and a line of the file if it is a text file.
 
     Attributes:
-        path: relative to the repository with ``/``, or as given for files outside.
+        path: relative to the repository, with ``/``; as the user gave it for files outside the repository.
         line: line number from 1; None for a model file.
         function: the Python function; empty if unknown.
     """
@@ -40,12 +40,12 @@ class Place(Struct, frozen=True):
 
 
 class Spot(Struct, frozen=True):
-    """Finding at one place.
+    """A finding at one place.
 
     Attributes:
         place: the place where the finding is shown.
-        model: the model file, as ``Place.path``.
-        finding: the finding, with the sites of this place only.
+        model: the model file, written like :attr:`Place.path`.
+        finding: the finding, with only the sites at this place.
         targets: the targets of the finding.
         fingerprint: 16 hex digits for the finding and these sites; stable across exports.
         conditional: whether the finding depends on unset options.
@@ -60,18 +60,18 @@ class Spot(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """Report by place, for machine-readable formats.
+    """The findings of a run by place, for machine-readable formats.
 
     Attributes:
-        root: the repository; None without one.
-        models: the linted files in order, as ``Place.path``.
+        root: the repository; None if there is none.
+        models: the linted files in order, written like :attr:`Place.path`.
         spots: the findings, the most severe first, then by place.
         suppressed: the suppressed findings, in the same order.
-        problems: files that could not be linted, with ``path`` as ``Place.path``.
+        problems: files that could not be linted, with paths like :attr:`Place.path`.
         skipped: models that were skipped without an error.
-        accepted: one line about hidden findings; empty without any.
+        accepted: one line about hidden findings; empty if there are none.
         notes: pairs of a model path and a note.  The path is empty for a note about the whole run.
-        caveats: pairs of model path and caveat.
+        caveats: pairs of a model path and a caveat.
         forms: the number of files of each kind.
     """
 
@@ -88,10 +88,10 @@ class Overview(Struct, frozen=True):
 
 
 def overview(report: Report, root: Path | None, *, show_conditional: bool = False) -> Overview:
-    """Arrange a report by place.
+    """Arrange the findings of a report by place.
 
     Args:
-        report: the report, with located sources.
+        report: the report; its sites have source locations.
         root: the repository, for relative paths.
         show_conditional: whether to include findings that depend on unset options.
     """
@@ -135,7 +135,7 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
 
 
 def _accepted(model: ModelReport) -> list[Finding]:
-    """Return the suppressed findings that are not conditional."""
+    """Return the suppressed findings that do not depend on unset options."""
     return [finding for finding in model.suppressed if not finding.depends]
 
 

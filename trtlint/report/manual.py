@@ -1,10 +1,10 @@
-"""Addresses of the pages of rules.
+"""Web addresses of the documentation pages of rules.
 
 The address of the manual is the setting ``TRTLINT_MANUAL``. If it is not set, the address is the
-``Documentation`` URL in ``pyproject.toml``. Without either, the pages are the rule files in the repository,
-at the ``Source`` URL of ``pyproject.toml``. If that URL names no owner, there is no address, and ``trtlint
-rule ID`` explains each rule. Both URLs are in the metadata of the installed package. Reading them is slow, so
-they are read only when needed.
+``Documentation`` URL in ``pyproject.toml``. If there is no such URL, the pages are the rule files in the
+repository, at the ``Source`` URL of ``pyproject.toml``. If that URL names no owner, there is no address, and
+``trtlint rule ID`` explains each rule. Both URLs are in the metadata of the installed package. They are read
+only when needed, because reading them is slow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ An editable install keeps old metadata, which may contain such placeholders.
 
 @cache
 def _url(name: str) -> str:
-    """Return a URL of the project without a final slash; empty without one.
+    """Return a URL of the project without a final slash; empty if the package has no such URL.
 
     https://packaging.python.org/en/latest/specifications/core-metadata/#project-url-multiple-use
     """
@@ -53,7 +53,7 @@ def _is_placeholder(url: str) -> bool:
 
 
 def address() -> str:
-    """Return the address of the manual with a final slash; empty without one."""
+    """Return the address of the manual with a final slash; empty if the manual has no address."""
     base = os.environ.get(SETTING, "") or _url("documentation")
     return f"{base.rstrip('/')}/" if base.startswith("https://") else ""
 
@@ -66,7 +66,7 @@ def _builtin() -> dict[str, str]:
 
 
 def rule_page(rule: str) -> str:
-    """Return the address of the page of a built-in rule; empty without one."""
+    """Return the address of the page about a built-in rule; empty if there is no page."""
     file = _builtin().get(rule)
     if file is None:
         return ""
@@ -77,5 +77,8 @@ def rule_page(rule: str) -> str:
 
 
 def explanation(rule: str) -> str:
-    """Return the page of a built-in rule, or the command that explains it; else empty."""
+    """Return where a rule is explained: the address of its page, or a ``trtlint rule`` command.
+
+    Empty for a rule that is not built in.
+    """
     return rule_page(rule) or (f"trtlint rule {rule}" if rule in _builtin() else "")

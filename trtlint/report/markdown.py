@@ -30,12 +30,12 @@ _TICKS = re.compile(r"`+")
 
 
 def document(run: Run) -> Iterable[str]:
-    """Return the lines of this format."""
+    """Return the lines of the report."""
     return [dumps(run.overview())]
 
 
 def dumps(overview: Overview) -> str:
-    """Convert the findings to a heading, a table and folded details."""
+    """Convert the findings to Markdown: a heading, a table, and details that the reader can unfold."""
     return "\n".join(_lines(overview))
 
 
@@ -129,7 +129,7 @@ def _table(spots: tuple[Spot, ...]) -> Iterator[str]:
 
 
 def _named(finding: Finding) -> str:
-    """Format the rule, with a link to its page if it has one."""
+    """Format the id and the name of a finding's rule, with a link if the rule has a page."""
     page = rule_page(finding.rule)
     return f"[{text(heading(finding))}]({page})" if page else text(heading(finding))
 
@@ -139,7 +139,10 @@ def _severity(spot: Spot) -> str:
 
 
 def _details(spots: Iterable[Spot]) -> Iterator[str]:
-    """Yield details of the first finding of each rule, then of the other findings, up to the limit."""
+    """Yield the details of findings, up to the limit.
+
+    The first finding of each rule comes first, then the other findings.
+    """
     seen: set[str] = set()
     first: list[Spot] = []
     others: list[Spot] = []
@@ -180,6 +183,6 @@ def _detail(spot: Spot) -> Iterator[str]:
 
 
 def _linked(sentence: str) -> str:
-    """Escape a sentence.  A reference of the rule becomes a link."""
+    """Escape a sentence for Markdown, and make a link of each URL that the rule cites."""
     url = sentence.removeprefix("See ")
     return f"See <{url}>" if url != sentence and _URL.fullmatch(url) else text(sentence)

@@ -43,7 +43,7 @@ class MeasureReport(ConsoleReport):
     """Text report of a measurement."""
 
     def figures(self, found: Measurement, sources: Mapping[str, str]) -> None:
-        """Write the figures.
+        """Write the measured errors and ranges.
 
         Args:
             found: the measurement.
@@ -53,12 +53,12 @@ class MeasureReport(ConsoleReport):
             self._print(lines)
 
     def advice(self, found: Measurement, advice: Sequence[MeasurementAdvice], written: str | None) -> None:
-        """Write the advice and the limits of the measurement.
+        """Write the advice that follows from a measurement, and what the measurement does not cover.
 
         Args:
             found: the measurement.
             advice: the advice.
-            written: the JSON file of the measurement; None without a file.
+            written: the JSON file of the measurement; None if no file was written.
         """
         for lines in (self._kept(found), self._advice(advice, written), self._limits(found)):
             self._print(lines)
@@ -194,9 +194,9 @@ class MeasureReport(ConsoleReport):
 
 
 def bar(greatest: float, format_: Format) -> str:
-    """Return a bar of the powers of two between a number and the limit of the range.
+    """Draw how many powers of two are between a number and the limit of a type.
 
-    Each power of two beyond the limit is a ``!``.
+    Each ``█`` is a power of two below the limit, and each ``!`` is a power of two above the limit.
 
     >>> from trtlint.measurement.formats import FP16
     >>> bar(65504 / 8, FP16)

@@ -21,11 +21,11 @@ _WEAK = "<11.0"
 
 
 class MeasurementAdvice(Struct, frozen=True):
-    """Advice on a measurement.
+    """Advice that follows from a measurement.
 
     Attributes:
         text: the advice.
-        command: the command line; empty without one.
+        command: the command line that applies the advice; empty if there is none.
     """
 
     text: str
@@ -48,13 +48,13 @@ def advice(
     ranges: str | None = None,
     options: Sequence[str] = (),
 ) -> list[MeasurementAdvice]:
-    """Return the advice on a measurement for these targets.
+    """Return the advice that follows from a measurement, for some targets.
 
     Args:
         found: the measurement.
         targets: the targets of the build.
-        layers: layer names by node path, for nodes whose layer has another name.
-        ranges: the file of the measurement; None without a file.
+        layers: the names of TensorRT layers by node path, for nodes whose layer has a name of its own.
+        ranges: the JSON file of the measurement; None if no file was written.
         options: the options of the command line that describe the targets.
     """
     if FORMATS[found.type].operands_only and found.verdict == "broken":
@@ -79,7 +79,7 @@ def advice(
 
 
 def applies_to(found: Measurement, nodes: Iterable[str]) -> bool:
-    """Return whether the advice has a command that keeps at least one of these nodes in FP32."""
+    """Return whether the advice on a measurement keeps at least one of these nodes in FP32."""
     kept = found.kept
     if kept is None or not kept.verified or not found.typed or not found.fits:
         return False
@@ -87,7 +87,10 @@ def applies_to(found: Measurement, nodes: Iterable[str]) -> bool:
 
 
 def misfit(kept: KeptNodes) -> str:
-    """Return the reason why a narrow type is not suitable for a model."""
+    """Return the reason why FP16 or BF16 is not suitable for a model.
+
+    ``kept`` is the result of the search for nodes to keep in FP32.
+    """
     nodes = f"{len(kept.nodes):,} of its {kept.computing:,} nodes"
     products = f"{kept.kept_products:,} of its {kept.products:,} matrix products and convolutions"
     both = f"{nodes}, and {products}," if kept.products else nodes
@@ -101,7 +104,7 @@ def _without_tf32(found: Measurement) -> MeasurementAdvice:
 
 
 def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
-    """Yield the advice if a narrow type is not suitable for the model."""
+    """Yield the advice for a model that FP16, BF16 or TF32 is not suitable for: build without this type."""
     label = found.type.upper()
     if found.typed:
         yield MeasurementAdvice(f"export the model in FP32: the types in the model are {label}")
@@ -113,7 +116,7 @@ def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
 
 
 def _may_use_brain(found: Measurement) -> bool:
-    """Return whether BF16 can replace FP16: it is within tolerance, or was not measured."""
+    """Return whether BF16 can replace FP16: its errors are within tolerance, or were not measured."""
     if found.type != "fp16" or found.typed:
         return False
     return all(each.error.verdict(found.bound) == "fine" for each in found.types if each.type == "bf16")
@@ -125,7 +128,10 @@ def _brain(found: Measurement, what: str) -> MeasurementAdvice:
 
 
 def _may_be(target: Target, *, weak: bool) -> bool:
-    """Return whether the builder of a target chooses, or may choose, the precision itself."""
+    """Return whether the networks of a target can be weakly typed or, if not ``weak``, strongly typed.
+
+    In a weakly typed network, the builder chooses the precision of layers.
+    """
     if target.product != "tensorrt":
         return not weak
     older = target.matches(_WEAK, target.product)
@@ -133,7 +139,7 @@ def _may_be(target: Target, *, weak: bool) -> bool:
 
 
 def _lowers_types(target: Target) -> bool:
-    """Return whether the builder of a target may run FP32 nodes of the file in 16 bits."""
+    """Return whether the builder may run nodes in 16 bits that are FP32 in the model file."""
     return bool(target.fp16 or target.bf16) and _may_be(target, weak=True)
 
 
@@ -169,7 +175,7 @@ def _with_casts(found: Measurement, ranges: str | None, options: Sequence[str]) 
 
 
 def conversion(found: Measurement) -> str:
-    """Return the command line that converts a model in FP32."""
+    """Return the ``trtlint convert`` command for the measured model and type."""
     return f"trtlint convert {shlex.quote(found.path)} --to {found.type}{_inputs(found)}"
 
 
@@ -182,10 +188,10 @@ def _again(found: Measurement) -> str:
 
 
 def to_keep(found: Measurement) -> tuple[str, ...]:
-    """Return the nodes that need FP32 by a measurement.
+    """Return the nodes that must stay in FP32 according to a measurement.
 
     Raises:
-        MeasurementError: Casts cannot keep the nodes in FP32, or the measurement has none.
+        MeasurementError: the measurement has no such nodes, or Casts cannot keep them in FP32.
     """
     if FORMATS[found.type].operands_only:
         raise MeasurementError(

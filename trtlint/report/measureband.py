@@ -1,4 +1,4 @@
-"""Texts about the error band of a measurement."""
+"""Wording of the errors in a measurement, and of their span over the rounding models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WAYS: dict[Way, str] = {
 
 
 class WayLine(Struct, frozen=True):
-    """Error of one rounding model.
+    """The error of the outputs in one model of how TensorRT rounds.
 
     Attributes:
         name: the operators that round.
@@ -41,7 +41,7 @@ class WayLine(Struct, frozen=True):
 
 
 class TypeLine(Struct, frozen=True):
-    """Errors of one narrow type.
+    """The errors of the outputs in one type, such as FP16.
 
     Attributes:
         label: the name of the type.
@@ -82,7 +82,7 @@ def worst_outputs(found: Measurement, most: int) -> list[MeasuredOutput]:
 
 
 def way_lines(found: Measurement) -> list[WayLine]:
-    """Return the error of each rounding model.  The rounding models of a known build come last."""
+    """Return the error in each rounding model.  The rounding models of a known build come last."""
     if found.error is None or FORMATS[found.type].operands_only:
         return []
     pairs = [(name, found.error.of(way)) for way, name in _WAYS.items()]
@@ -99,7 +99,7 @@ def way_lines(found: Measurement) -> list[WayLine]:
 
 
 def verdict_words(found: Measurement) -> str:
-    """Return the verdict and the reason for it."""
+    """Return the verdict on a measurement, with the reason for the verdict."""
     verdict = found.verdict
     if verdict is None:
         return f"not proven: {sentence(found.trivial)}" if found.trivial else ""
@@ -116,7 +116,7 @@ def verdict_words(found: Measurement) -> str:
 
 
 def output_words(output: MeasuredOutput, found: Measurement) -> str:
-    """Return the errors of an output, or the reason why they mean nothing."""
+    """Return the errors of an output, or the reason why its errors prove nothing."""
     if not output.finite:
         return "infinity or NaN already in FP32"
     if found.is_trivial(output):
@@ -125,7 +125,10 @@ def output_words(output: MeasuredOutput, found: Measurement) -> str:
 
 
 def _reason(band: Band, bound: float) -> str:
-    """Return the property of the build that decides whether the errors are within tolerance."""
+    """Return a sentence about what decides whether the errors are within tolerance.
+
+    The kernels of a build may fuse operators, or accumulate products in FP16.
+    """
     good = {way for way in _WAYS if verdict_of([band.of(way)], bound) == "fine"}
     if "rounded" in good and "accumulated" not in good:
         return "if kernels accumulate in FP16, the error exceeds the bound; otherwise it does not"
@@ -146,6 +149,6 @@ def type_lines(found: Measurement) -> list[TypeLine]:
 
 
 def bearing(lines: Iterable[TypeLine]) -> str:
-    """List the types within tolerance."""
+    """List the types whose errors are within tolerance."""
     good = [line.label for line in lines if line.verdict == "fine"]
     return f"types within tolerance: {', '.join(good)}" if good else "none of these types is within tolerance"

@@ -27,11 +27,11 @@ _SITES = 24
 
 
 def markdown(found: Measurement, advice: Sequence[MeasurementAdvice] = ()) -> str:
-    """Return a measurement as Markdown.
+    """Return the report of a measurement as Markdown.
 
     Args:
         found: the measurement.
-        advice: advice on the measurement.
+        advice: advice that follows from the measurement.
     """
     label = FORMATS[found.type].label
     verdict = verdict_words(found) or "outputs were not simulated"

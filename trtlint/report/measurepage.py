@@ -1,4 +1,4 @@
-"""Report of a measurement as one HTML page: verdict, errors, ranges, and nodes to keep."""
+"""Report of a measurement as one HTML page: verdict, errors, ranges, and nodes to keep in FP32."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ _COLOURS: Mapping[Verdict, Colour] = {"fine": "good", "broken": "error", "depend
 
 
 def page(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice] = ()) -> Iterator[str]:
-    """Return the lines of the page.
+    """Return the lines of the HTML page about a measurement.
 
     Args:
         found: the measurement.
         model: the measured model.
-        advice: advice on the measurement.
+        advice: advice that follows from the measurement.
     """
     name = clipped(found.path, 300)
     header = [
@@ -163,7 +163,7 @@ def _ranges(found: Measurement) -> Iterator[Markup]:
 
 
 def _bar(site: MeasuredTensor, format_: Format) -> Markup:
-    """Draw the powers of two between a tensor and the end of the range."""
+    """Draw how many powers of two a tensor's magnitude is below or above the limit of a type."""
     powers = max(-_POWERS, min(_POWERS, math.log2(site.greatest / format_.largest)))
     middle = _POWERS * _CELL
     width = max(1.0, abs(powers) * _CELL)
@@ -227,7 +227,7 @@ def _kept(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice])
 
 
 def _drawn(found: Measurement, kept: KeptNodes, model: Model) -> Iterator[Markup]:
-    """Draw the nodes to keep among their neighbours."""
+    """Draw the nodes to keep in FP32, together with their neighbours."""
     behind = Behind(facts_of(model, evidence=(RangeEvidence(found),)))
     wanted, margin = frozenset(kept.nodes), frozenset(kept.margin)
     rows = [

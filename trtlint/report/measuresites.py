@@ -12,9 +12,9 @@ WORST = 5
 
 
 def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
-    """Return the tensors that exceed the range or come closest to its limit.
+    """Return the ``most`` tensors that exceed the range of the type or come closest to its limit.
 
-    Origins of overflows come first.
+    Tensors at which an overflow starts come first.
     """
     computed = [
         site for site in found.sites if site.node and site.narrow and not site.constant and site.greatest > 0
@@ -24,7 +24,7 @@ def worst_sites(found: Measurement, most: int = WORST) -> list[MeasuredTensor]:
 
 
 def remark(site: MeasuredTensor, format_: Format) -> str:
-    """Describe the distance of a tensor from the limit of the range."""
+    """Describe how far a tensor is from the limit of a type."""
     parts = []
     inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)
     if inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0):

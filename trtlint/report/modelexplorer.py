@@ -1,7 +1,7 @@
-"""Findings as node data for Model Explorer, which colours nodes with findings.
+"""Findings as node data for Model Explorer, which colours the nodes with findings.
 
-The format: https://github.com/google-ai-edge/model-explorer/wiki/2.-User-Guide#custom-node-data
-The ONNX adapter chooses the names of graphs and nodes:
+The format: https://github.com/google-ai-edge/model-explorer/wiki/2.-User-Guide#custom-node-data. The ONNX
+adapter of Model Explorer chooses the names of graphs and nodes:
 https://github.com/justinchuby/model-explorer-onnx
 """
 
@@ -22,7 +22,7 @@ NAMELESS = "<main>"
 
 
 def document(run: Run) -> Iterable[str]:
-    """Return the lines of this format."""
+    """Return the lines of the report."""
     found = overlay(run)
     main = (found.behind.facts.model.graph.name if found.behind is not None else "") or NAMELESS
     graphs: dict[str, dict[str, Any]] = {main: {}}

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 
 def last_component(name: str) -> str:
-    """Return the last part of a node path: ``Mul`` of ``/attn/Mul``."""
+    """Return the last part of a node path, such as ``Mul`` for ``/attn/Mul``."""
     return name.rstrip("/").rpartition("/")[2] or name
 
 

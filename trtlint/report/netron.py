@@ -1,8 +1,7 @@
-"""Findings as an attachment for Netron, which shows them at the selected node.
+"""Findings as an attachment for Netron, which shows the findings at the selected node.
 
-Netron does not document the format. Its source reads it from a ``.json`` file that the user opens while the
-model is open:
-https://github.com/lutzroeder/netron/blob/main/source/view.js
+Netron does not document the format. According to its source code, it reads attachments from a ``.json`` file
+that the user opens while the model is open: https://github.com/lutzroeder/netron/blob/main/source/view.js
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _MOST_METRICS = 50_000
 
 
 def document(run: Run) -> Iterable[str]:
-    """Return the lines of this format."""
+    """Return the lines of the report."""
     found = overlay(run)
     attachment = {
         "signature": SIGNATURE,
@@ -64,7 +63,10 @@ def _entries(spotted: Spotted) -> Iterator[dict[str, Any]]:
 
 
 def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
-    """Yield the part of each node in ONNX Runtime, or the reason why the node is in no part."""
+    """Yield, for each node, the number of the part of the model that ONNX Runtime's provider runs it in.
+
+    For a node that another provider runs, yield the reason.
+    """
     found = partition_in(report)
     if found is None:
         return
@@ -76,7 +78,10 @@ def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
 
 
 def _target(spotted: Spotted) -> tuple[str, str]:
-    """Return the key of a node in Netron: the name of the node, or of its output if it has no name."""
+    """Return the kind and the name under which Netron finds a node.
+
+    This is the name of the node, or the name of its output if the node has no name.
+    """
     node = spotted.node
     if node is None:
         return "node", spotted.path
@@ -85,7 +90,7 @@ def _target(spotted: Spotted) -> tuple[str, str]:
 
 
 def _metrics(found: Overlay) -> Iterator[dict[str, Any]]:
-    """Yield the measured times of nodes and ranges of tensors."""
+    """Yield the measured times of nodes and the measured ranges of tensors."""
     if found.behind is None:
         return
     for node, ms in found.behind.times.items():

@@ -1,4 +1,4 @@
-"""Report in a notebook: the HTML page in a frame."""
+"""Report in a Jupyter notebook: the HTML page in a frame."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEIGHT = 640
 
 
 class NotebookReport(Report, frozen=True):
-    """Report that a notebook shows as cards."""
+    """A report that a Jupyter notebook shows as an HTML page."""
 
     def _repr_html_(self) -> str:
         """Return the HTML page in a frame that isolates its style from the notebook.

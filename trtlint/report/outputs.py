@@ -1,4 +1,4 @@
-"""Outputs of a run: formats and their files."""
+"""Outputs of a run: pairs of a format and a file."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ _SUFFIXES = {
 
 
 class ReportOutput(Struct, frozen=True):
-    """A format and a file.  The file None stands for standard output."""
+    """An output of a run: a format and a file.  If the file is None, the output goes to standard output."""
 
     format: str
     file: Path | None = None
 
 
 class OutputError(SettingError):
-    """Error: an output has an unknown format, a protected file, or the file of another output."""
+    """Error: an output has an unknown format, or a file that is protected or used by another output."""
 
 
 def parse(
@@ -74,7 +74,8 @@ def parse(
         default: the format of standard output.
 
     Returns:
-        The outputs. At most one is on standard output: the requested format, or else the full text.
+        The outputs. At most one of the outputs is on standard output: the requested format, or else the
+        default.
 
     Raises:
         OutputError: a value cannot be used.
@@ -93,7 +94,7 @@ def parse(
 
 
 def require_writable(output: ReportOutput, protected: Iterable[Path]) -> None:
-    """Raise an error for an output whose file cannot be written, before the work starts.
+    """Check that the file of an output can be written, before the work starts.
 
     Raises:
         OutputError: the file cannot be written.
@@ -141,7 +142,7 @@ def _output(word: str, formats: Sequence[str]) -> ReportOutput:
 
 
 def format_of_file(name: str) -> str:
-    """Return the format that the suffix of a file suggests; empty for an unknown suffix."""
+    """Return the format that the suffix of a file name suggests; empty for an unknown suffix."""
     return _SUFFIXES.get(Path(name).suffix.lower(), "")
 
 
@@ -157,10 +158,10 @@ def _identity(file: Path | None) -> str | None:
 
 
 def _require_overlay(output: ReportOutput, files: int) -> None:
-    """Raise an error for an overlay of several models, or with a file name that no viewer opens.
+    """Check that a graph viewer can use an output: it is about one model, and its file is ``.json``.
 
     Raises:
-        OutputError: the overlay is refused.
+        OutputError: there are several models, or the file name has another suffix.
     """
     if files > 1:
         raise OutputError(f"{output.format} is for one model, but {files} are given")
@@ -171,8 +172,8 @@ def _require_overlay(output: ReportOutput, files: int) -> None:
 class Outputs:
     """Writes the reports of a run to all outputs.
 
-    Text goes to standard output file by file. All other outputs are written at the end, so an interrupted
-    run leaves no partial document.
+    Text is written to standard output after each file. All other outputs are written at the end, so an
+    interrupted run leaves no partial document.
 
     Raises:
         OutputError: a file cannot be written, or is protected.

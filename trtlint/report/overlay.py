@@ -1,4 +1,4 @@
-"""Findings by node, for overlays in graph viewers."""
+"""Findings by node, for graph viewers such as Netron, which show the findings at the nodes."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Remark(Struct, frozen=True):
 
 
 class Spotted(Struct):
-    """Node with findings.
+    """A node with findings.
 
     Attributes:
         path: the path of the node.
-        node: the node; None without a readable model.
-        remarks: the remarks, the most severe first.
+        node: the node; None if the model cannot be read.
+        remarks: the texts of the findings, the most severe first.
     """
 
     path: str
@@ -64,7 +64,7 @@ class Spotted(Struct):
 
 
 class Overlay(Struct, frozen=True):
-    """Findings of a model by node.
+    """The findings of one model by node.
 
     Attributes:
         spotted: the nodes with findings, the most severe first.
@@ -82,7 +82,7 @@ class Overlay(Struct, frozen=True):
 
 
 def overlay(run: Run) -> Overlay:
-    """Return the overlay of the only model of a run."""
+    """Return the findings by node, for a run with one model."""
     reports = run.report.models
     found = [item.finding for item in merge([report.findings for report in reports])]
     if run.style.show_conditional:
@@ -105,6 +105,9 @@ def overlay(run: Run) -> Overlay:
 
 
 def _marked(site: Site) -> Iterator[tuple[Row, str]]:
-    """Yield the marked nodes of a site with labels.  Without marked nodes, yield all nodes."""
+    """Yield the nodes of a site that have a label, each with its label.
+
+    If no node has a label, yield all nodes of the site.
+    """
     marked = [row for row in site.rows if row.label]
     yield from ((row, row.label) for row in marked or site.rows)

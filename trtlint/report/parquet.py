@@ -1,4 +1,4 @@
-"""Rows as Parquet, for very large tables: https://parquet.apache.org."""
+"""Report as a Parquet table with a row for each finding, for very large scans: https://parquet.apache.org."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def require() -> None:
 
 
 def content(run: Run) -> bytes:
-    """Return the content of the file."""
+    """Return the content of the Parquet file."""
     import pyarrow  # an extra
     from pyarrow import parquet
 
@@ -40,7 +40,8 @@ def content(run: Run) -> bytes:
 def _storable(value: Any) -> Any:
     """Escape lone surrogates in a value.
 
-    Python decodes bytes of a file name that are not UTF-8 to lone surrogates. Parquet cannot store them:
+    Python decodes bytes of a file name that are not UTF-8 to lone surrogates. Parquet cannot store lone
+    surrogates:
     https://peps.python.org/pep-0383/
     """
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

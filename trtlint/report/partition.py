@@ -1,4 +1,4 @@
-"""Text about the partition of a model."""
+"""Text about which nodes of a model an execution provider of ONNX Runtime runs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ _UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 
 
 def partition_in(model: ModelReport) -> Mapping[str, Any] | None:
-    """Return the partition in a report; None if the report has no partition."""
+    """Return the data about the partition in a report; None if the report has no partition."""
     found = next((each for each in model.evidence if each.kind == "partition"), None)
     return None if found is None else found.data
 
 
 def lines_of(model: ModelReport) -> list[str]:
-    """Return the lines about the partition of a model; empty without a provider."""
+    """Return lines of text about the partition of a model; empty if no execution provider was given."""
     found = partition_in(model)
     return [] if found is None else [*_lines(found)]
 
 
 def lines_of_targets(models: Sequence[ModelReport]) -> Iterator[str]:
-    """Yield the lines for the targets of one model.  Targets with equal parts share their lines."""
+    """Yield lines of text about the partition of one model, for all targets.
+
+    Targets with the same partition share their lines.
+    """
     blocks: dict[tuple[str, ...], list[str]] = {}
     for model in models:
         blocks.setdefault(tuple(lines_of(model)), []).append(model.target)
@@ -38,7 +41,7 @@ def lines_of_targets(models: Sequence[ModelReport]) -> Iterator[str]:
 
 
 def headlines(models: Sequence[ModelReport]) -> list[str]:
-    """Return the first line for each target, without duplicates."""
+    """Return the first line about the partition for each target, without duplicates."""
     return [*dict.fromkeys(lines[0] for model in models if (lines := lines_of(model)))]
 
 
@@ -114,7 +117,7 @@ def _splits(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _logged(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the line about a log of ONNX Runtime."""
+    """Yield a line that compares the prediction with a log of ONNX Runtime."""
     log = found.get("log")
     if log is None or log["standing"] == "open":
         return

@@ -1,4 +1,4 @@
-"""Table of the nodes of a model and their layers in the engine."""
+"""Table of the nodes of a model, each with the engine layers that compute the node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOTE = (
 
 
 def table(placements: Iterable[Placement]) -> Iterator[str]:
-    """Yield a line for each node; nothing without nodes."""
+    """Yield the lines of the table; nothing if there are no nodes."""
     rows = [_row(placement) for placement in placements]
     if not rows:
         return

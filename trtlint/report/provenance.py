@@ -1,4 +1,4 @@
-"""Repository and revision of the linted files from git, without secrets."""
+"""Git repository and commit of the linted files, without passwords in the URL."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SCP_LIKE = re.compile(r"(?:[^@/:]+@)?(?P<host>[^@/:]{2,}):(?!//)(?P<path>[^\s?#
 
 
 class Provenance(Struct, frozen=True):
-    """State of a repository.
+    """The commit of a git repository.
 
     Attributes:
         repository: URL without user, password, query and fragment.
-        revision: commit in 40 (or 64) hex digits.
-        branch: None for a detached head.
+        revision: hash of the commit, 40 (or 64) hex digits.
+        branch: the branch; None for a detached head.
     """
 
     repository: str
@@ -30,7 +30,10 @@ class Provenance(Struct, frozen=True):
 
 
 def provenance(root: Path | None) -> Provenance | None:
-    """Return the state of the repository at ``root``; None without git, a commit or a remote URL."""
+    """Return the commit that is checked out in the repository at ``root``.
+
+    None if ``root`` is no git repository, or if the repository has no commit or no remote URL.
+    """
     if root is None or not (root / ".git").exists():
         return None
     revision = _git(root, "rev-parse", "--verify", "HEAD")
@@ -46,7 +49,7 @@ def provenance(root: Path | None) -> Provenance | None:
 
 
 def public_url(remote: str) -> str | None:
-    """Return the URL of a remote without secrets; None for a local folder.
+    """Return the URL of a git remote without user and password; None for a local folder.
 
     >>> public_url("https://x-access-token:abc@github.com/owner/name.git")
     'https://github.com/owner/name.git'
@@ -65,7 +68,7 @@ def public_url(remote: str) -> str | None:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """Run a git command and return its output; None if it fails."""
+    """Run a git command in a folder and return its output; None if the command fails."""
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
     try:
         done = subprocess.run(

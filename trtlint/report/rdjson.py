@@ -21,7 +21,7 @@ _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 
 
 def document(run: Run) -> Iterable[str]:
-    """Return the lines of this format."""
+    """Return the lines of the report."""
     return [dumps(run.overview())]
 
 
@@ -31,7 +31,7 @@ def dumps(overview: Overview) -> str:
 
 
 def to_rdjson(overview: Overview) -> dict[str, Any]:
-    """Return a ``DiagnosticResult`` with unreadable files, caveats, and findings by place."""
+    """Return a ``DiagnosticResult`` with all unreadable files, caveats and findings."""
     caveats = (_caveat(model, caveat) for model, caveat in overview.caveats)
     diagnostics = [*map(_problem, overview.problems), *caveats, *map(_diagnostic, overview.spots)]
     return {"source": {"name": "trtlint"}, "diagnostics": diagnostics}

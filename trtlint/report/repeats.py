@@ -1,4 +1,4 @@
-"""Short lines for many models: repeated findings, and whole models."""
+"""Short lines for reports on many models: repeated findings, and one line for a whole model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_RULES = 8
 
 
 class Explanation(Struct, frozen=True):
-    """Parts of a finding that are equal for all models."""
+    """The parts of a finding that are the same in all models: a report prints them once."""
 
     rule: str
     severity: Severity
@@ -31,16 +31,16 @@ class Explanation(Struct, frozen=True):
 
 
 class Explained:
-    """The explanations that a report already contains, so that later findings can be short."""
+    """Records which explanations a report already contains, so that later findings can be short."""
 
     def __init__(self) -> None:
         self._messages: dict[Explanation, set[str]] = {}
 
     def again(self, finding: Finding) -> str | None:
-        """Return the text after the rule name in a short line: the message if it is new, else empty.
+        """Return what a short line about a finding says after the name of the rule.
 
-        The result is None if the finding needs a full explanation. This is so for the first finding of a rule
-        and for a finding with evidence of its own.
+        This is the message, or an empty text if the report already contains the message.  None if the finding
+        needs a full explanation: the first finding of a rule, and a finding with evidence of its own.
         """
         if _is_own(finding):
             return None
@@ -52,7 +52,7 @@ class Explained:
         return finding.message if new else ""
 
     def joined(self, items: Iterable[MergedFinding]) -> list[MergedFinding]:
-        """Merge the findings of one model that need the same explanation."""
+        """Merge the findings of one model whose explanation and message are the same."""
         found: dict[object, MergedFinding] = {}
         for item in items:
             each = item.finding
@@ -70,12 +70,12 @@ def _key(finding: Finding) -> Explanation:
 
 
 def _is_own(finding: Finding) -> bool:
-    """Return whether a finding has evidence that is only about its model."""
+    """Return whether a finding has text that is only about its model: evidence or included findings."""
     return bool(finding.said or finding.includes)
 
 
 def references(finding: Finding, *, several: bool) -> Sequence[str]:
-    """Return the first references, and the command that lists all references."""
+    """Return the first references of a finding, and a command that lists all references."""
     shown = finding.references[: MOST_REPEATED if several else MOST_REFERENCES]
     more = len(finding.references) - len(shown)
     return (*shown, f"{more} more: trtlint rule {finding.rule}") if more > 1 else finding.references

@@ -1,4 +1,4 @@
-"""Findings as table rows, for many models and scans."""
+"""Findings as table rows: one row for each finding of each model, for scans of many models."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class ReportRow(Struct, frozen=True):
         model: the file, relative to the repository.
         revision: identity of the file content; empty if unknown.
         target: the target.
-        status: ``found``, ``conditional`` on unset options, ``suppressed`` or ``caveat``. Models without a
-            finding are ``clean``, ``skipped`` or ``unreadable``.
-        rule: id of the rule.  Without a finding, it is empty, like name, severity and confidence.
+        status: ``found``, ``conditional`` (the finding depends on unset options), ``suppressed`` or
+            ``caveat``. The row of a model without findings has ``clean``, ``skipped`` or ``unreadable``.
+        rule: id of the rule. In a row without a finding, rule, name, severity and confidence are empty.
         name: name of the rule.
         severity: ``error``, ``warning`` or ``note``.
         confidence: confidence of the finding.
@@ -53,7 +53,7 @@ NAMES = ReportRow.__struct_fields__
 
 
 def rows(run: Run) -> Iterator[ReportRow]:
-    """Yield the rows of a run, in the order of its models."""
+    """Yield the table rows for a run, in the order of its models."""
     for report in run.report.models:
         yield from _of(report, relative(report.path, run.style.root))
 

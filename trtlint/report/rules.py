@@ -26,9 +26,9 @@ _ENDLESS = 10_000
 
 
 def write_table(rules: Iterable[Rule], file: TextIO) -> None:
-    """Write one line for each rule: id, name, severity, versions, evidence and summary.
+    """Write a table of rules: id, name, severity, versions, evidence and summary.
 
-    A narrow terminal gets one paragraph for each rule.
+    A narrow terminal gets one paragraph for each rule instead of a table row.
     """
     out = console(file, None if file.isatty() else _ENDLESS)
     if out.width < _NARROWEST_TABLE:
@@ -60,7 +60,7 @@ def _write_paragraphs(rules: Iterable[Rule], out: Console) -> None:
 
 
 def _standing(rule: Rule) -> str:
-    """Return the evidence of a rule, and its status unless it is stable."""
+    """Return the evidence level of a rule. A rule that is not stable gets its status, too."""
     return rule.evidence if rule.status == "stable" else f"{rule.evidence}, {rule.status}"
 
 
@@ -118,7 +118,7 @@ def _write_text(text: str, out: Console, width: int) -> None:
 
 
 def _write_body(body: str, out: Console, width: int) -> None:
-    """Write Markdown, formatted on a terminal; nothing for an empty text."""
+    """Write Markdown text, formatted if the output is a terminal."""
     if not body:
         return
     print(file=out.file)

@@ -1,4 +1,4 @@
-"""Table of rules, and their statistics, as a document."""
+"""Table of rules, and counts of rules, as a document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trtlint.report.ruletext import applies, summary
 
 
 def page(rules: Sequence[Rule], *, statistics: bool = False) -> Document:
-    """Return the document of rules.
+    """Return a document about rules.
 
     Args:
         rules: the rules.

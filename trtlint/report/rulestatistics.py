@@ -23,7 +23,7 @@ _GROUNDS = ("model", "command", "log", "layers", "trial", "torch")
 
 
 def ground(rule: Rule) -> str:
-    """Return the source of the facts of a rule.  The log and the layers are separate sources."""
+    """Return the kind of data that a rule is about, such as ``model``, ``log`` or ``layers``."""
     found = ground_of(rule.find)
     if found != "build":
         return found
@@ -41,7 +41,7 @@ _SORTS: Mapping[str, tuple[Callable[[Rule], str], tuple[str, ...]]] = {
 
 
 def counts(rules: Iterable[Rule]) -> dict[str, dict[str, int]]:
-    """Count the rules by each property, including zero counts."""
+    """Count the rules by each property and its values, including values that no rule has."""
     every = list(rules)
     found: dict[str, dict[str, int]] = {}
     for by, (sort, order) in _SORTS.items():
@@ -51,7 +51,7 @@ def counts(rules: Iterable[Rule]) -> dict[str, dict[str, int]]:
 
 
 def write_statistics(rules: Sequence[Rule], file: TextIO) -> None:
-    """Write the total, then the counts by each property."""
+    """Write the total number of rules, then their counts by each property."""
     print(plural(len(rules), "rule"), file=file)
     for by, counted in counts(rules).items():
         width = max(map(len, counted))
@@ -61,7 +61,10 @@ def write_statistics(rules: Sequence[Rule], file: TextIO) -> None:
 
 
 def write_json(rules: Sequence[Rule], file: TextIO, *, statistics: bool) -> None:
-    """Write the counts, or the front matter of each rule without its conditions."""
+    """Write JSON: the counts if ``statistics`` is true, or else the data of each rule.
+
+    The data is the front matter of the rule file, without conditions.
+    """
     content: object
     if statistics:
         content = {"rules": len(rules), **{f"by_{by}": counted for by, counted in counts(rules).items()}}

@@ -25,7 +25,7 @@ class _RuleRow(Struct):
 
 
 class RuleTable:
-    """Table with the number of models and places for each rule."""
+    """A table with the number of models and places for each rule."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[Severity, str], _RuleRow] = {}
@@ -38,10 +38,10 @@ class RuleTable:
             row.places += max(len(finding.sites), 1)
 
     def lines(self, width: int | None) -> Iterator[Text]:
-        """Yield the table, the most severe and frequent rules first; nothing without findings.
+        """Yield the lines of the table, the most severe and frequent rules first; nothing without findings.
 
         Args:
-            width: cells of a line, None for unlimited lines.
+            width: terminal cells of a line; None for unlimited lines.
         """
         ranked = sorted(
             self._rows.items(),

@@ -1,4 +1,4 @@
-"""Texts from rules: versions, summary, and the sections of the documentation in reading order."""
+"""Text about a rule: affected versions, summary, and the sections of its documentation."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def summary(rule: Rule) -> str:
 
 
 def sections(rule: Rule) -> tuple[str, str, str]:
-    """Return the documentation of a rule in three parts: how to fix, other text, and examples.
+    """Return the documentation of a rule in three parts: how to fix, examples last, other text between.
 
-    Without a section on the fix, the first part lists the advice.
+    If the documentation has no section about the fix, the first part lists the advice of the rule.
     """
     parts: dict[str, list[str]] = {_FIX: [], "": [], "examples": []}
     starts = [match.start() for match in _HEADING.finditer(rule.body)]

@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 
 
 def document(run: Run) -> Iterable[str]:
-    """Return the lines of this format."""
+    """Return the lines of the report."""
     return [dumps(run.overview(), [entry.read() for entry in run.style.rules])]
 
 
@@ -48,7 +48,7 @@ def dumps(overview: Overview, rules: Iterable[Rule]) -> str:
 
 
 def to_sarif(overview: Overview, rules: Iterable[Rule]) -> dict[str, Any]:
-    """Convert the findings to SARIF data: one run, one result for each finding at a place."""
+    """Convert the findings to SARIF data: one run, with one result for each place of a finding."""
     listed = sorted(rules, key=lambda rule: rule.id)
     indexes = {rule.id: index for index, rule in enumerate(listed)}
     driver: dict[str, Any] = {
@@ -167,7 +167,7 @@ def _artifact(path: str) -> dict[str, str]:
 
 
 def _logical(sites: Iterable[Site]) -> list[dict[str, str]]:
-    """Return the modules and nodes of all sites, without duplicates."""
+    """Return the modules and nodes of all sites as logical locations, without duplicates."""
     entries: dict[tuple[str, str], dict[str, str]] = {}
     for site in sites:
         if site.module:

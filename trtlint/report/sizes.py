@@ -1,4 +1,4 @@
-"""Replace long symbolic sizes in types by short names, and explain them in a legend."""
+"""Short names for long symbolic dimensions in tensor types, explained in a legend."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SYMBOL = re.compile(r"[A-Za-z]")
 
 
 def shortened(types: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return types with short sizes, and the lines of the legend.
+    """Replace long symbolic dimensions by short names. Return the types and the lines of the legend.
 
     >>> shortened(["f32[b,4,(((((((height - 1)//2)) + 1 - 1)//2)) + 1)]"])
     (['f32[b,4,h1]'], ['h1 = (((((((height - 1)//2)) + 1 - 1)//2)) + 1)'])
@@ -41,7 +41,7 @@ def _cut(size: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Split at the commas outside of parentheses."""
+    """Split a text at its commas, except inside parentheses."""
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter in "([") - (letter in ")]")

@@ -1,4 +1,4 @@
-"""Source lines with paths relative to the current folder."""
+"""Locations in Python code, with paths relative to the current folder."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from trtlint.model.source import Source
 
 
 def shown_path(source: Source, root: Path | None) -> str:
-    """Return the path of a line, relative to the current folder if the file was found.
+    """Return the path of a source file, relative to the current folder if the file was found.
 
     Args:
-        source: the line.  For a file in the repository, its path is relative to the repository.
-        root: the repository; None without one.
+        source: a line of the file.  If the file is in the repository, the path in ``source`` is relative to
+            the repository.
+        root: the repository; None if there is none.
     """
     if not source.found or root is None:
         return source.path
@@ -24,5 +25,5 @@ def shown_path(source: Source, root: Path | None) -> str:
 
 
 def shown_source(source: Source, root: Path | None) -> str:
-    """Format a line with a path relative to the current folder: ``../net.py:17 in forward``."""
+    """Format a source line with a path relative to the current folder: ``../net.py:17 in forward``."""
     return source.at(shown_path(source, root))

@@ -33,7 +33,7 @@ _FILES = 4
 
 
 class _Row(Struct):
-    """Counts of one rule at one severity."""
+    """The counts of one rule's findings with one severity."""
 
     name: str
     models: int = 0
@@ -76,12 +76,12 @@ class Summary(Struct):
             row.places += sum(max(len(finding.sites), 1) for finding in found)
 
     def write(self, file: TextIO, *, height: int | None = None) -> None:
-        """Write the counts, the most severe first.
+        """Write the counts by rule, the most severe rules first.
 
         Args:
             file: the stream to write to.
-            height: lines of the screen.  If not all rules fit, the least severe and rarest rules share one
-                line. None lists all rules and unreadable files.
+            height: lines of the screen. If not all rules fit, the least severe and rarest rules share one
+                line. If it is None, all rules and all unreadable files are listed.
         """
         out = console(file)
         width = out.width if file.isatty() else None
@@ -150,11 +150,11 @@ def writer(file: TextIO, style: Style) -> ReportWriter:
 
 
 class SummaryWriter:
-    """Writer of the summary at the end of a run.
+    """Writes the summary at the end of a run.
 
     Args:
         file: the stream to write to.
-        apart: whether to write an empty line first, because another format precedes.
+        apart: whether to write an empty line first, because another format was written before.
         all_rules: whether to list all rules, or only as many as fit on a screen.
     """
 

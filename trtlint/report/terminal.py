@@ -1,4 +1,4 @@
-"""Console for reports."""
+"""Output of reports to a terminal or to a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trtlint.report.layout import hang
 
 
 class _Console(Console):
-    """Console that raises an error for a closed pipe, so that the caller can set the exit code."""
+    """A rich console that raises an error for a closed pipe, so that the caller can set the exit code."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -24,7 +24,8 @@ class ConsoleReport:
 
     Args:
         file: the stream to write to.
-        width: cells of a line; by default the width of the terminal, or unlimited without one.
+        width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
+            terminal.
     """
 
     def __init__(self, file: TextIO, *, width: int | None = None) -> None:
@@ -36,7 +37,10 @@ class ConsoleReport:
             self._console.print(line, soft_wrap=self._width is None)
 
     def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:
-        """Yield the lines of a text, with a hanging indent after the mark of the first line."""
+        """Yield the lines of a wrapped text.
+
+        The first line begins with ``mark``, and the other lines are indented by the same width.
+        """
         yield from hang(Text(mark, style="bold"), Text(clean(text), style=style), self._width)
 
 

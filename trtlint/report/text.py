@@ -52,12 +52,13 @@ _CLEAN = 10
 
 
 def render(report: Report, file: TextIO, *, width: int | None = None, show_conditional: bool = False) -> None:
-    """Write a whole report.
+    """Write the findings of all files, and the closing lines.
 
     Args:
         report: the report.
         file: the stream to write to.
-        width: cells of a line; by default the width of the terminal, or unlimited without one.
+        width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
+            terminal.
         show_conditional: whether to show findings that depend on unset options.
     """
     groups = [list(group) for _, group in groupby(report.models, key=lambda model: model.path)]
@@ -98,9 +99,11 @@ class TextReport:
     Args:
         file: the stream to write to.
         files: the number of files.
-        width: cells of a line; by default the width of the terminal, or unlimited without one.
+        width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
+            terminal.
         show_conditional: whether to show findings that depend on unset options.
-        quiet: whether to write only findings and errors, and for several models one line for each model.
+        quiet: whether to write only findings and errors. For several models, only one line for each model is
+            written.
         table: whether the report about several models ends with a table of rules.
         root: the repository, for relative paths of source lines.
     """
@@ -189,7 +192,7 @@ class TextReport:
             self._print(*hang(Text(), Text(clean(line)), self._width))
 
     def close(self, notes: Iterable[str] = ()) -> None:
-        """Write the closing lines: counts, and the options that would decide conditional findings.
+        """Write the closing lines: counts, and the unset options that some findings depend on.
 
         Args:
             notes: notes about the whole run.
@@ -248,7 +251,7 @@ class TextReport:
 
         Args:
             item: the finding.
-            drawn: the findings at the same block, beginning with this finding; empty if the block was drawn
+            drawn: all findings at the same nodes, beginning with this finding; empty if the nodes were drawn
                 before.
             models: the reports of the file.
             names: short names of the targets.
@@ -308,7 +311,10 @@ class TextReport:
         self._after_line = True
 
     def _facts(self, lines: Iterable[tuple[str, str]], printed: set[str]) -> None:
-        """Write the lines below a drawing, except lines about the rule that this file already has."""
+        """Write the lines below a drawing.
+
+        Lines about the rule that were already written for this file are replaced by ``as above``.
+        """
         repeated = []
         for key, group in groupby(lines, key=lambda line: line[0]):
             values = [value for _, value in group]
@@ -326,7 +332,7 @@ class TextReport:
         self._print(*hang(first, Text(clean(value)), self._width))
 
     def _changes(self, models: Sequence[ModelReport]) -> None:
-        """Write the new and removed findings between consecutive targets."""
+        """Write which findings each target adds or removes, compared with the previous target."""
         steps = changes(models)
         if not steps:
             return
@@ -343,15 +349,15 @@ class TextReport:
 
 
 def _lacks_lines(model: ModelReport) -> bool:
-    """Return whether a model lacks source lines that another exporter would record."""
+    """Return whether source lines are missing that another exporter of PyTorch would have recorded."""
     found = (*model.findings, *model.conditional)
     return model.exporter == "torchscript" and not any(s.source for finding in found for s in finding.sites)
 
 
 def _console(file: TextIO, width: int | None) -> Console | None:
-    """Return the console to write to; None for plain text, which needs no console.
+    """Return a rich console for a stream; None for plain text, which needs no console.
 
-    Environment variables that make rich treat a file as a terminal:
+    Some environment variables make rich treat a file as a terminal:
     https://rich.readthedocs.io/en/stable/console.html#environment-variables
     """
     if width is None and not file.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():

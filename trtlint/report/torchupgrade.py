@@ -1,4 +1,4 @@
-"""The report on an upgrade of Torch-TensorRT in a terminal."""
+"""Report about an upgrade of Torch-TensorRT, for a terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FEW = 3
 
 
 class TorchUpgradeReport:
-    """Writes the report of each script and program.
+    """Writes the report about each script and exported program.
 
     Args:
         file: the output.
@@ -112,7 +112,7 @@ class TorchUpgradeReport:
 
 
 def summary(upgrade: TorchUpgrade) -> str:
-    """Count the changes of one file."""
+    """Return a sentence that counts the changes for one file."""
     if upgrade.kind == "program":
         counts = {change: sum(e.change == change for e in upgrade.operators) for change in CHANGES}
         said = [
@@ -132,7 +132,7 @@ def summary(upgrade: TorchUpgrade) -> str:
 
 
 def operator_words(change: OperatorChange, upgrade: TorchUpgrade) -> str:
-    """Describe the change of one operator."""
+    """Describe how the handling of one operator changes between releases."""
     lowered = f" (as {change.lowered})" if change.lowered != change.op else ""
     op = f"{change.op}{lowered}, {plural(change.count, 'node')}"
     if change.change == "unknown":
@@ -149,13 +149,13 @@ def operator_words(change: OperatorChange, upgrade: TorchUpgrade) -> str:
 
 
 def _between(change: OperatorChange, releases: Sequence[TorchRelease]) -> Iterator[str]:
-    """Yield the release lines between the last old and the first new behaviour."""
+    """Yield the release lines between the last one with the old behaviour and the first with the new one."""
     lines = [release.line for release in releases]
     yield from lines[lines.index(change.until) + 1 : lines.index(change.since)]
 
 
 def release_ranges(indexes: Sequence[int], upgrade: TorchUpgrade) -> str:
-    """Return release lines as ranges, ``2.10 to 2.12``."""
+    """Return the release lines at these indexes as ranges, such as ``2.10 to 2.12``."""
     ranges: list[list[int]] = []
     for index in indexes:
         if ranges and ranges[-1][1] == index - 1:

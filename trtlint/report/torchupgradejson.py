@@ -1,4 +1,4 @@
-"""The report on an upgrade of Torch-TensorRT as JSON, in a versioned schema of the package."""
+"""Report about an upgrade of Torch-TensorRT as JSON.  Its JSON Schema is part of the package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA = "trtlint.torch-upgrade/1"
 
 
 def to_json(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) -> dict[str, Any]:
-    """Return upgrades as JSON data, in their order."""
+    """Return upgrade reports as JSON data, in their order."""
     return {
         "schema": SCHEMA,
         "files": [_file(upgrade) for upgrade in upgrades],
@@ -24,7 +24,7 @@ def to_json(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) 
 
 
 def dumps(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) -> str:
-    """Return upgrades as a JSON document in ASCII."""
+    """Return upgrade reports as a JSON document in ASCII."""
     return json.dumps(to_json(upgrades, problems), indent=2)
 
 

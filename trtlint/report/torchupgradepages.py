@@ -1,4 +1,4 @@
-"""Report of an upgrade of Torch-TensorRT as a document."""
+"""Report about an upgrade of Torch-TensorRT as a document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLACES = 3
 
 
 def page(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) -> Document:
-    """Return the document of upgrades."""
+    """Return the document with the upgrade reports."""
     title = "Upgrade of Torch-TensorRT"
     if upgrades:
         releases = upgrades[0].releases

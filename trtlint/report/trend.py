@@ -1,4 +1,4 @@
-"""New and removed findings between two scans of many models, from their rows."""
+"""Comparison of two scans of many models: new findings and removed findings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _Key = tuple[str, str, str, str]
 
 
 class RowsError(UnreadableError):
-    """Error: a file does not contain the rows of a scan."""
+    """Error: a file does not contain the findings of a scan (:class:`~trtlint.report.rows.ReportRow`)."""
 
 
 class Trend(Struct, frozen=True):
@@ -52,8 +52,8 @@ class Trend(Struct, frozen=True):
         gone: findings that only the earlier scan has, for models that were readable in both scans.
         still: findings in both scans.
         added: findings of models that are new or were unreadable in the earlier scan.
-        models: counts of models: in both scans, added, removed, changed, and unreadable only in the later
-    scan.
+        models: the number of models in both scans, added models, removed models, changed models, and models
+            that are unreadable only in the later scan.
     """
 
     new: tuple[ReportRow, ...]
@@ -63,7 +63,10 @@ class Trend(Struct, frozen=True):
     models: Mapping[str, int]
 
     def counts(self) -> Iterator[tuple[str, int, int, int]]:
-        """Yield the counts of new, removed and remaining findings by rule.  Added models count as new."""
+        """Yield each rule with the number of its new, removed and remaining findings.
+
+        Findings of added models count as new.
+        """
         new = Counter(row.rule for row in (*self.new, *self.added))
         gone, still = (Counter(row.rule for row in listed) for listed in (self.gone, self.still))
         for rule in sorted(new | gone | still):
@@ -92,7 +95,7 @@ def read_rows(path: Path) -> tuple[ReportRow, ...]:
 
 
 def _rows(file: BinaryIO) -> tuple[ReportRow, ...]:
-    """Read rows from JSON Lines.  Equal texts share one object, to save memory."""
+    """Read rows from JSON Lines.  To save memory, rows with the same text share one text object."""
     found: list[ReportRow] = []
     texts: dict[str, str] = {}
     length = read = number = 0
@@ -163,7 +166,7 @@ def compare(earlier: Iterable[ReportRow], later: Iterable[ReportRow]) -> Trend:
 
 
 def as_json(trend: Trend) -> str:
-    """Convert a trend to a JSON document."""
+    """Convert the result of a comparison to a JSON document."""
     listed = {name: [as_dict(row) for row in getattr(trend, name)] for name in ("new", "gone", "added")}
     rules = [{"rule": r, "new": n, "gone": g, "still": s} for r, n, g, s in trend.counts()]
     return json.dumps(
@@ -179,7 +182,7 @@ def as_json(trend: Trend) -> str:
 
 
 def as_text(trend: Trend) -> Iterator[str]:
-    """Convert a trend to text lines."""
+    """Yield the result of a comparison as lines of text."""
     models = trend.models
     words = ", ".join(f"{models[name]} {name}" for name in ("changed", "added", "removed", "unreadable"))
     yield f"{plural(models['both'], 'model')} in both scans; {words}"
@@ -214,7 +217,7 @@ def _key(row: ReportRow) -> _Key:
 
 
 def _fields(line: bytes, number: int) -> dict[str, Any]:
-    """Parse the fields of a row and check their types."""
+    """Parse the fields of a row, and check the type of each field."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
@@ -226,7 +229,10 @@ def _fields(line: bytes, number: int) -> dict[str, Any]:
 
 
 def _write_lines(path: Path, lines: Path) -> None:
-    """Convert Parquet to JSON Lines in a process with limits: a small file can decode to gigabytes."""
+    """Convert a Parquet file to JSON Lines.
+
+    A separate process with limits does this, because a small Parquet file can decode to gigabytes.
+    """
     if find_spec("pyarrow") is None:
         raise RowsError(f"Parquet needs the package pyarrow: {how_to_install('parquet')}")
     request = {

@@ -1,4 +1,4 @@
-"""Differences between two scans as a document."""
+"""Comparison of two scans as a document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ORDER: tuple[str, ...] = SEVERITIES
 
 
 def page(trend: Trend) -> Document:
-    """Return the document of a trend."""
+    """Return the document about a comparison of two scans."""
     models = trend.models
     fresh = (*trend.new, *trend.added)
     counts = ", ".join(f"{models[name]:,} {name}" for name in ("changed", "added", "removed", "unreadable"))

@@ -1,4 +1,4 @@
-"""Report of an upgrade on a terminal: the version to choose, changes by step, and advice."""
+"""Report about an upgrade, for a terminal: the version to choose, changes by release, and advice."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ _UNBOUNDED = 120
 
 
 class UpgradeReport:
-    """Text report of the upgrade of all models.
+    """Text report about the upgrade of TensorRT, for all models.
 
     Args:
         file: the stream to write to.
         width: cells of a line; by default the width of the terminal.
         show_conditional: whether to show findings that depend on unset options.
-        several: whether there are several models.  Then findings about command and code are written once, at
-            the end.
-        quiet: whether to write only the closing parts.
+        several: whether there are several models. Then findings about the build command and about code are
+            written once, at the end.
+        quiet: whether to write only the parts about all models.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class UpgradeReport:
             self._print(*hang(Text(), Text(line, style="dim"), self._width))
 
     def close(self) -> None:
-        """Write the support matrix, the common findings, and a line for each model."""
+        """Write the parts about all models: the matrix of refusals, and a line for each model."""
         if not self._upgrades:
             return
         if self._several and len(self._upgrades) > 1:
@@ -132,7 +132,7 @@ class UpgradeReport:
                 self._print(*hang(Text("  "), Text(clean(words.strip())), self._width))
 
     def _decision(self) -> None:
-        """Write the version to choose, the rules with their models, and models with other problems."""
+        """Write the version to choose for all models, the rules with findings, and the remaining problems."""
         for key, sentence in sentences(self._upgrades):
             self._field(key, sentence, "bold green" if key == "version" else "")
         listed = rule_rows(self._upgrades)
@@ -154,7 +154,10 @@ class UpgradeReport:
                 self._print(*hang(Text(f"  {clean(path)}: "), Text(rules), self._width))
 
     def _matrix(self) -> None:
-        """Write the matrix, or one line if all releases accept all models."""
+        """Write how many places of each model each release refuses.
+
+        If all releases accept all models, write one line instead of the matrix.
+        """
         lines = self._upgrades[0].lines
         refused = any(line.refused for upgrade in self._upgrades for line in upgrade.lines)
         if not refused and not (self._several or self._quiet):
@@ -259,7 +262,10 @@ class UpgradeReport:
                     self._print(*hang(Text("    "), head + Text(f" {name}"), self._width))
 
     def _cell(self, upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> Text:
-        """Format the changes in one step to graph, command or code, with names on separate lines."""
+        """Format a table cell: the findings of one concern that change from a release line to the next.
+
+        The name of each rule is on a line of its own.
+        """
         lines = (head + Text(f"\n  {name}") for head, name in _entries(upgrade, step, concern))
         return Text("\n").join(lines)
 
@@ -309,7 +315,11 @@ class UpgradeReport:
 
 
 def _entries(upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> list[tuple[Text, str]]:
-    """Return rule and name of the findings that are fixed or new from one release line to the next."""
+    """Return rule and name of the findings that change from one release line to the next.
+
+    ``+`` marks a new finding, and ``-`` a finding that is gone. ``concern`` selects findings about the graph,
+    the build command or code.
+    """
     counts: Counter[tuple[str, Severity, str, str]] = Counter()
     for sign, numbers in (("-", step.fixed), ("+", step.new)):
         for number in numbers:

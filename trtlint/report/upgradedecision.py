@@ -1,4 +1,4 @@
-"""Upgrade of several models: the version to choose, and the rules with their models."""
+"""Choice of the TensorRT version for several models, and the rules that affect the models."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _MODELS = 60
 
 
 class RuleRow(Struct):
-    """The models with findings of one rule about the graph.
+    """The models that have findings of one rule about the graph.
 
     Attributes:
-        severity: the highest severity.
+        severity: the highest severity of these findings.
         rule: id of the rule.
         name: name of the rule.
-        first: the release lines of the first model, as text.
+        first: the release lines with the finding of the first model, as text.
         current: the current release line.
-        models: the paths.
-        already: the models that also have these findings on the current release line.
+        models: the paths of the models.
+        already: the models that have such a finding on the current release line, too.
         fixes: whether ``trtlint fix`` can fix all findings of the rule.
     """
 
@@ -62,13 +62,13 @@ class RuleRow(Struct):
 
 
 class Decision(Struct, frozen=True):
-    """The version for all models.
+    """The release line to choose for all models.
 
     Attributes:
-        line: index of the release line; None if no line supports the GPU.
+        line: index of the release line; None if no release line supports the GPU.
         safe: models without an error or a warning on this line.
         fixable: models whose errors and warnings ``trtlint fix`` can fix.
-        open: the other models, each with its findings.
+        open: the other models, each with its errors and warnings.
     """
 
     line: int | None
@@ -78,7 +78,10 @@ class Decision(Struct, frozen=True):
 
 
 def decide(upgrades: Sequence[Upgrade]) -> Decision:
-    """Choose the newest release line with the fewest errors, then warnings, over all models."""
+    """Choose the release line with the fewest errors, then the fewest warnings, over all models.
+
+    The newest of several equal release lines is chosen.
+    """
     lines = range(len(upgrades[0].lines))
     usable = [index for index in lines if all(upgrade.lines[index].supported for upgrade in upgrades)]
     if not usable:
@@ -116,7 +119,10 @@ def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
 
 
 def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
-    """Return the type to convert each model to, so that a release line builds it in the same precision."""
+    """Return the models to convert, each with the type to convert it to.
+
+    The release line builds such a model in its present precision only after ``trtlint convert``.
+    """
     found: dict[str, str] = {}
     for upgrade in upgrades:
         for item in (upgrade.findings[number] for number in upgrade.lines[line].found):
@@ -127,7 +133,10 @@ def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
 
 
 def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the errors in the build command at a release line that the first release line does not have."""
+    """Return the errors in the build command at a release line that the first release line does not have.
+
+    Each error has its rule and message.
+    """
     found = {
         item.finding.rule: f"{item.finding.rule}: {item.finding.message}"
         for upgrade in upgrades
@@ -152,7 +161,7 @@ def changed_code(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
 
 
 def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
-    """Return the rules about the graph with their models, the most severe and frequent first."""
+    """Return the rules about the graph with the models they affect, the most severe and frequent first."""
     rows: dict[str, RuleRow] = {}
     for upgrade in upgrades:
         names = [line.line for line in upgrade.lines]
@@ -174,7 +183,7 @@ def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
 
 
 def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
-    """Yield the decision as names and sentences."""
+    """Yield the decision as pairs of a heading and a sentence."""
     lines = upgrades[0].lines
     product = product_name(upgrades[0].product)
     decision = decide(upgrades)
@@ -216,7 +225,7 @@ def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
 
 
 def fix_all(upgrades: Sequence[Upgrade], decision: Decision) -> str:
-    """Return the command that fixes all models with rewrites for the chosen version."""
+    """Return the ``trtlint fix`` command for all models that it can fix, with the chosen version."""
     paths: Sequence[str] = decision.fixable
     if len(paths) > _NAMED:
         paths = [os.path.commonpath([os.path.dirname(path) or "." for path in paths]) or "."]  # noqa: PTH120
@@ -225,7 +234,7 @@ def fix_all(upgrades: Sequence[Upgrade], decision: Decision) -> str:
 
 
 def exceptions(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
-    """Yield the models that ``trtlint fix`` cannot fix, each with its rules."""
+    """Yield the models that ``trtlint fix`` cannot fix, each with the rules of its remaining findings."""
     for path, work in decide(upgrades).open[:_MODELS]:
         rules: dict[str, bool] = {}
         for item in work:
@@ -236,7 +245,10 @@ def exceptions(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
 
 
 def joined_rows(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Return a line for each model.  Equal lines of many models are merged."""
+    """Merge equal lines about different models, if there are many models.
+
+    Each line has the path of the model and two texts.
+    """
     if len(rows) <= MANY:
         return list(rows)
     groups: dict[tuple[str, str], list[str]] = {}
@@ -246,7 +258,7 @@ def joined_rows(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, st
 
 
 def joined_matrix(found: Matrix) -> Matrix:
-    """Return the matrix.  Rows of many models with equal numbers are merged."""
+    """Merge rows of the matrix that have equal numbers, if there are many models."""
     if len(found.rows) <= MANY:
         return found
     groups: dict[tuple[int, ...], list[str]] = {}

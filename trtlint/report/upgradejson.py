@@ -1,4 +1,4 @@
-"""Report of an upgrade as JSON, with a versioned schema in the package."""
+"""Report about an upgrade as JSON.  The JSON Schema of the report is part of the package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMA = "trtlint.upgrade/1"
 
 
 def to_json(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> dict[str, Any]:
-    """Convert upgrades to JSON data, in order."""
+    """Convert upgrade reports to JSON data, in their order."""
     return {
         "schema": SCHEMA,
         "models": [_model(upgrade) for upgrade in upgrades],
@@ -26,7 +26,7 @@ def to_json(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> di
 
 
 def dumps(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> str:
-    """Convert upgrades to a JSON document in ASCII."""
+    """Convert upgrade reports to a JSON document in ASCII."""
     return json.dumps(to_json(upgrades, problems), indent=2)
 
 

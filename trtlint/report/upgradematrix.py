@@ -1,4 +1,4 @@
-"""Matrix of models and releases: how many places each release refuses."""
+"""Matrix of models and releases: the number of places in each model that each release refuses."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ _GAP = 2
 
 
 class Matrix(Struct, frozen=True):
-    """Numbers of refused places.  Releases with equal numbers share one column.
+    """The number of places in each model that each release refuses.
+
+    Releases with equal numbers for all models share one column.
 
     Attributes:
-        columns: release lines, ``10.0-10.2`` for several.
+        columns: release lines; a column of several is ``10.0-10.2``.
         rows: each model with one number per column.
     """
 
@@ -30,7 +32,7 @@ class Matrix(Struct, frozen=True):
 
 
 def matrix(upgrades: Sequence[Upgrade]) -> Matrix:
-    """Return the matrix of upgrades over the same range of releases."""
+    """Return the matrix of models and releases. All upgrade reports are about the same range of releases."""
     names = _names(upgrades)
     lines = [line.line for line in upgrades[0].lines] if upgrades else []
     counts = [tuple(upgrade.lines[index].refused for upgrade in upgrades) for index in range(len(lines))]
@@ -51,7 +53,10 @@ def refusing(found: Matrix) -> Matrix:
 
 
 def _names(upgrades: Sequence[Upgrade]) -> list[str]:
-    """Return the paths of the models.  If a path has several builds, the build is added."""
+    """Return the names of the rows: the paths of the models.
+
+    If several rows are about the same model, the name also contains the build settings.
+    """
     paths = [upgrade.path for upgrade in upgrades]
     return [
         f"{upgrade.path} ({upgrade.setting})" if paths.count(upgrade.path) > 1 else upgrade.path
@@ -60,9 +65,9 @@ def _names(upgrades: Sequence[Upgrade]) -> list[str]:
 
 
 def text_lines(found: Matrix, width: int) -> Iterator[str]:
-    """Yield the matrix as text lines, with a dot if a release accepts the model.
+    """Yield the matrix as lines of text, with a dot where a release accepts a model.
 
-    Columns beyond the width follow in another block.
+    Columns that do not fit into ``width`` follow below.
     """
     names = _shown([clean(name) for name, _ in found.rows])
     widest = max(map(cell_len, names), default=0)
@@ -84,7 +89,7 @@ def _line(name: str, widest: int, cells: Sequence[str]) -> str:
 
 
 def _shown(names: Sequence[str]) -> list[str]:
-    """Shorten long names by removing their common folder."""
+    """Shorten long paths of models by removing their common folder."""
     if len(names) > 1 and max(map(cell_len, names)) > _NAME:
         parts = [name.split("/") for name in names]
         folders = zip(*(part[:-1] for part in parts), strict=False)
@@ -99,7 +104,7 @@ def _short(name: str) -> str:
 
 
 def _blocks(widths: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Yield the indexes of columns that fit into one line, at least one."""
+    """Split columns into groups that fit into a line of ``room`` cells. A group has at least one column."""
     block: list[int] = []
     used = 0
     for index, width in enumerate(widths):

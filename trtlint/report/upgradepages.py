@@ -1,4 +1,4 @@
-"""Report of an upgrade as Markdown and as one HTML page."""
+"""Report about an upgrade as Markdown and as one HTML page."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _FINDINGS = 40
 
 
 def markdown(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> str:
-    """Convert upgrades to GitHub Markdown: the matrix, then the findings of each model."""
+    """Convert upgrade reports to GitHub Markdown: the matrix, then the findings of each model."""
     return "\n".join(_markdown(upgrades, problems)) + "\n"
 
 
 def html(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> str:
-    """Convert upgrades to one HTML page without external resources."""
+    """Convert upgrade reports to one HTML page without external resources."""
     title = _title(upgrades)
     header = [tag("p", "trtlint upgrade", class_="brand"), tag("h1", title)]
     return "\n".join(shell(f"trtlint: {title}", header, _main(upgrades, problems))) + "\n"
@@ -68,7 +68,7 @@ def _advice(upgrade: Upgrade, item: Listed) -> Iterator[str]:
 
 
 def _command(upgrade: Upgrade, item: Listed) -> Iterator[str]:
-    """Yield the command of the automatic fix, if there is one."""
+    """Yield the ``trtlint fix`` command for a finding, if it can be fixed."""
     if fixable(item.finding):
         yield fix_command(item.finding, upgrade.path)
 
@@ -120,7 +120,7 @@ def _markdown_decision(upgrades: Sequence[Upgrade]) -> Iterator[str]:
 
 
 def _decision(upgrades: Sequence[Upgrade]) -> Iterator[Markup]:
-    """Yield the version to choose, the rules with their models, and the models that need other changes."""
+    """Yield the version to choose, the rules with findings, and the models that need other changes."""
     terms = [[tag("dt", key), tag("dd", clipped(sentence))] for key, sentence in sentences(upgrades)]
     yield tag("section", tag("h2", "Decision", id="decision"), tag("dl", terms), aria_labelledby="decision")
     rows = [

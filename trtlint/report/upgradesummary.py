@@ -1,4 +1,4 @@
-"""Common findings of several upgrades, and one line for each model."""
+"""Findings that several models share in an upgrade, and one line for each model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trtlint.report.counts import plural
 
 
 class Shared(Struct):
-    """A finding about command or code, with all models that have it."""
+    """A finding about the build command or code, with all models that have the finding."""
 
     upgrade: Upgrade
     item: Listed
@@ -22,7 +22,10 @@ class Shared(Struct):
 
 
 def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
-    """Return the findings about the command or the code, without duplicates, in the order of versions."""
+    """Return the findings about the build command or about code, each once for all models.
+
+    They are in the order of their first release line.
+    """
     found: dict[object, Shared] = {}
     for upgrade in upgrades:
         for item in upgrade.findings:
@@ -36,7 +39,10 @@ def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
 
 
 def conditional_rows(upgrades: Sequence[Upgrade]) -> Iterator[str]:
-    """Yield a line for each rule with findings that depend on unset options: the options and the models."""
+    """Yield a line for each rule with findings that depend on unset options.
+
+    The line has these options and the number of models.
+    """
     found: dict[tuple[str, str, str, tuple[str, ...]], set[str]] = {}
     for upgrade in upgrades:
         for finding in upgrade.conditional:
@@ -47,7 +53,7 @@ def conditional_rows(upgrades: Sequence[Upgrade]) -> Iterator[str]:
 
 
 def rows(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str, str]]:
-    """Yield, for each model, the path, the safest version and the risks in the last version."""
+    """Yield, for each model, its path, its safest version, and its risks in the last version of the range."""
     for upgrade in upgrades:
         safest = "none" if upgrade.safest is None else upgrade.lines[upgrade.safest.line].line
         end = upgrade.lines[-1]

@@ -1,4 +1,4 @@
-"""Sentences about an upgrade."""
+"""Sentences in the report about an upgrade."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMES = 3
 
 
 def some(names: Sequence[str], between: str = ", ") -> str:
-    """Join the first names, and count the others."""
+    """Join the first few names, and add the number of the others."""
     return first_few(names, _NAMES, between) or "none"
 
 
@@ -26,7 +26,7 @@ def newest_words(upgrade: Upgrade) -> str:
 
 
 def why(upgrade: Upgrade) -> str:
-    """Describe the risks of the safest version compared with other versions."""
+    """Explain why the safest version is the safest: its errors and warnings, compared with other versions."""
     assert upgrade.safest is not None
     best = upgrade.lines[upgrade.safest.line]
     known = [
@@ -46,9 +46,9 @@ def why(upgrade: Upgrade) -> str:
 
 
 def risks(upgrade: Upgrade) -> str:
-    """Describe the errors and warnings about the graph of each version.
+    """Describe the number of errors and warnings about the graph in each version.
 
-    Equal consecutive versions are merged.
+    Consecutive versions with equal numbers are merged.
     """
     names = [line.line for line in upgrade.lines]
     runs: list[tuple[str, list[int]]] = []
@@ -68,7 +68,7 @@ def risks(upgrade: Upgrade) -> str:
 
 
 def reasons(upgrade: Upgrade) -> Iterable[str]:
-    """Yield the reasons against the other versions of the range."""
+    """Yield sentences about errors that are reasons not to choose another version of the range."""
     safest = upgrade.safest
     assert safest is not None
     ends = ((0, safest.first_adds), (len(upgrade.lines) - 1, safest.last_adds))
@@ -97,7 +97,7 @@ def reasons(upgrade: Upgrade) -> Iterable[str]:
 
 
 def asks(upgrade: Upgrade) -> Iterable[str]:
-    """Yield the required changes of command and code for the safest version."""
+    """Yield the changes of the build command and code that the safest version requires."""
     assert upgrade.safest is not None
     best = upgrade.safest.line
     for concern, where in (("command", "the build command"), ("code", "the code")):
@@ -114,7 +114,10 @@ def asks(upgrade: Upgrade) -> Iterable[str]:
 
 
 def when(lines: Sequence[int], names: Sequence[str]) -> str:
-    """Format the versions of a finding: ``from 10.0``, ``10.7``, ``8.6 to 10.16``, ``all versions``."""
+    """Format the versions that have a finding: ``from 10.0``, ``10.7``, ``8.6 to 10.16``, ``all versions``.
+
+    ``lines`` are indexes into ``names``, the versions of the range.
+    """
     if len(lines) == len(names):
         return "all versions"
     runs: list[list[int]] = []
@@ -136,12 +139,15 @@ def when(lines: Sequence[int], names: Sequence[str]) -> str:
 
 
 def since(item: Listed, names: Sequence[str]) -> str:
-    """Format the versions of a finding, with a remark if the current version also has the finding."""
+    """Format the versions that have a finding, with a remark if the current version is one of them."""
     return f"{when(item.lines, names)}, already on {names[0]}" if item.already else when(item.lines, names)
 
 
 def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
-    """Return the runs of versions without changes."""
+    """Return the ranges of versions between which no finding changes: ``10.3 to 10.6``.
+
+    ``steps`` are the steps of the upgrade with changes.
+    """
     runs: list[tuple[str, str]] = []
     for step in upgrade.steps:
         if step in steps:
@@ -154,7 +160,10 @@ def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
 
 
 def places(item: Listed) -> str:
-    """Format the places as patterns; findings about code list names of inputs and outputs."""
+    """Format the places of a finding as patterns of names.
+
+    A finding about code has names of inputs and outputs instead of modules or nodes.
+    """
     finding = item.finding
     if item.concern == "code":
         names = [row.detail for site in finding.sites for row in site.rows if row.detail]

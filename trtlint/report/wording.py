@@ -1,4 +1,4 @@
-"""Sentences about findings for several formats, safe to print."""
+"""Sentences about findings that several formats use. They are escaped, so they are safe to print."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def heading(finding: Finding) -> str:
 
 
 def within(spot: Spot) -> str:
-    """Return the place in the model: ``blocks.0.attn (+11 more: blocks.*.attn)``.
+    """Return where in the model a finding is: ``blocks.0.attn (+11 more: blocks.*.attn)``.
 
-    Empty for the whole model. For a log: ``line 20 (+1 more: line 31)``.
+    Empty for a finding about the whole model. For a log: ``line 20 (+1 more: line 31)``.
     """
     names = [site.module or site.node for site in spot.finding.sites]
     names = [f"line {line}" if (line := line_of(spot.model, name)) else name for name in names]
@@ -39,7 +39,7 @@ def within(spot: Spot) -> str:
 
 
 def site_of(spot: Spot) -> str:
-    """Return the model and the place: ``vit.onnx at blocks.0.attn (+11 more: blocks.*.attn)``."""
+    """Return the model and the place of a finding: ``vit.onnx at blocks.0 (+11 more: blocks.*)``."""
     place = within(spot)
     return f"{clean(spot.model)} at {place}" if place else clean(spot.model)
 
@@ -64,12 +64,15 @@ def sentences(spot: Spot) -> Iterator[str]:
 
 
 def full(spot: Spot) -> str:
-    """Return the message and all sentences, one on each line."""
+    """Return the message of a finding and all sentences about it, each on a line."""
     return "\n".join([clean(spot.finding.message), *sentences(spot)])
 
 
 def sureness(finding: Finding) -> str:
-    """Return confidence and evidence, ``high, documented``, with a remark if a build refutes the finding."""
+    """Return the confidence and the evidence level of a finding, such as ``high, documented``.
+
+    A remark follows if a build refutes the finding.
+    """
     refuted = "; refuted by the evidence" if finding.standing == "refuted" else ""
     return f"{finding.confidence}, {finding.evidence_level}{refuted}"
 
@@ -77,11 +80,11 @@ def sureness(finding: Finding) -> str:
 def witnesses(finding: Finding, *, drawn: bool = False) -> tuple[str, ...]:
     """Return the evidence for a finding: lines of a build, and the marked nodes of its first site.
 
-    If no node is marked, all nodes of the block are included.
+    If no node is marked, all nodes of the site are included.
 
     Args:
         finding: the finding.
-        drawn: whether a drawing shows the marked nodes.  Then they are left out here.
+        drawn: whether a drawing shows the marked nodes. Then the result does not contain these nodes.
     """
     rows = finding.sites[0].rows if finding.sites else ()
     marked = [row for row in rows if row.label]
@@ -97,25 +100,25 @@ def _node(row: Row) -> str:
 
 
 def fix_command(finding: Finding, model: str = "MODEL") -> str:
-    """Return the command that applies the rewrites for a finding."""
+    """Return the ``trtlint fix`` command that applies the rewrites for a finding."""
     rules = ",".join(dict.fromkeys(each.rule for each in fixable(finding)))
     return clean(shlex.join(("trtlint", "fix", model, "--select", rules, *finding.options)))
 
 
 def fixable(finding: Finding) -> tuple[Finding, ...]:
-    """Return the fixable findings among a finding and its included findings."""
+    """Return a finding and the findings included in it, but only those that ``trtlint fix`` can fix."""
     return tuple(each for each in (finding, *finding.includes) if each.fixes)
 
 
 def included(finding: Finding) -> str:
-    """Format the included findings: ``5 findings (BLD201 × 2, BLD211 × 3)``."""
+    """Count the findings that another finding includes: ``5 findings (BLD201 × 2, BLD211 × 3)``."""
     return f"{plural(len(finding.includes), 'finding')} ({counted(finding.includes)})"
 
 
 def further_lines(models: Iterable[ModelReport]) -> Iterator[tuple[Further, str]]:
-    """Yield files that would explain an error or a warning, each with a line of text.
+    """Yield the files that would explain an error or a warning, each with a sentence.
 
-    The suggestion to measure with inputs appears once, for the first target.
+    The suggestion to measure the model with real inputs appears only once, for the first target.
     """
     wrong = [model for model in models if any(finding.severity != "note" for finding in model.findings)]
     measured = False
@@ -129,9 +132,9 @@ _OWN_TENSORRT = "Torch-TensorRT"
 
 
 def target_remark(finding: Finding, target: str) -> str:
-    """Return a remark with the target, to add to the releases of a finding; empty if not needed.
+    """Return a remark that names the user's target, to add to the releases that a finding affects.
 
-    The remark is not needed for Torch-TensorRT, because users do not choose the TensorRT release.
+    Empty without a target, and for Torch-TensorRT, whose users do not choose the TensorRT release.
     """
     if not target or finding.applies.startswith(_OWN_TENSORRT):
         return ""

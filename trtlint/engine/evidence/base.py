@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 
 
 class Question(Struct, frozen=True):
-    """The question to evidence: does the finding of this rule hold at this place?
+    """A question that an evaluation asks each piece of evidence.
+
+    The question is: does the finding of this rule hold at this place?
 
     Attributes:
         rule: the rule of the finding.
         facts: the facts of the model.
         subject: the place in the model or build.
         target: the build target.
-        holds: whether the rule holds for sure.  False if unset options decide whether it holds.
+        holds: whether the rule holds for sure.  False if unset options decide whether the rule holds.
     """
 
     rule: Rule
@@ -41,7 +43,7 @@ class Question(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """The answer of evidence about one place.
+    """What a piece of evidence shows about a finding at one place.
 
     Attributes:
         standing: whether the evidence confirms the finding, refutes it, or leaves it open.
@@ -51,8 +53,8 @@ class Verdict(Struct, frozen=True):
             least this confidence.
         doubt: set if the evidence makes the finding doubtful.  Then the finding has at most this confidence.
         ended: whether a real build failed with one of the cited messages.
-        everywhere: whether the confirming message names no node.  Then evidence that refutes the finding
-            counts more.
+        everywhere: whether the confirming message names no node. Then a refutation takes precedence over this
+            confirmation.
     """
 
     standing: Standing = "open"
@@ -102,24 +104,24 @@ class Evidence:
         return ()
 
     def form(self, path: str) -> str:  # noqa: ARG002
-        """Return the kind of a file of the evidence, such as ``log``, for reports."""
+        """Return the kind of a file that contains the evidence, such as ``log``, for reports."""
         return "build"
 
     @property
     def data(self) -> object:
-        """Return the data that facts are made from; None without such data."""
+        """Return the data from which facts are derived; None if there are no facts of the evidence."""
         raise NotImplementedError
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return sentences for the report of each target that the evidence applies to."""
+        """Return sentences for the report.  Reports for targets without this evidence do not show them."""
         return ()
 
     @property
     def of_any_form(self) -> Evidence | None:
-        """Return the part of the evidence that is also valid for a rewritten model.
+        """Return the part of the evidence that stays valid after trtlint rewrites the model.
 
-        None without such a part.
+        None if no part stays valid.
         """
         return None
 
@@ -138,7 +140,10 @@ class Evidence:
         rules: RuleSet,  # noqa: ARG002
         target: Target,  # noqa: ARG002
     ) -> EvidenceSummary | None:
-        """Return the evidence as JSON data for a report.  The data can depend on the findings."""
+        """Return the evidence as JSON data for a report, after the rules were evaluated.
+
+        Unlike :meth:`summary`, the data can depend on the findings in ``report``.
+        """
         return self.summary
 
     def bears_on(self, target: Target) -> bool:  # noqa: ARG002
@@ -146,22 +151,25 @@ class Evidence:
         return True
 
     def states(self, fact: str) -> bool:  # noqa: ARG002
-        """Return whether facts of this kind come from the evidence.
+        """Return whether the facts of this kind come from the evidence itself.
 
-        Other evidence does not judge findings about these facts.
+        Then no other evidence judges the findings about these facts.
         """
         return False
 
     def holds_for(self, fact: str, target: Target) -> bool:  # noqa: ARG002
-        """Return whether facts of this kind, taken from the evidence, are true for a target."""
+        """Return whether the facts of this kind that come from the evidence are true for a target."""
         return True
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge one place.  Return None if the evidence has no verdict."""
+        """Judge the finding at one place.  Return None if the evidence has no verdict."""
         raise NotImplementedError
 
     def citations(self, subject: Subject) -> Iterable[str]:  # noqa: ARG002
-        """Return file, line and text of the log message that a finding is about."""
+        """Return the log message that a finding is about, as ``file:line: text``.
+
+        Empty if the finding is not about a log message.
+        """
         return ()
 
     def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:  # noqa: ARG002
@@ -169,22 +177,28 @@ class Evidence:
         return None
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:  # noqa: ARG002
-        """Return file and line of the messages that later rules do not report again."""
+        """Return the places (``file:line``) of messages that a rule reports.
+
+        Rules that are evaluated later do not report these messages again.
+        """
         return ()
 
 
 class PendingEvidence(Protocol):
-    """An experiment, such as a dry build, that has not run yet.
+    """An experiment that has not run yet, such as a dry build.
 
-    It runs in the process that lints the model.
+    The experiment runs in the process that lints the model.
     """
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The sources of facts that the experiment will make available."""
+        """The kinds of data that the experiment will make available as facts."""
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
-        """Run the experiment."""
+        """Run the experiment on a model, for some targets, and return its results as evidence."""
 
     def elsewhere(self) -> PendingEvidence:
-        """Return the experiment for a machine without access to the folders of this machine."""
+        """Return a version of the experiment that needs no folders of this machine.
+
+        It can run on another machine.
+        """

@@ -36,10 +36,10 @@ _ASKED = frozenset({"layer", "layers", "build"})
 
 
 class BuildEvidence(Evidence, Struct, frozen=True):
-    """The files of a build of the model.
+    """A build of the model as evidence.
 
     Attributes:
-        record: the content of these files.
+        record: the contents of the build's files.
     """
 
     record: BuildRecord
@@ -66,7 +66,7 @@ class BuildEvidence(Evidence, Struct, frozen=True):
 
     @property
     def data(self) -> BuildRecord:
-        """The files of the build."""
+        """The contents of the build's files."""
         return self.record
 
     def states(self, fact: str) -> bool:
@@ -102,7 +102,7 @@ def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
 
 
 def judged(question: Question) -> Verdict:
-    """Judge one place by a real build or a dry build."""
+    """Judge a finding at one place by a real build or a dry build."""
     facts, conditions = question.facts, question.rule.witness
     if question.subject.refusal is not None:
         return _judged_refusal(question)
@@ -122,7 +122,7 @@ def judged(question: Question) -> Verdict:
 
 
 def _judged_refusal(question: Question) -> Verdict:
-    """Judge a finding that predicts a refusal: see :mod:`trtlint.engine.refusals`."""
+    """Judge a finding that predicts an error of the parser or builder; see :mod:`trtlint.engine.refusals`."""
     facts, subject, confirm = question.facts, question.subject, question.rule.witness.confirm
     assert subject.refusal is not None
     found = [*quotations(question)]
@@ -140,7 +140,10 @@ def _judged_refusal(question: Question) -> Verdict:
 
 
 def _places(found: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Return file and line of each statement that is a message."""
+    """Return the places (``file:line``) in pairs of a statement and a place.
+
+    The place is empty for a statement that is not about a log message.
+    """
     return frozenset(at for _, at in found if at)
 
 
@@ -151,7 +154,11 @@ def quotations(question: Question) -> Iterator[tuple[str, str]]:
 
 
 def statements(conditions: Iterable[EvidenceCondition], question: Question) -> Iterator[tuple[str, str]]:
-    """Yield text, and file and line, of each statement of a build that meets one of the conditions."""
+    """Yield the statements of a build that meet one of the conditions.
+
+    Each statement is a pair of a sentence and the place of a log message (``file:line``).  The place is empty
+    for a statement about a layer or the build.
+    """
     subject, target = question.subject, question.target
     for condition in conditions:
         if condition.kind == "log":
@@ -190,7 +197,11 @@ def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator
 
 
 def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield messages that count for every place, because no such message in the log names a node."""
+    """Yield the messages that confirm the finding at every place.
+
+    These are messages for a condition with ``anywhere``, if no message of these names in the log names a
+    node.
+    """
     names = {name for condition in conditions if condition.anywhere for name in condition.messages}
     messages = (message for message in facts.of("log_message") if isinstance(message, LogMessage))
     if any(message.named and message.name in names for message in messages):
@@ -201,7 +212,7 @@ def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator
 
 
 def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[str]:
-    """Yield messages that would confirm the finding, if the log named their nodes."""
+    """Yield the messages that match a condition, but do not name a node and so confirm nothing."""
     names = {name for condition in conditions for name in condition.messages}
     for message in facts.node_evidence.nameless:
         if message.name in names and message.first:
@@ -209,7 +220,10 @@ def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Ite
 
 
 def cited_message(subject: Subject) -> Iterator[str]:
-    """Yield file, line and text of the log message of a finding.  The cause and repeated messages follow."""
+    """Yield the log message that a finding is about, then repeated messages and the cause.
+
+    Each line begins with ``file:line``.
+    """
     if isinstance(subject.fact, LogMessage):
         yield quoted(subject.fact)
         yield from map(shortened, subject.fact.echoes[:_ECHOES])
@@ -218,7 +232,7 @@ def cited_message(subject: Subject) -> Iterator[str]:
 
 
 def _time(timed: Sequence[LayerFact], ms: float, share: float) -> str:
-    """Return the time of layers in words, such as ``layer conv1: 18 % of 4.1 ms``.
+    """Describe the measured time of layers, such as ``layer conv1: 18 % of 4.1 ms``.
 
     For several layers, the sentence has their number and the name of the slowest layer.
     """

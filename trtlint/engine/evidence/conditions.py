@@ -4,30 +4,25 @@ A rule has these conditions in its front matter::
 
   witness:
     confirm:
-      - log: [norm_fp16, norm_overflow]
-        anywhere: true
-      - log: [parser_error]
-        where: not ("Plugin not found" in message)
+      - log: [norm_fp16, norm_overflow] anywhere: true
+      - log: [parser_error] where: not ("Plugin not found" in message)
       - layer: attention
     refute:
-      - layers: precision == "f32"
-        because: "the norm runs in FP32: {name}"
+      - layers: precision == "f32" because: "the norm runs in FP32: {name}"
 
 A finding can predict a refusal, an error of the parser or builder.  A rule with such findings has no
 ``refute``. It needs no ``confirm`` for errors that name the node, because :mod:`trtlint.engine.refusals`
 handles these errors for all rules.
 
-* ``log`` lists names of log messages.  A message counts if it names a node of the block of operators that the
-  finding is about.  With ``where``, this expression over the ``log_message`` fact must hold, too.  With
-  ``anywhere``, a message without a node counts for every block.  This needs a log in which no message with
-  such a name names a node.
-* ``layer`` is an expression over the ``layer`` fact.  The expression must hold for one engine layer of the
-  block.
-* ``layers`` is like ``layer``.  In addition, the expression must not be false for another layer of the block.
-* ``build`` is an expression over the ``build`` fact.
-* ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact.  The facts are
-  the measured ranges of the tensors of the block.  For ``ranges``, the report shows the widest range.
-* ``because`` is the sentence that the report adds.
+* ``log`` lists names of log messages. A message counts if it names a node of the block of operators that the
+finding is about. ``where`` is an expression over the ``log_message`` fact. A message counts only if this
+expression holds. With ``anywhere``, a message without a node counts for every block. This holds only if none
+of the listed messages in the log names a node. * ``layer`` is an expression over the ``layer`` fact. The
+expression must hold for one engine layer of the block. * ``layers`` is like ``layer``. In addition, the
+expression must not be false for another layer of the block. * ``build`` is an expression over the ``build``
+fact. * ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact. The facts
+are the measured ranges of the tensors of the block. For ``ranges``, the report shows the widest range. *
+``because`` is the sentence that the report adds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Dry build as evidence: NVIDIA's parser and builder, run without a GPU.
 
-For the product and release that it ran, a dry build is evidence like a real build.  In addition, a stage that
-succeeds refutes all predicted errors of this stage.  For other targets, errors of the parser support
-findings, and reports only quote other messages.
+A dry build runs one release of one product.  For targets with this product and release, a dry build is
+evidence like a real build.  In addition, if the parser or the builder succeeds, all predicted errors of the
+parser or the builder are refuted.  For other targets, errors of the parser support findings, and reports only
+quote other messages.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
     """A dry build of the model.
 
     Attributes:
-        build: the dry build; None if it could not run.  Then the notes contain the reason.
+        build: the result of the dry build; None if the dry build could not run. Then ``about`` contains the
+            reason.
         targets: the targets of the dry build; empty for all targets.
         about: sentences for reports: the settings and the result of the dry build.
     """
@@ -55,7 +57,7 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
 
     @property
     def data(self) -> DryBuild | None:
-        """The dry build."""
+        """The result of the dry build."""
         return self.build
 
     @property
@@ -69,7 +71,7 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
         return None if self.build is None else EvidenceSummary.of(self.kind, _values(self.build.result))
 
     def bears_on(self, target: Target) -> bool:
-        """Return whether the dry build was made for a target."""
+        """Return whether the dry build applies to a target."""
         return not self.targets or target in self.targets
 
     def states(self, fact: str) -> bool:
@@ -87,7 +89,7 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
         return confidence_for(self.build.result, "build", target) == "confirmed"
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge one place, with the confidence that a build of TensorRT-RTX has for the target."""
+        """Judge a finding by the result of the dry build."""
         return None if self.build is None else _judged(self.build.result, question)
 
     def citations(self, subject: Subject) -> Iterable[str]:
@@ -95,9 +97,9 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
         return cited_message(subject)
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:
-        """Return file and line of all log errors, after the rule about errors of the parser.
+        """Return the places (``file:line``) of all errors in the log, for the rule about parser errors.
 
-        So later rules do not report the same errors again.
+        Rules that are evaluated later do not report the same errors again.
         """
         if rule.find != "parser_refusal" or self.build is None or self.build.result.parsed is not False:
             return ()
@@ -133,12 +135,12 @@ def _words(release: tuple[int, ...]) -> str:
 
 
 def _reached(result: DryBuildResult) -> Stage:
-    """Return the stage that the errors of a dry build belong to."""
+    """Return the last stage that a dry build ran: its errors belong to this stage."""
     return "build" if result.parsed and result.level == "build" else "parse"
 
 
 def _passed(result: DryBuildResult, stage: Stage) -> bool:
-    """Return whether the parser accepted the model, or the builder built it."""
+    """Return whether a stage succeeded: the parser accepted the model, or the builder built an engine."""
     return bool(result.parsed if stage == "parse" else result.built)
 
 
@@ -157,9 +159,10 @@ def _judged(result: DryBuildResult, question: Question) -> Verdict:
 
 
 def _judged_refusal(result: DryBuildResult, question: Question) -> Verdict:
-    """Judge a finding that predicts a refusal.
+    """Judge a finding that predicts an error of the parser or builder.
 
-    An error at the node of the finding counts more than a stage that succeeds.
+    If an error of the dry build names the node of the finding, the error counts more than the success of a
+    stage.
     """
     refusal, stage = question.subject.refusal, _reached(result)
     assert refusal is not None
@@ -188,7 +191,10 @@ def _judged_refusal(result: DryBuildResult, question: Question) -> Verdict:
 
 
 def _cited(question: Question, support: Confidence | None) -> Verdict:
-    """Quote the messages of a dry build that match the conditions of a rule, for another product."""
+    """Quote the messages of a dry build that match a rule's conditions, for a target of another product.
+
+    ``support`` is the confidence that the messages give to the finding.
+    """
     messages = tuple(entry for entry in question.rule.witness.confirm if entry.kind == "log")
     found = tuple(statements(messages, question))
     if not found:

@@ -1,7 +1,7 @@
-"""Partition of a model by a provider of ONNX Runtime, as evidence.
+"""Partition of a model between ONNX Runtime's execution providers, as evidence.
 
-trtlint predicts the partition from the findings.  If NVIDIA's parser is available, the report shows the
-partition by this parser.
+trtlint predicts from its findings which nodes TensorRT runs.  If NVIDIA's parser is available, the report
+also shows which nodes this parser accepts.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _REFUSALS = "BLD2"
 
 
 class PartitionEvidence(Evidence, Struct, frozen=True):
-    """The partition of a model by one provider.
+    """Which nodes of a model one execution provider of ONNX Runtime runs.
 
     Attributes:
-        provider: the provider.
+        provider: the execution provider.
         settings: the options of the provider that affect the partition.
-        simulation: the partition that NVIDIA's parser gives; None if the parser did not run.
+        simulation: the partition according to NVIDIA's parser; None if the parser did not run.
         log: the partition in a log of ONNX Runtime; None without a log.
         about: sentences about the simulation.
     """
@@ -52,7 +52,7 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
     @property
     def data(self) -> Simulation | None:
-        """The partition by NVIDIA's parser."""
+        """The partition according to NVIDIA's parser."""
         return self.simulation
 
     @property
@@ -62,9 +62,9 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
     @property
     def of_any_form(self) -> PartitionEvidence:
-        """Return the evidence without simulation and log.
+        """Return a copy without simulation and log, which are about the original model.
 
-        The prediction is made again for each rewritten model.
+        trtlint predicts the partition of each rewritten model again.
         """
         return replace(self, simulation=None, log=None, about=())
 
@@ -75,7 +75,7 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
     def conclude(
         self, evaluation: Evaluation, report: ModelReport, rules: RuleSet, target: Target
     ) -> EvidenceSummary | None:
-        """Return the partition as data of a report."""
+        """Return the partition as JSON data for a report."""
         if not evaluation.facts.has_model:
             return None
         from trtlint.engine.partition import predicted
@@ -97,7 +97,7 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
 
 def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
-    """Return the partition in a log, and whether it equals the predicted partition."""
+    """Return the partition in a log as JSON data, with the result of a comparison to the prediction."""
     others = None if log.others is None else [each.name or each.op for each in log.others]
     left = {each.node for each in expected.left}
     verdicts = [] if log.parts is None else [log.parts == len(expected.parts)]
@@ -115,7 +115,10 @@ def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
 
 
 def _explained(asked: Partition, expected: Partition) -> Partition:
-    """Copy the reasons in the prediction to the nodes that NVIDIA's parser rejects."""
+    """Add explanations to the partition ``asked``, which NVIDIA's parser gave.
+
+    The explanations are the reasons in trtlint's prediction ``expected``.
+    """
     reasons = {each.node: each for each in expected.left}
     left = tuple(replace(reasons.get(each.node, each), op=each.op) for each in asked.left)
     paths = {each.node for each in left}

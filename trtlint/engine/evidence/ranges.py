@@ -34,7 +34,7 @@ class RangeEvidence(Evidence, Struct, frozen=True):
 
     @property
     def data(self) -> Measurement:
-        """The figures."""
+        """The measured ranges and errors."""
         return self.measurement
 
     def states(self, fact: str) -> bool:
@@ -59,7 +59,7 @@ class RangeEvidence(Evidence, Struct, frozen=True):
 
 
 def _own(measured: TensorRange) -> Verdict:
-    """Return the verdict for a finding that is itself about a measured tensor."""
+    """Return the verdict about a finding that is about the measured range of one tensor."""
     what = measured.inside or "greatest magnitude"
     said = f"{measured.place}: {what} {measured.words}, on {measured.on}"
     return Verdict(support="medium" if measured.made_up else "confirmed", said=(said,))

@@ -9,7 +9,10 @@ from trtlint.facts.kinds import ground_of
 
 
 class TorchEvidence(Evidence, Struct, frozen=True):
-    """A script or program for Torch-TensorRT.  It is the only evidence about its file."""
+    """A script or exported program for Torch-TensorRT, as evidence.
+
+    There is no other evidence about such a file.
+    """
 
     kind = "torch_tensorrt"
     grounds = frozenset({"torch"})
@@ -19,5 +22,5 @@ class TorchEvidence(Evidence, Struct, frozen=True):
         return ground_of(fact) == "torch"
 
     def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
-        """Return None: all facts come from this file, so it cannot confirm or refute a finding."""
+        """Return None: all facts come from this file, so the file cannot confirm or refute a finding."""
         return None

@@ -15,23 +15,23 @@ COULD_NOT = "could not ask Torch-TensorRT"
 
 
 class TorchProgramEvidence(TorchEvidence, frozen=True):
-    """A program, and the release of Torch-TensorRT that compiles it.
+    """An exported program as evidence.
 
     Attributes:
-        program: the program.
+        program: the program, with the release of Torch-TensorRT that compiles the program.
     """
 
     program: Program
 
     @property
     def grounds(self) -> frozenset[Ground]:  # type: ignore[override]
-        """The sources of facts: the program, and the networks that Torch-TensorRT made."""
+        """The kinds of data with facts: the program, and the networks that Torch-TensorRT made."""
         run = self.program.run
         return frozenset({"torch", "network"} if run is not None and run.graphs else {"torch"})
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The program."""
+        """The file of the program."""
         return (self.program.path,)
 
     def form(self, path: str) -> str:  # noqa: ARG002

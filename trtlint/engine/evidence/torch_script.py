@@ -11,7 +11,7 @@ from trtlint.torch_tensorrt.script import TorchScript
 
 
 class TorchScriptEvidence(TorchEvidence, frozen=True):
-    """The calls of a script.
+    """A Python script with calls of Torch-TensorRT, as evidence.
 
     Attributes:
         script: the calls, and the release of Torch-TensorRT that they are for.
@@ -21,7 +21,7 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The script."""
+        """The file of the script."""
         return (self.script.path,)
 
     def form(self, path: str) -> str:  # noqa: ARG002
@@ -30,7 +30,7 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
 
     @property
     def data(self) -> TorchScript:
-        """The calls."""
+        """The calls of Torch-TensorRT in the script."""
         return self.script
 
     @property

@@ -1,4 +1,4 @@
-"""Sentences about evidence, and their largest number and length in a report."""
+"""Wording of evidence in reports, with limits for the number and length of sentences."""
 
 from __future__ import annotations
 
@@ -23,12 +23,19 @@ CITED_IN_ALL = 6
 
 
 def said_under(condition: EvidenceCondition, names: Mapping[str, object], own: str) -> str:
-    """Return the sentence for a met condition: the text ``own``, then the sentence in the rule."""
+    """Return the sentence in a report about a condition that is met.
+
+    It is ``own``, such as a quoted message, followed by the condition's ``because``.
+    """
     return own if condition.because is None else f"{own}: {condition.because.fill(names)}"
 
 
 def names_of(fact: Fact, subject: Subject, target: Target) -> dict[str, object]:
-    """Return the names that a condition on a fact can use, with their values for one subject."""
+    """Return the values of the names that a condition on a fact can use.
+
+    These names are the fields of the fact, ``target``, and the subject's ``model``, ``build`` and
+    ``constants``.
+    """
     common = {name: value for name, value in subject.values.items() if name in _COMMON}
     own = {name: getattr(fact, name) for name in field_names(fact.kind)}
     return {**common, **own, "target": target}
@@ -51,9 +58,9 @@ def quoted_without_place(message: LogMessage) -> str:
 
 
 def bounded(words: Iterable[str], most: int) -> tuple[str, ...]:
-    """Return the first sentences without duplicates.
+    """Return at most ``most`` sentences, without duplicates.
 
-    The last sentence has the number of omitted sentences.
+    If sentences are left out, the last sentence ends with their number: ``(+3 more)``.
     """
     found = tuple(dict.fromkeys(words))
     if len(found) <= most:

@@ -1,1 +1,1 @@
-"""The HTML page of findings: pictures of blocks, their layout, and the markup."""
+"""The HTML page about findings: pictures of nodes, their layout, and the markup."""

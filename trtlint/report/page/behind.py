@@ -1,4 +1,4 @@
-"""Data of a model for its page: graph, layers, times and ranges."""
+"""Data about a model that its HTML page shows: nodes, engine layers, times and ranges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Behind:
-    """Data of a model for the page: nodes, placements, times and ranges.
+    """Data about a model that its HTML page shows.
 
     Args:
         facts: the facts of the model and of its build.
@@ -30,25 +30,25 @@ class Behind:
         self.nodes = facts.model.graph.nodes
 
     def node(self, row: Row) -> Node | None:
-        """Return the node of a row; None if the model has another node at this position."""
+        """Return the node that a row describes; None if the model has another node at this position."""
         if row.index is None or not 0 <= row.index < len(self.nodes):
             return None
         node = self.nodes[row.index]
         return node if node.path == row.node else None
 
     def computes_sizes(self, value: Value) -> bool:
-        """Return whether a value depends on constants and shapes only."""
+        """Return whether a value depends only on constants and shapes, not on the values of inputs."""
         return self.facts.model.constants.data_free(value)
 
     @cached_property
     def layers(self) -> tuple[LayerFact, ...]:
-        """The slowest layers of the engine, the slowest first; empty without times."""
+        """The slowest layers of the engine, the slowest first; empty if no times were measured."""
         layers = [layer for layer in self.facts.of("layer") if isinstance(layer, LayerFact)]
         return tuple(sorted((layer for layer in layers if layer.ms), key=lambda layer: -(layer.ms or 0.0)))
 
     @cached_property
     def placements(self) -> Mapping[Node, Placement]:
-        """The placement of each node in the engine; empty without layers."""
+        """The placement of each node in the engine; empty if the layers of the engine are unknown."""
         found = (fact for fact in self.facts.of("placement") if isinstance(fact, Placement))
         return {fact.node: fact for fact in found if fact.node is not None}
 
@@ -63,12 +63,12 @@ class Behind:
 
     @cached_property
     def ranges(self) -> Mapping[str, MeasuredTensor]:
-        """Measured tensors by the path of their node."""
+        """The measured tensors, by the path of the node that computes the tensor."""
         found = self.facts.measurement
         return {} if found is None else {site.node: site for site in found.sites if site.node}
 
     def measured(self, node: Node) -> str:
-        """Return the time and the range of a node in a few characters; empty if neither was measured."""
+        """Return the measured time and range of a node as a short text; empty if neither was measured."""
         parts = []
         placed = self.placements.get(node)
         if placed is not None and placed.ms is not None and not placed.absorbed:

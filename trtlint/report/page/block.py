@@ -1,8 +1,8 @@
-"""Content of a block picture: the nodes of a finding, and the data flow between them.
+"""Content of a picture: the nodes of a finding, and the data flow between them.
 
-The boxes are the rows of the site, as in the text report.  Operators between two rows get no box, only a
-label beside the line.  Nodes outside the block that write or read its tensors are boxes at the edge of the
-block. Constants and shape arithmetic are left out.
+The boxes are the nodes that the text report shows.  Operators between two of these nodes get no box, only a
+label beside the line.  Nodes outside the finding that write or read its tensors are boxes at the edge of the
+picture. Constants and shape arithmetic are left out.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _MOST_USES = 200
 
 
 class Box(Struct, frozen=True):
-    """Node in the picture.
+    """A node in the picture, drawn as a box.
 
     Attributes:
-        kind: ``outside`` for a producer or reader outside the block.
+        kind: ``outside`` for a node that is not part of the finding, but writes or reads its tensors.
         op: the operator.
         name: the path of the node, or the name of an input or output of the graph.
         type: type of the first output, such as ``f32[1,8,197,64]``; empty if unknown.
-        detail: the role of the node in the block.
-        label: reason for the mark; empty without a mark.
+        detail: the role of the node in the finding.
+        label: the reason why the box is marked; empty if it is not marked.
         measured: the measured time and range.
     """
 
@@ -57,11 +57,11 @@ class Box(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """Data flow from one box to another, by position.
+    """Data flow from one box to another box.
 
     Attributes:
-        source: position of the source.
-        target: position of the target.
+        source: index of the box that computes the tensor.
+        target: index of the box that reads the tensor.
         via: operators of the hidden nodes in between.
     """
 
@@ -71,7 +71,7 @@ class Line(Struct, frozen=True):
 
 
 class SiteDiagram(Struct, frozen=True):
-    """Boxes in data-flow order, the lines between them, and the number of omitted rows."""
+    """The boxes of a picture in data-flow order, the lines between them, and the number of omitted nodes."""
 
     boxes: tuple[Box, ...]
     lines: tuple[Line, ...]
@@ -79,7 +79,7 @@ class SiteDiagram(Struct, frozen=True):
 
 
 def block(rows: Sequence[Row], behind: Behind) -> SiteDiagram | None:
-    """Return the drawing of a site; None if the model does not have the nodes, for example after a change."""
+    """Return the picture of a site; None if the model lacks its nodes, for example after a change."""
     nodes = [behind.node(row) for row in rows]
     if not nodes or None in nodes:
         return None
@@ -94,7 +94,7 @@ def block(rows: Sequence[Row], behind: Behind) -> SiteDiagram | None:
 
 
 class _Block:
-    """Collector of boxes and lines."""
+    """Collects the boxes and lines of a picture."""
 
     def __init__(self, behind: Behind) -> None:
         self.behind = behind
@@ -104,7 +104,7 @@ class _Block:
         self._outside: dict[str, int] = {}
 
     def row(self, row: Row, node: Node) -> None:
-        """Add a node of the block."""
+        """Add the box of a node that is part of the finding."""
         if node in self._positions:
             return
         self._positions[node] = len(self.boxes)
@@ -113,7 +113,7 @@ class _Block:
         self.boxes.append(Box("row", row.op, row.node, row.type, row.detail, row.label, measured))
 
     def connect(self) -> None:
-        """Add the lines, and the producers and readers outside the block."""
+        """Add the lines, and the boxes of nodes outside the finding that write or read its tensors."""
         inside = self._positions
         passed: set[Node] = set()
         for node, position in inside.items():
@@ -130,7 +130,7 @@ class _Block:
             self._readers(node, position, {*inside, *passed})
 
     def lines(self) -> Iterator[Line]:
-        """Return the lines, each once."""
+        """Yield the lines of the picture without duplicates."""
         return (Line(source, target, via) for (source, target), via in self._lines.items())
 
     def _line(self, source: int, target: int, via: tuple[str, ...] = ()) -> None:
@@ -139,7 +139,15 @@ class _Block:
             self._lines[source, target] = via
 
     def _behind(self, value: Value, inside: dict[Node, int]) -> tuple[dict[int, tuple[str, ...]], set[Node]]:
-        """Return the block nodes that a value depends on, the nearest first, with the nodes in between."""
+        """Find the boxes that a value depends on, the nearest first.
+
+        Args:
+            value: the value.
+            inside: the index of the box of each node.
+
+        Returns:
+            The operators between the value and each box, by the index of the box; and all nodes in between.
+        """
         found: dict[int, tuple[str, ...]] = {}
         through: set[Node] = set()
         waiting: deque[tuple[Value, tuple[Node, ...]]] = deque([(value, ())])
@@ -163,7 +171,10 @@ class _Block:
         return found, through
 
     def _feed(self, value: Value, position: int) -> None:
-        """Add the producers outside the block, up to a limit."""
+        """Add a box for the node or input that computes a value outside the finding, up to a limit.
+
+        ``position`` is the index of the box that reads the value.
+        """
         producer = value.producer
         if producer is None:
             box = Box("outside", "input", value.name, value.type_text)
@@ -176,7 +187,10 @@ class _Block:
             self._line(source, position)
 
     def _readers(self, node: Node, position: int, known: set[Node]) -> None:
-        """Add one box for all readers of a node outside the block."""
+        """Add one box for all nodes outside the finding that read the outputs of a node.
+
+        ``position`` is the index of the node's box.
+        """
         readers: dict[Node, None] = {}
         outputs: list[str] = []
         for value in node.outputs:

@@ -1,4 +1,4 @@
-"""Card of one finding on the page: message, place, picture, advice and evidence."""
+"""One finding on the HTML page: message, place, picture, advice and evidence."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _MOST_SITES = 20_000
 
 
 class CardEntry(Struct, frozen=True):
-    """Finding on the page.
+    """A finding on the HTML page.
 
     Attributes:
         finding: the finding.
         seen: the targets of the finding, as text; empty for a single target.
-        id: id of its element.
-        model: the file, as the page shows it.
+        id: id of the HTML element.
+        model: the file, as the page shows its path.
         conditional: whether the finding depends on unset options.
     """
 
@@ -49,7 +49,7 @@ class CardEntry(Struct, frozen=True):
 
     @property
     def severity(self) -> str:
-        """The severity, or ``conditional``."""
+        """The severity of the finding, or ``conditional`` if the finding depends on unset options."""
         return "conditional" if self.conditional else self.finding.severity
 
 
@@ -60,7 +60,7 @@ def card(
 
     Args:
         entry: the finding.
-        behind: the model; None if it cannot be read.
+        behind: data about the model; None if the model cannot be read.
         target: the target; empty if the page shows it elsewhere.
         number: prefix that makes the element ids unique.
         room: character limit of the picture.
@@ -95,7 +95,7 @@ def card(
 
 
 def badge(severity: str) -> Markup:
-    """Return the badge of a severity."""
+    """Return the HTML element that shows a severity."""
     return tag("strong", severity, class_=f"badge {severity}")
 
 
@@ -158,7 +158,7 @@ def _picture(finding: Finding, behind: Behind | None, number: str, room: int) ->
 
 
 def _lines(lines: str) -> Markup:
-    """Return the lines of a text drawing unchanged."""
+    """Return the lines of a text drawing as preformatted text."""
     return Markup("\n".join(join(clipped(line, 200)) for line in lines.split("\n")))
 
 
@@ -199,7 +199,7 @@ def _why(entry: CardEntry, target: str) -> Markup:
 
 
 def _places(sites: Sequence[Site]) -> Markup | None:
-    """Return all places if there are several, and their source lines."""
+    """Return the list of all sites with their source lines; None for a single site."""
     if len(sites) < 2:
         return None
     looked = sites[:_MOST_SITES]

@@ -1,7 +1,7 @@
 """Filters of the page by severity, rule and model, without scripts.
 
-``:has()`` matches the page by the state of an input: https://www.w3.org/TR/selectors-4/#relational
-A browser without it shows all findings.
+The CSS selector ``:has()`` matches the page by the state of a check box:
+https://www.w3.org/TR/selectors-4/#relational. A browser that does not support ``:has()`` shows all findings.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ _SEVERITIES = ("error", "warning", "note", "conditional")
 
 
 def filters(found: Sequence[tuple[Section, CardEntry]]) -> tuple[Markup | None, str]:
-    """Return the filters and their style; None and an empty style if there is nothing to choose.
+    """Return the HTML of the filters, and the CSS rules that hide findings.
+
+    If there is nothing to choose, return None and an empty text.
 
     Args:
-        found: all findings with their models, the most severe first.
+        found: all findings with the sections of their files, the most severe first.
     """
     severities = [each for each in _SEVERITIES if any(entry.severity == each for _, entry in found)]
     rules = list(dict.fromkeys(entry.finding.rule for _, entry in found))[:_RULES]

@@ -1,8 +1,8 @@
 """Layout of a small graph in layers: the positions of boxes and lines.
 
-Layers are topological generations.  The order in a layer is the order with the fewest crossings in a few
-rounds of the barycentre heuristic (Sugiyama et al., https://doi.org/10.1109/TSMC.1981.4308636).  A box is
-centred below the boxes that it reads, as far as the neighbouring boxes allow.
+Layers are topological generations. The order in a layer is the order with the fewest crossings in a few
+rounds of the barycentre heuristic (Sugiyama et al., https://doi.org/10.1109/TSMC.1981.4308636). A box is
+centred below the boxes whose tensors it reads, as far as the neighbouring boxes allow.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Layout(Struct, frozen=True):
 
     Attributes:
         boxes: the middle and the upper edge of each box.
-        lines: the points that each line passes between its ends. For each layer in between, these are the
-            middle and the edges of the layer.
+        lines: the points that each line passes between its two ends, at the middle and at the edges of each
+            layer in between.
         width: width of the whole picture.
         height: height of the whole picture.
         crossings: number of pairs of lines that cross.
@@ -50,9 +50,13 @@ class Layout(Struct, frozen=True):
 
 
 def generations(count: int, lines: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Return the layers of boxes.
+    """Arrange boxes in layers, so that each line leads to a lower layer. Return the boxes of each layer.
 
-    A box without incoming lines is directly above the first box that reads it.
+    A box without incoming lines is directly above the first box that reads its output.
+
+    Args:
+        count: the number of boxes.
+        lines: pairs of boxes, each from the box that writes a tensor to the box that reads it.
     """
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(count))
@@ -72,7 +76,7 @@ def layout(
     lines: Sequence[tuple[int, int]],
     sizes: Sequence[tuple[float, float]],
 ) -> Layout:
-    """Lay out boxes.
+    """Compute the positions of boxes and lines.
 
     Args:
         layers: the result of :func:`generations`.
@@ -114,7 +118,7 @@ def _bends(line: tuple[int, int], depth: Mapping[_Item, int]) -> list[_Item]:
 def _with_bends(
     layers: Sequence[Sequence[int]], lines: Sequence[tuple[int, int]]
 ) -> tuple[nx.DiGraph[_Item], _Layers]:
-    """Return the graph in which a long line has a bend in each layer that it passes."""
+    """Add a point to the graph in each layer that a long line passes, so that the line can bend there."""
     items: _Layers = [list(layer) for layer in layers]
     depth: dict[_Item, int] = {item: row for row, layer in enumerate(layers) for item in layer}
     graph: nx.DiGraph[_Item] = nx.DiGraph()
@@ -128,7 +132,7 @@ def _with_bends(
 
 
 def _ordered(layers: _Layers, graph: nx.DiGraph[_Item]) -> tuple[_Layers, int]:
-    """Return the order with the fewest crossings, and the number of crossings."""
+    """Reorder the items in each layer, so that few lines cross. Return the order and the crossings."""
     best = order = [list(layer) for layer in layers]
     fewest = _crossings(order, graph)
     for turn in range(_ROUNDS):
@@ -163,7 +167,7 @@ def _crossings(layers: _Layers, graph: nx.DiGraph[_Item]) -> int:
 def _straightened(
     layers: _Layers, graph: nx.DiGraph[_Item], widths: Mapping[_Item, float]
 ) -> dict[_Item, float]:
-    """Return the middle of each item, near its neighbours and without overlaps."""
+    """Return the horizontal middle of each item: near its neighbours, and without overlaps."""
     middles: dict[_Item, float] = {}
     for layer in layers:
         x = 0.0
@@ -187,9 +191,14 @@ def _straightened(
 
 
 def _apart(wanted: Sequence[float], apart: Sequence[float]) -> list[float]:
-    """Return the ascending numbers that are nearest to given numbers and keep minimum distances.
+    """Move ascending numbers as little as possible, until they keep minimum distances to each other.
 
-    Nearest means least squares. The method pools adjacent violators: https://doi.org/10.1214/aoms/1177728423
+    Args:
+        wanted: the numbers.
+        apart: the minimum distance between each number and the next.
+
+    The sum of squared changes is minimal. The method pools adjacent violators:
+    https://doi.org/10.1214/aoms/1177728423
     """
     shifts = [0.0]
     for distance in apart:

@@ -1,7 +1,8 @@
-"""Safe HTML and SVG, where text is always escaped.
+"""HTML and SVG in which all text is escaped.
 
-Names in a model are arbitrary text.  All content of an element or an attribute is escaped, unless it
-is :class:`Markup`, which only this module makes: https://html.spec.whatwg.org/multipage/syntax.html
+Names in a model are arbitrary text.  The content of an element or attribute is escaped, unless it is a
+:class:`Markup` object, and only this module creates such objects:
+https://html.spec.whatwg.org/multipage/syntax.html
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _NO_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class Markup(str):
-    """Safe markup."""
+    """A piece of HTML or SVG in which all text is escaped."""
 
     __slots__ = ()
 
@@ -30,23 +31,23 @@ Content = str | float | None | Iterable["Content"]
 
 
 def text(plain: str) -> Markup:
-    """Escape plain text, including commands to a CI system that prints the page."""
+    """Escape plain text, also against CI systems that find commands in the printed page."""
     return Markup(html.escape(clean(plain)).replace("##", "&#35;#"))
 
 
 def join(*content: Content) -> Markup:
-    """Join pieces of content."""
+    """Join several pieces of content.  Plain text is escaped."""
     return Markup("".join(_pieces(content)))
 
 
 def tag(name: str, /, *content: Content, **attributes: str | float | None) -> Markup:
-    """Return an element.
+    """Return an HTML or SVG element.
 
     Args:
-        name: the name of the element, a trusted text.
-        content: the content.
-        attributes: attributes by trusted names. A trailing ``_`` is removed, and other underscores become
-            hyphens. An attribute with the value None is omitted.
+        name: the name of the element, which is not escaped.
+        content: the content of the element.
+        attributes: the attributes, whose names are not escaped. A trailing ``_`` is removed, and other
+            underscores become hyphens. An attribute with the value None is omitted.
     """
     given = "".join(
         f' {_attribute(key)}="{text(str(value))}"' for key, value in attributes.items() if value is not None
@@ -60,7 +61,7 @@ def tag(name: str, /, *content: Content, **attributes: str | float | None) -> Ma
 
 
 def link(url: str) -> Markup:
-    """Return a link for a web address, or escaped text for anything else."""
+    """Return a link if the text is a web address, or else the escaped text."""
     if not _URL.fullmatch(url):
         return text(url)
     shown = Markup("/<wbr>".join(map(text, url.removeprefix("https://").split("/"))))
@@ -68,12 +69,12 @@ def link(url: str) -> Markup:
 
 
 def identifier(words: str) -> str:
-    """Convert a text to an element id, in characters that need no escape."""
+    """Convert a text to an id for an HTML element.  The id has no characters that need escapes."""
     return _NO_ID.sub("-", words).strip("-") or "x"
 
 
 def rule_class(rule: str) -> str:
-    """Return the CSS class of a rule, in characters that need no escape in a selector."""
+    """Return the CSS class of a rule.  The class has no characters that need escapes in a selector."""
     return f"of-{identifier(rule).replace('.', '-')}"
 
 

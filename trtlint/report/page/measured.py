@@ -1,4 +1,4 @@
-"""Measurements of a model: the slowest layers, and tensors outside their range."""
+"""Tables of the measurements of a model: the slowest layers, and tensors that exceed a type's range."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS = 12
 
 
 def measured(behind: Behind) -> Iterator[Markup]:
-    """Yield the tables; nothing without measurements."""
+    """Yield the tables; nothing if the model was not measured."""
     if behind.layers:
         yield _layers(behind)
     found = behind.facts.measurement

@@ -1,4 +1,4 @@
-"""Overview bar of a whole model in topological order, with findings and times.
+"""Overview bar of a whole model: its nodes in topological order, with findings and times.
 
 The bar has a limited number of cells, for any number of nodes.  Positions are percentages.  So the bar is as
 wide as the page, but the size of its texts does not change.
@@ -44,17 +44,17 @@ _GAP = 4
 
 
 class Marked(Struct, frozen=True):
-    """Finding, and the id of its element on the page."""
+    """A finding, and the id of its HTML element on the page."""
 
     finding: Finding
     id: str
 
 
 def strip(behind: Behind, marked: Sequence[Marked], title: str, number: str) -> Markup | None:
-    """Return the SVG of a whole model; None without nodes.
+    """Draw the overview bar of a model as SVG; None for a model without nodes.
 
     Args:
-        behind: the model.
+        behind: data about the model.
         marked: the findings of the model, the most severe first.
         title: title of the picture.
         number: prefix that makes the element ids unique on the page.
@@ -93,7 +93,7 @@ def _words(behind: Behind, marked: Sequence[Marked], nodes: int) -> str:
 
 
 def _gravest(marked: Sequence[Marked], nodes: int, cells: int) -> dict[int, Marked]:
-    """Return the most severe finding of each cell."""
+    """Return the most severe finding in each cell that has findings, by the number of the cell."""
     found: dict[int, Marked] = {}
     for each in sorted(marked, key=lambda one: SEVERITIES.index(one.finding.severity)):
         for site in each.finding.sites[:_MOST_SITES]:
@@ -105,7 +105,10 @@ def _gravest(marked: Sequence[Marked], nodes: int, cells: int) -> dict[int, Mark
 
 
 def _cells(found: Mapping[int, Marked], cells: int, top: float) -> Iterator[Markup]:
-    """Yield one coloured, linked cell for each run of neighbouring cells with the same finding."""
+    """Draw the cells with findings.  Each links to its finding.
+
+    Neighbouring cells with the same finding are drawn as one cell.
+    """
     start = 0
     for each, run in groupby(map(found.get, range(cells))):
         length = sum(1 for _ in run)
@@ -126,7 +129,7 @@ def _cells(found: Mapping[int, Marked], cells: int, top: float) -> Iterator[Mark
 
 
 def _times(behind: Behind, cells: int) -> list[float]:
-    """Return the milliseconds of each cell; empty without measurements."""
+    """Return the milliseconds that the nodes of each cell take; empty if no times were measured."""
     if not behind.times:
         return []
     found = [0.0] * cells
@@ -152,7 +155,7 @@ def _bars(times: Sequence[float], cells: int) -> Iterator[Markup]:
 
 
 def _bands(behind: Behind, cells: int, top: float) -> Iterator[Markup]:
-    """Yield the bands of modules, with names that fit."""
+    """Draw a band below the cells of each module, with the module's name if there is room."""
     model, nodes = behind.facts.model, behind.nodes
     modules = [
         tuple((origin(model, nodes[(2 * cell + 1) * len(nodes) // (2 * cells)]).module or "").split("."))
@@ -187,7 +190,7 @@ def _bands(behind: Behind, cells: int, top: float) -> Iterator[Markup]:
 
 
 def _widest(modules: Sequence[tuple[str, ...]], depth: int) -> int:
-    """Return the largest number of consecutive cells in one module."""
+    """Return the largest number of consecutive cells in one module, at this depth of module names."""
     return max(sum(1 for _ in run) for _, run in groupby(module[:depth] for module in modules))
 
 

@@ -1,4 +1,4 @@
-"""Parts of a model in ONNX Runtime, as a bar of nodes and as text."""
+"""Parts of a model that ONNX Runtime's execution provider runs, as a bar of nodes and as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_SEGMENTS = 2000
 
 
 def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | None:
-    """Return the figure of the first target and the lines of all targets; None without a provider."""
+    """Return a figure for the first target, and text for all targets; None if no provider was given."""
     lines = [*lines_of_targets(reports)]
     if not lines:
         return None
@@ -37,7 +37,10 @@ def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | 
 
 
 def _segments(reports: Sequence[ModelReport], behind: Behind | None) -> Iterator[tuple[str, int]]:
-    """Yield the colour and the number of nodes of each run of nodes with the same colour."""
+    """Yield the segments of the bar: colour, and number of nodes.
+
+    A segment is a sequence of nodes in the same part of the model.
+    """
     found = next((data for report in reports if (data := partition_in(report)) is not None), None)
     if found is None:
         return

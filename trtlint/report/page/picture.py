@@ -1,8 +1,8 @@
-"""Picture of a block as SVG, readable with and without the style of the page.
+"""Picture of a finding's nodes as SVG, readable with and without the style of the page.
 
-Colours are SVG presentation attributes, because security policies that forbid inline styles allow them.  The
-style of the page overrides them for dark themes and for printing.  Widths of texts are estimated, and rather
-too large.
+Colours are SVG presentation attributes, because security policies that forbid inline styles allow such
+attributes.  The style of the page overrides them for dark themes and for printing.  Widths of texts are
+estimates, which are rather too large than too small.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _MOST_VIA = 3
 
 
 class _Font(Struct, frozen=True):
-    """Font: size, line height and cell width in pixels."""
+    """A font, with its size, its line height and the width of a character in pixels."""
 
     style: str
     size: float
@@ -79,7 +79,7 @@ _VIA = _Font("v", 10.5, 14, 6.4)
 
 
 class _Drawn(Struct, frozen=True):
-    """Box with lines of text in their fonts, and its size in pixels."""
+    """A box with its lines of text and their fonts, and the size of the box in pixels."""
 
     kind: str
     title: str
@@ -89,10 +89,10 @@ class _Drawn(Struct, frozen=True):
 
 
 def picture(block: SiteDiagram, colour: Colour, title: str, number: str) -> Markup:
-    """Return the SVG of a block.
+    """Draw the nodes of a finding as SVG.
 
     Args:
-        block: the block.
+        block: the boxes and lines.
         colour: colour of the marked boxes.
         title: title of the picture.
         number: prefix that makes the element ids unique on the page.
@@ -135,7 +135,10 @@ def picture(block: SiteDiagram, colour: Colour, title: str, number: str) -> Mark
 
 
 def _pieces(block: SiteDiagram) -> tuple[list[_Drawn], list[tuple[int, int]]]:
-    """Return the boxes and lines.  A line with hidden nodes gets an additional box."""
+    """Return the boxes and the lines to draw.
+
+    A line with hidden nodes becomes two lines with a box in between, which names the hidden operators.
+    """
     boxes = [_drawn(box) for box in block.boxes]
     lines: list[tuple[int, int]] = []
     for line in block.lines:
@@ -176,7 +179,7 @@ def _cut(text: str, font: _Font, room: float) -> str:
 
 
 def _box(box: _Drawn, at: tuple[float, float], colour: Colour) -> Markup:
-    """Draw a box with its texts.  ``at`` is the middle of the upper edge."""
+    """Draw a box with its texts.  ``at`` is the middle of the upper edge of the box."""
     x, y = at[0] - box.width / 2, at[1]
     place = f"translate({_n(x)} {_n(y)})"
     if box.kind == "via":
@@ -236,9 +239,9 @@ def _texts(box: _Drawn, label: str) -> Iterator[Content]:
 def _strokes(
     boxes: Sequence[_Drawn], lines: Sequence[tuple[int, int]], laid: Layout
 ) -> Iterator[tuple[str, str]]:
-    """Yield the path and the head of each line.
+    """Yield, for each line, the SVG path of the line and the SVG path of its arrow head.
 
-    Lines at a box are ordered by the position of their other end.
+    The lines at a box are ordered by the position of their other end.
     """
     leave = _ports(boxes, lines, laid, 0)
     reach = _ports(boxes, lines, laid, 1)
@@ -262,7 +265,7 @@ def _strokes(
 def _ports(
     boxes: Sequence[_Drawn], lines: Sequence[tuple[int, int]], laid: Layout, end: int
 ) -> dict[tuple[int, int], float]:
-    """Return the positions where lines leave (0) or reach (1) their boxes."""
+    """Return the horizontal positions where lines leave (``end`` 0) or reach (``end`` 1) their boxes."""
     found: dict[tuple[int, int], float] = {}
     for index, box in enumerate(boxes):
         middle = laid.boxes[index][0]

@@ -1,4 +1,4 @@
-"""Sections of a page: the findings of each file for all targets."""
+"""Sections of the HTML page: the findings of each file for all targets."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from trtlint.report.page.markup import identifier
 
 
 class Section(Struct, frozen=True):
-    """Section of one file.
+    """The section of the HTML page about one file.
 
     Attributes:
-        path: the path as given.
+        path: the path of the file as the user gave it.
         shown: the path on the page.
-        id: id of the element.
+        id: id of the HTML element.
         reports: one report for each target.
         entries: the findings of the file, the most severe first.
     """
@@ -41,12 +41,15 @@ class Section(Struct, frozen=True):
 
     @property
     def counted(self) -> Counter[str]:
-        """The number of findings by severity.  Conditional findings are counted separately."""
+        """The number of findings by severity.
+
+        Findings that depend on unset options are counted separately.
+        """
         return Counter(entry.severity for entry in self.entries)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """The problems that prevented linting."""
+        """The problems because of which the file could not be linted."""
         return tuple(dict.fromkeys(problem for report in self.reports for problem in report.errors))
 
     @property
@@ -56,7 +59,7 @@ class Section(Struct, frozen=True):
 
 
 def sections(run: Run) -> list[Section]:
-    """Return the sections of a run, the worst first."""
+    """Return the sections about the files of a run, the file with the most errors first."""
     return sorted(_sections(run), key=lambda section: section.gravity)
 
 
@@ -85,12 +88,12 @@ def _seen(item: MergedFinding, names: Sequence[str]) -> str:
 
 
 def _rank(finding: Finding, conditional: bool) -> tuple[bool, int, int, float, str]:
-    """Sort key: severe, confident and slow findings first."""
+    """Return a sort key: severe findings come first, then confident findings, then slow layers."""
     grave, sure = SEVERITIES.index(finding.severity), CONFIDENCES.index(finding.confidence)
     return conditional, grave, sure, -(finding.ms or 0.0), finding.rule
 
 
 def ranked(found: Sequence[Section]) -> list[tuple[Section, CardEntry]]:
-    """Return the findings of all files, the most severe first."""
+    """Return the findings of all files with the section of each, the most severe first."""
     pairs = [(section, entry) for section in found for entry in section.entries]
     return sorted(pairs, key=lambda pair: _rank(pair[1].finding, pair[1].conditional))

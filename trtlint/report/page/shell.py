@@ -1,6 +1,6 @@
 """HTML document around the content of a page, without scripts and external resources.
 
-The security policy of the page allows only its own style, by digest:
+The content security policy of the page allows only the page's own style, by digest:
 https://www.w3.org/TR/CSP3/#directive-style-src
 """
 
@@ -16,13 +16,13 @@ from trtlint.report.page.markup import Content, Markup, tag
 
 
 def shell(title: str, header: Content, main: Content, style: str = "") -> Iterator[str]:
-    """Yield the lines of a document.
+    """Yield the lines of an HTML document.
 
     Args:
         title: title of the window.
         header: the header with the heading of the page.
         main: the main content.
-        style: additional trusted style rules.
+        style: additional CSS rules, which are not escaped.
     """
     own = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     whole = Markup(f"\n{own}{style}")

@@ -1,4 +1,4 @@
-"""Tables of a page: models, findings, and changes between targets."""
+"""Tables on the HTML page: models, findings, and changes between targets."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _CLASSES = {
 
 
 def table(heads: Sequence[str], rows: Sequence[Markup], label: str, class_: str = "table") -> Markup:
-    """Return a table in a scrolling frame."""
+    """Return a table inside an element that scrolls if the table is too wide."""
     cells = [tag("th", head, scope="col", class_=_CLASSES.get(head)) for head in heads]
     inside = tag("table", tag("thead", tag("tr", cells)), tag("tbody", rows))
     return tag("div", inside, class_=class_, tabindex=0, role="region", aria_label=label)
 
 
 def of_models(found: Sequence[Section]) -> Markup:
-    """Return the table of models, the worst first."""
+    """Return the table of models, the model with the most errors first."""
     rows = []
     for section in found[:_MODELS]:
         name = tag("code", clipped(section.shown, 300))
@@ -65,8 +65,8 @@ def of_findings(found: Sequence[tuple[Section, CardEntry]], linked: Collection[s
     """Return the table of all findings, the most severe first.
 
     Args:
-        found: the findings with their models.
-        linked: the ids of findings shown in full.
+        found: the findings with the sections of their files.
+        linked: the ids of the findings that the page shows in full.
         several: whether there are several models.
     """
     names = Counter(PurePath(section.shown).name for section in {s.path: s for s, _ in found}.values())
@@ -105,7 +105,10 @@ def of_findings(found: Sequence[tuple[Section, CardEntry]], linked: Collection[s
 
 
 def of_changes(reports: Sequence[ModelReport]) -> Markup | None:
-    """Return the table of new and removed findings between targets; None without changes."""
+    """Return the table of findings that a target adds or removes, compared with the previous target.
+
+    None if no findings change.
+    """
     rows = [
         tag(
             "tr",
