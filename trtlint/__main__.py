@@ -13,7 +13,7 @@ _INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command line of this process and end it with the exit code."""
+    """Run the command line of this process, and end the process with the exit code."""
     if sys.argv[1:] == ["--version"]:
         # Scripts often ask for the version, and importing click takes longer than starting Python.
         from trtlint import __version__

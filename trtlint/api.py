@@ -1,4 +1,4 @@
-"""The Python API: lint, check, fix, measure and upgrade."""
+"""Python API: lint, check, fix, measure and upgrade."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def lint(
     Args:
         path: a file, a folder with ``*.onnx`` files, an address (``https://``, ``hf://``, ``s3://``), or
             several of these. Or one model in memory: an ``onnx.ModelProto`` or the result of
-            ``torch.onnx.export(..., dynamo=True)``; only its structure is copied, not its weights.
-            Empty for a build without a model.
-        target: one or several targets, instead of ``trt``, ``gpu``, ``fp16`` and so on.
+            ``torch.onnx.export(..., dynamo=True)``; only its structure is copied, not its weights. Empty for
+            a build without a model.
+        target: one or several targets, instead of keywords such as ``trt``, ``gpu`` and ``fp16``.
         **keywords: target, rules and evidence, listed in :class:`~trtlint.cases.Keywords`.
 
     Returns:
@@ -157,7 +157,8 @@ class Fix(Struct, frozen=True):
     """Result of fixing a model.
 
     Attributes:
-        model: the fixed model, as a path, ModelProto or graph like the argument; None if unchanged.
+        model: the fixed model, of the same type as the argument: a path, ModelProto or graph; None if
+            unchanged.
         applied: the applied fixes, in order.
         refused: the skipped fixes, with reasons.
         reports: the remaining findings, one report for each target.
@@ -187,7 +188,7 @@ def fix(
         target: as in :func:`lint`.
         out: the file to write if ``model`` is a path; ``MODEL.fixed.onnx`` by default.
         unsafe: whether to apply rewrites that intentionally change results.
-        verify: whether to run each rewritten part before and after, and skip rewrites that differ.
+        verify: whether to compare the results before and after each rewrite, and skip rewrites that differ.
         **keywords: as in :func:`lint`; with ``ranges``, nodes that need FP32 are kept in FP32.
 
     Raises:
@@ -289,15 +290,15 @@ class Measured(Struct, frozen=True):
     """Result of measuring a model.
 
     Attributes:
-        measurement: the figures, for the keyword ``ranges`` of other functions.
-        report: the findings, with the figures as evidence.
+        measurement: the measured ranges and errors, for the keyword ``ranges`` of other functions.
+        report: the findings, with the measured ranges and errors as evidence.
     """
 
     measurement: Measurement
     report: Report
 
     def save(self, path: AnyPath) -> None:
-        """Write the figures to a file, for ``trtlint lint --ranges``.
+        """Write the measurement to a file, for ``trtlint lint --ranges``.
 
         Raises:
             OSError: the file cannot be written.
@@ -328,15 +329,15 @@ def measure(
 
     Args:
         model: the file.
-        target: as in :func:`lint`, plus the measured type.
+        target: as in :func:`lint`; the measured type is added.
         inputs: ``.npz`` files with one batch each; generated inputs by default.
         load_inputs: inputs that Polygraphy saved.
         data_loader_script: ``FILE.py:FUNCTION``, which yields inputs as for Polygraphy; trtlint runs it.
-        type: the type to measure; a model with 16-bit tensors sets it itself. ``all`` compares the types.
-        rehearse: whether to simulate that type and compute the output errors.
+        type: the type to measure; ``all`` compares the types. A model with 16-bit tensors decides itself.
+        rehearse: whether to simulate the type and compute the errors of the outputs.
         batches: the largest number of batches.
-        bound: the largest error of an output that passes.
-        thorough: whether to search until no node can leave the set to keep in FP32.
+        bound: the largest error that an output may have.
+        thorough: whether to continue the search until every node that is kept in FP32 is needed.
         seconds: the time limit; by default it depends on the size of the model.
         memory: the memory limit in bytes; by default it depends on the size of the model.
         **keywords: as in :func:`lint`, for the report.
@@ -390,7 +391,7 @@ def measure(
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Add the file name to the message of an error."""
+    """Add the file name to the messages of errors that are raised while the context is open."""
     try:
         yield
     except UnreadableError as error:

@@ -64,7 +64,7 @@ def read_one(name: str, value: object) -> Any:
 
 
 def read_file(name: str, value: object) -> str:
-    """Return the path or the address of one model.
+    """Check that an argument is the path or the address of one model, and return it.
 
     Raises:
         ArgumentError: the value is not a path, or is the path of a folder.
@@ -76,7 +76,7 @@ def read_file(name: str, value: object) -> str:
 
 
 def read_local(name: str, value: object) -> Path:
-    """Return the path of one file of this machine.
+    """Check that an argument is the path of one local file, and return the path.
 
     Raises:
         ArgumentError: the value is not a path, or is the path of a folder.
@@ -89,7 +89,7 @@ def read_local(name: str, value: object) -> Path:
 
 
 def read_paths(name: str, value: object) -> tuple[str, ...]:
-    """Return several paths; the value may also be a single path.
+    """Check that an argument is a path or a sequence of paths, and return the paths.
 
     Raises:
         ArgumentError: the value is not a path and not a sequence of paths.
@@ -124,7 +124,7 @@ def _choice(*allowed: str) -> Reader:
 
 
 def _number(expected: str, most: float = sys.float_info.max) -> Reader:
-    """Return a reader that accepts a finite number above 0."""
+    """Return a reader that accepts a finite number above 0, up to ``most``."""
 
     def read_number(name: str, value: object) -> float:
         number = _as(Real, value)
@@ -140,7 +140,7 @@ def _number(expected: str, most: float = sys.float_info.max) -> Reader:
 
 
 def _count(expected: str, most: int = _MOST) -> Reader:
-    """Return a reader that accepts a whole number above 0."""
+    """Return a reader that accepts a whole number above 0, up to ``most``."""
 
     def read_count(name: str, value: object) -> int:
         number = _as(Integral, value)
@@ -152,12 +152,15 @@ def _count(expected: str, most: int = _MOST) -> Reader:
 
 
 def _as(kind: type, value: object) -> Any:
-    """Return a Python or NumPy number of this kind.  Other values, True and False give None."""
+    """Return a value if it is a Python or NumPy number of this kind.  Return None for other values.
+
+    True and False are not numbers here.
+    """
     return value if isinstance(value, kind) and not isinstance(value, bool) else None
 
 
 def _path(expected: str) -> Reader:
-    """Return a reader that accepts a valid file name."""
+    """Return a reader that accepts a path as text or as an object, and converts it to text."""
 
     def read_path(name: str, value: object) -> str:
         text = os.fspath(value) if isinstance(value, str | os.PathLike) else value
@@ -179,7 +182,7 @@ def _encodable(text: str) -> bool:
 
 
 def _several(one: Reader, expected: str) -> Reader:
-    """Return a reader that accepts one value or several values."""
+    """Return a reader that accepts one value or several values, each checked by the reader ``one``."""
 
     def read_several(name: str, value: object) -> tuple[Any, ...]:
         if isinstance(value, str | os.PathLike):
@@ -196,7 +199,7 @@ def _texts(expected: str) -> Reader:
 
 
 def _plugins(name: str, value: object) -> tuple[str, ...]:
-    """Return the names in a text with commas, such as ``"a,b"``, or in several texts."""
+    """Return the names of plugins, from a text with commas such as ``"a,b"``, or from several texts."""
     listed = _texts("names of plugins")(name, value)
     return tuple(word.strip() for text in listed for word in text.split(",") if word.strip())
 
@@ -248,7 +251,10 @@ def _dry_build(name: str, value: object) -> bool | str:
 
 
 def _compare(name: str, value: object) -> tuple[str, ...]:
-    """Return the inputs as values of ``--compare``.  An empty text stands for generated inputs."""
+    """Return the inputs for a comparison as values of ``--compare``.
+
+    An empty text stands for generated inputs.
+    """
     if isinstance(value, bool):
         return ("",) if value else ()
     return tuple(_several(_path(_COMPARE), _COMPARE)(name, value))
@@ -305,7 +311,7 @@ def _stream(name: str, value: object) -> object:
 
 
 def _build_files(name: str, value: object) -> tuple[tuple[str, GivenAs], ...]:
-    """Return the files of a build, each with its kind."""
+    """Return the build files in an argument, each with its kind."""
     kinds: dict[str, GivenAs] = {"any": "any", **{kind: kind for kind in WITNESSES}}
     expected = f"a path, or a path with one of {', '.join(map(repr, kinds))}"
     path = _path(expected)

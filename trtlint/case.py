@@ -1,4 +1,4 @@
-"""One model with its targets, rules, policy and evidence.
+"""Case: one model with its targets, rules, policy and evidence.
 
 The command line, the Python API, the workers and the fixes all use cases.  Only this module creates facts,
 completes targets, and selects the rules whose data are available.
@@ -44,13 +44,13 @@ class Case(Struct, frozen=True, dict=True):
 
     Attributes:
         path: the file, or the name for reports if the model is remote or in memory.
-        targets: the requested targets; :attr:`completed` are the effective targets.
-        rules: the selected rules; :attr:`applicable` are the rules that run.
+        targets: the requested targets. Rules are evaluated for the targets in :attr:`completed`.
+        rules: the selected rules. Only the rules in :attr:`applicable` run.
         policy: severities, suppressions and the baseline.
         command: the command that builds the model; None if unknown.
         evidence: a build, dry builds and measured ranges.  It also holds experiments that still have to run.
         weights: whether to read all weights.
-        source: reads a model in memory or a remote model; None for a local file.
+        source: a model in memory, or the source of a remote model; None for a local file.
         alone: whether the case has evidence, such as a log, but no model.
         problems: build files that could not be read.
     """
@@ -68,9 +68,9 @@ class Case(Struct, frozen=True, dict=True):
 
     @cached_property
     def completed(self) -> tuple[Completed, ...]:
-        """The targets without duplicates.
+        """The targets without duplicates, completed with further settings.
 
-        The command and the build add settings that the user did not give.
+        Settings that the user did not give come from the build command and from the files of a build.
         """
         from_command = dict.fromkeys(built_with(self.targets, self.command))
         found: dict[Target, Completed] = {}
@@ -80,17 +80,17 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def built_for(self) -> tuple[Target, ...]:
-        """The completed targets."""
+        """The targets in :attr:`completed`, without the sources of their settings."""
         return tuple(each.target for each in self.completed)
 
     @property
     def address(self) -> Address | None:
-        """Address of a remote model; None for a local one."""
+        """The address of a remote model; None for a local model."""
         return self.source if isinstance(self.source, Address) else None
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """Available sources of facts."""
+        """The kinds of data that are available as facts."""
         found: set[Ground] = set() if self.alone else {"model"}
         if self.weights and not self.alone:
             found.add("weights")
@@ -100,7 +100,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def applicable(self) -> RuleSet:
-        """The selected rules whose data are available."""
+        """The selected rules that are about an available kind of data."""
         return self.rules.looking_at(self.grounds)
 
     @property
@@ -109,11 +109,11 @@ class Case(Struct, frozen=True, dict=True):
         return tuple(file for each in self._gathered for file in each.files)
 
     def data(self, type_: type[_Data]) -> _Data | None:
-        """Data of one kind of evidence; None without evidence of this kind."""
+        """The data of the evidence that has this type; None if there is no such evidence."""
         return next((each.data for each in self._gathered if isinstance(each.data, type_)), None)
 
     def gathered(self) -> Case:
-        """Run the pending experiments and return the case with their evidence.
+        """Run the pending experiments, and return the case with their results as evidence.
 
         Raises:
             WheelError: a dry build needs NVIDIA's wheels, which are not installed.
@@ -130,13 +130,13 @@ class Case(Struct, frozen=True, dict=True):
         return replace(self, evidence=self._gathered)
 
     def with_model(self, model: Model) -> Case:
-        """The case for a rewritten model.  Evidence that holds only for the original model is left out."""
+        """Return the case for a rewritten model, without evidence that is only about the original model."""
         kept = (each.of_any_form for each in self._gathered)
         evidence = tuple(each for each in kept if each is not None)
         return replace(self, source=model, targets=self.built_for, evidence=evidence, problems=())
 
     def at(self, folder: Path) -> Case:
-        """The case for a process with another current folder.
+        """Return the case for a process with another current folder: relative paths become absolute.
 
         Args:
             folder: the current folder of this process.
@@ -234,7 +234,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def _record(self) -> Any:
-        """The files of a real build.  They complete the targets."""
+        """The files of a real build, from which the targets are completed."""
         return next((each.data for each in self._gathered if each.settles_targets), None)
 
 
@@ -283,11 +283,11 @@ class OpenCase:
         )
 
     def _form(self, path: str) -> str:
-        """Return the kind of a file, such as ``log``, for a case without a model."""
+        """Return the kind of an evidence file, such as ``log``, for a case without a model."""
         return next((each.form(path) for each in self.case._gathered if path in each.files), "build")
 
     def _further(self, facts: Facts, report: ModelReport, target: Target) -> tuple[Further, ...]:
-        """Return the files that would answer open questions about a log or about a local model."""
+        """Return files that the user can add to answer open questions about a log or a local model."""
         if self.model is None:
             from trtlint.engine.further import further
 
@@ -324,12 +324,12 @@ def facts_of(
     evidence: Iterable[Evidence] = (),
     weights: bool = False,
 ) -> Facts:
-    """Return the facts of a loaded model.  No rules and no target are needed.
+    """Return the facts about a loaded model.  No rules and no target are needed.
 
     Args:
         model: the model; None if there is only evidence.
         command: the build command of the model.
-        evidence: files of builds of the model, and results of experiments.
+        evidence: builds of the model, and results of experiments.
         weights: whether to read the weights.
     """
     from trtlint.facts.facts import Facts
@@ -339,7 +339,7 @@ def facts_of(
 
 @lru_cache(maxsize=64)
 def _ran(rules: RuleSet, targets: tuple[Target, ...]) -> Ran:
-    """Return the rules that ran for these targets.  The result is cached for all models of a run."""
+    """Return the rules that run for these targets.  The result is cached for all models of a run."""
     return Ran(rules.entries, targets)
 
 

@@ -1,4 +1,4 @@
-"""Cases from the keywords of the Python API."""
+"""Conversion of the keywords of the Python API to cases."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _DRY = ("dry_build", "dry_parse", "compare")
 
 
 class Keywords(TypedDict, total=False):
-    """Keywords that all functions share, with the meaning of the command-line options.
+    """Keywords that the functions of the Python API share.  They mean the same as command-line options.
 
-    Unspecified settings of the target are unknown, not off.
+    Settings of the target that are not given are unknown, not off.
     """
 
     trt: Texts
@@ -130,12 +130,12 @@ class Keywords(TypedDict, total=False):
 
 
 class NamedCase(Struct, frozen=True):
-    """A case and the name of its model in reports.
+    """A case, and the name of its model in reports.
 
     Attributes:
         case: the case.
         name: the name.
-        options: the options of the command line for its targets and its build command.
+        options: the command-line options that describe the targets and the build command of the case.
     """
 
     case: Case
@@ -148,7 +148,7 @@ def cases(
     target: Target | Sequence[Target] | None,
     keywords: Mapping[str, object],
 ) -> Iterator[NamedCase]:
-    """Yield the cases of models, or of a build without a model.
+    """Yield a case for each model, or the case of a build without a model.
 
     Raises:
         ArgumentError: a keyword is unknown or has a wrong type, or ``path`` is neither a path nor a model.
@@ -185,8 +185,8 @@ def one_case(
     """Return the case of one model.
 
     Raises:
-        ArgumentError: ``model`` is not exactly one model, or as :func:`cases`.
-        SettingError, FileError: as :func:`cases`.
+        ArgumentError: ``model`` is not exactly one model, or a keyword is wrong (see :func:`cases`).
+        SettingError, FileError: see :func:`cases`.
     """
     if isinstance(model, str | os.PathLike | bytes):
         model = read_file("model", model)
@@ -237,7 +237,7 @@ class _Given:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options of the command line for the targets and the build command."""
+        """The command-line options that describe the targets and the build command."""
         given = options_among(self._keywords).arguments
         if not given:
             own = [each.arguments for each in self._targets]
@@ -256,7 +256,7 @@ class _Given:
         return bool(self._files) or "record" in self._keywords
 
     def _provider_command(self) -> tuple[BuildCommand, ...]:
-        """Return the options of a provider as a build command; no command if ``command`` was given."""
+        """Return the provider options as a build command; empty if the keyword ``command`` was given."""
         provider, options = self._keywords.get("ep"), self._keywords.get("ep_options")
         if provider is None and options:
             raise ArgumentError("ep_options needs ep")
@@ -280,7 +280,7 @@ class _Given:
         return NamedCase(self._case(path, evidence, problems, alone=True), str(path))
 
     def torch(self, path: Any) -> Iterator[NamedCase]:
-        """Yield the cases of scripts and programs for Torch-TensorRT."""
+        """Yield a case for each script and exported program for Torch-TensorRT."""
         from trtlint.runs.torchcases import program_saved, torch_cases
 
         with program_saved(path) as (paths, own):
@@ -291,7 +291,7 @@ class _Given:
                 yield NamedCase(replace(case, targets=targets), NAME if own else str(each))
 
     def require_here(self, address: Address) -> None:
-        """Refuse keywords that need a local model."""
+        """Raise an error if a keyword needs a local model, but the model is remote."""
         for name in ("ranges", *_DRY):
             if self._keywords.get(name):
                 raise SettingError(f"{address.name}: {name} needs a local model; download it first")
@@ -327,7 +327,7 @@ class _Given:
         return tuple(read_one("target", target))
 
     def _command_for(self, file: Path) -> BuildCommand | None:
-        """Return the command that builds a model, or its Triton configuration as a command."""
+        """Return the command that builds a model.  It can come from the model's Triton configuration."""
         if not self._commands and (config := config_beside(file)) is not None:
             return read_config(config)
         return next(iter(commands_for(file, self._commands)), None)

@@ -335,7 +335,7 @@ cli.add_command(doctor)
 
 
 def run(args: Sequence[str]) -> int:
-    """Run the command line and turn each error into one line and an exit code."""
+    """Run the command line and return the exit code.  Each error is printed as one line."""
     from trtlint.commands.ending import ended
 
     return ended(lambda: cli.main(list(args), prog_name="trtlint", standalone_mode=False))

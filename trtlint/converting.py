@@ -1,4 +1,4 @@
-"""Convert models from Python."""
+"""Conversion of models from Python."""
 
 from __future__ import annotations
 
@@ -44,23 +44,24 @@ def convert(
 
     Args:
         model: a path, or an ``onnx.ModelProto``, which needs ``out``.
-        target: the build target; it determines the build command in the result.
+        target: the build target, for which the result contains a build command.
         to: the new type.
         out: the file to write; by default ``MODEL.fp16.onnx`` beside the model.
         inputs: ``.npz`` files with one batch each, for the measurement; by default generated inputs.
         load_inputs: inputs that Polygraphy saved.
         keep: operators that stay in FP32: names, operator types, or names with ``*``.
         io: the type of the inputs and outputs of the model.
-        tolerance: the largest error of an output that passes.
-        measure: whether ONNX Runtime runs the model.
-        verify_build: whether TensorRT-RTX builds both models.
+        tolerance: the largest error that an output may have.
+        measure: whether to run the model with ONNX Runtime, to measure ranges and errors.
+        verify_build: whether to build the original and the converted model with TensorRT-RTX.
         dry_run: whether to write no file.
         seconds: the time limit of each run of the model.
         memory: the memory limit in bytes.
         **keywords: as in :func:`trtlint.lint`. ``command`` may set types of layers.
 
     Returns:
-        The result. If a proof failed, its ``verdict`` is ``failed`` and no file is written.
+        The result of the conversion. If a check failed, the ``verdict`` of the result is ``failed`` and no
+        file is written.
 
     Raises:
         ModelError, OSError: the model cannot be read, or the result cannot be written.

@@ -21,15 +21,15 @@ class TrtlintError(Exception):
 
 
 class FileError(TrtlintError):
-    """A file that cannot be read, written or used."""
+    """Error: a file cannot be read, written or used."""
 
 
 class SettingError(TrtlintError, ValueError):
-    """A wrong setting: an option, an argument, a target, a rule or a configuration."""
+    """Error: a setting is wrong, such as an option, an argument, a target, a rule or a configuration."""
 
 
 class ArgumentError(SettingError, TypeError):
-    """A wrong argument of the Python API: name, type or range."""
+    """Error: an argument of the Python API has a wrong name, type or value."""
 
     @classmethod
     def of(cls, name: str, value: object, expected: str) -> ArgumentError:
@@ -60,4 +60,4 @@ def _shown(value: object) -> str:
 
 
 class ExperimentError(TrtlintError):
-    """A failed experiment: a dry build, a measurement or a comparison."""
+    """Error: an experiment failed, such as a dry build, a measurement or a comparison."""

@@ -1,7 +1,7 @@
 """Build commands: ``trtexec`` and ``tensorrt_rtx`` command lines, alone or in scripts, and Triton.
 
-This package knows no models, rules or targets.  It reads a command line or configuration into plain data.
-Anything it cannot read, such as an unexpanded shell variable, is unknown.
+This package knows no models, rules or targets. It converts a command line or configuration to plain data.
+Values that it cannot read, such as an unexpanded shell variable, are unknown.
 """
 
 from __future__ import annotations

@@ -55,12 +55,12 @@ class CommandError(SettingError):
 
 
 class Option(Struct, frozen=True):
-    """One option.
+    """One option of a build command.
 
     Attributes:
         name: the name with its dashes, ``--minShapes``.
-        value: the text after ``=``; None if it is missing or contains a variable.
-        known: whether ``value`` is complete; False if it contains an unexpanded variable.
+        value: the text after ``=``; None if there is no ``=``, or if the text contains a variable.
+        known: False if the text contains an unexpanded variable.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Option(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The option as in a command line, ``--minShapes=x:1x3``."""
+        """The option as written in a command line, ``--minShapes=x:1x3``."""
         if not self.known:
             return f"{self.name}=..."
         return self.name if self.value is None else f"{self.name}={self.value}"
@@ -82,10 +82,10 @@ class ServedTensor(Struct, frozen=True):
         role: input or output.
         name: the name in the model.
         data_type: the type in Triton's notation, ``TYPE_FP32``.
-        dims: the shape in the model, with -1 for any size; without the batch axis if the server forms
-            batches.
+        dims: the shape in the model, with -1 for any size. If the server forms batches, the batch axis is
+            left out.
         ragged: whether the server joins requests of different shapes in a batch.
-        optional: whether requests may omit it.
+        optional: whether requests may omit the tensor.
     """
 
     role: Role
@@ -116,7 +116,7 @@ class BuildCommand(Struct, frozen=True):
     Attributes:
         tool: the program.
         options: the options of the program, in order.
-        words: arguments without dashes; the program rejects them.
+        words: arguments that do not begin with a dash, which the program rejects.
         complete: whether all options are known; False if a shell variable may contain further options.
         source: the file; empty for a command given as text.
         line: line of the file, from 1.
@@ -139,7 +139,7 @@ class BuildCommand(Struct, frozen=True):
         return tuple(dict.fromkeys(option.name for option in self.options))
 
     def option(self, name: str) -> Option | None:
-        """Return the last option of that name, because the last one takes effect; None if it is missing."""
+        """Return the last option of this name, which overrides earlier ones; None if it is missing."""
         return next((option for option in reversed(self.options) if option.name == name), None)
 
     @property
@@ -156,7 +156,7 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def provider(self) -> Provider | None:
-        """The TensorRT provider of ONNX Runtime that the command configures, or None."""
+        """The ONNX Runtime provider that the command configures; None if it configures none."""
         if self.tool == "triton":
             return None if self.option("tensorrt") is None else "tensorrt"
         named = self.option("provider") if self.tool == "onnxruntime" else None
@@ -164,7 +164,7 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def model(self) -> str | None:
-        """The ONNX file as written; None if it is missing or contains a variable."""
+        """The ONNX file as the command names it; None if the name is missing or contains a variable."""
         names = {"triton": "default_model_filename", "onnxruntime": "model"}
         option = self.option(names.get(self.tool, "--onnx"))
         return option.value if option is not None and option.known else None
@@ -185,7 +185,7 @@ class BuildCommand(Struct, frozen=True):
 
 
 def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int = 1) -> BuildCommand:
-    """Return a command from its arguments, without the program."""
+    """Return a command from the arguments after the name of the program."""
     options: list[Option] = []
     words: list[str] = []
     complete = True
@@ -208,7 +208,10 @@ def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int
 
 
 def tool_of(word: str) -> Tool | None:
-    """Return the program that a shell word starts, such as ``/opt/bin/trtexec`` or ``$TRTEXEC``."""
+    """Return the program that a word of a shell command names, such as ``/opt/bin/trtexec``.
+
+    Variables such as ``$TRTEXEC`` are recognised, too.  None for other words.
+    """
     if "=" in word:
         return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec
     name = PureWindowsPath(word).name if "\\" in word else PurePath(word).name

@@ -1,6 +1,6 @@
 """Options for single layers, such as ``--layerPrecisions=conv1:fp32,head*:fp16``.
 
-A name may contain one ``*`` for any characters; quotes around it are ignored.
+A name may contain one ``*`` for any characters. Quotes around a name are ignored.
 https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
 """
 
@@ -36,7 +36,7 @@ class LayerSpec(Struct, frozen=True):
     value: str
 
     def means(self, name: str) -> bool:
-        """Return whether the setting applies to a layer of this name."""
+        """Return whether the setting applies to the layer with this name."""
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
 
 

@@ -1,6 +1,6 @@
-"""ONNX Runtime's TensorRT provider options as build commands: from Python, JSON and a command line.
+"""Options of ONNX Runtime's TensorRT provider, from Python, JSON or a command line, as build commands.
 
-The parser never runs Python code.  Computed values are unknown.
+Python code is only parsed, never run.  Computed values are unknown.
 https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
 """
 
@@ -25,11 +25,11 @@ _LONGEST = 2000
 
 
 def of_command_line(provider: Provider, texts: Iterable[str]) -> BuildCommand:
-    """Return the command for ``--ep`` and ``--ep-options``.
+    """Return ``--ep`` and ``--ep-options`` as a build command.
 
     Args:
         provider: the name of the provider.
-        texts: ``KEY=VALUE``, several separated by white space.
+        texts: the options as ``KEY=VALUE``.  A text may contain several, separated by white space.
 
     Raises:
         CommandError: a word is not an option.
@@ -45,12 +45,12 @@ def of_command_line(provider: Provider, texts: Iterable[str]) -> BuildCommand:
 
 
 def of_options(provider: Provider, options: Mapping[str, object]) -> BuildCommand:
-    """Return the command for a provider and its options."""
+    """Return a provider and its options as a build command."""
     return _command(provider, _options(options), "", 1, complete=bool(options))
 
 
 def of_json(text: str, source: str = "") -> tuple[BuildCommand, ...]:
-    """Return the providers that a JSON document configures.
+    """Return a build command for each provider that a JSON document configures.
 
     Raises:
         CommandError: the text is not JSON.
@@ -63,7 +63,10 @@ def of_json(text: str, source: str = "") -> tuple[BuildCommand, ...]:
 
 
 def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
-    """Return the providers that a Python script configures; none if it is not Python."""
+    """Return a build command for each provider that a Python script configures.
+
+    Empty if the text is not Python.
+    """
     if len(text) > _LARGEST:
         return ()
     try:
@@ -119,7 +122,7 @@ def _options(given: Mapping[str, object]) -> list[Option]:
 
 
 def _in_data(data: Any, depth: int) -> Iterator[tuple[Provider, list[Option]]]:
-    """Yield the providers anywhere in JSON data."""
+    """Search JSON data, at all depths, for execution providers. Yield each provider with its options."""
     if depth > _DEEPEST:
         return
     if isinstance(data, dict):
@@ -150,7 +153,7 @@ def _in_data(data: Any, depth: int) -> Iterator[tuple[Provider, list[Option]]]:
 
 
 class _Python:
-    """Finds providers in the syntax tree of a script."""
+    """Finds the execution providers in the syntax tree of a Python script."""
 
     def __init__(self, nodes: list[ast.AST]) -> None:
         self._nodes = nodes
@@ -164,7 +167,10 @@ class _Python:
 
     @property
     def model(self) -> str:
-        """The model file in the script; empty if the script computes the name or has several model files."""
+        """The model file that the script names.
+
+        Empty if the script computes the name, or if it names several model files.
+        """
         files = {
             node.args[0].value
             for node in self._calls("InferenceSession")
@@ -174,7 +180,7 @@ class _Python:
 
     @property
     def session(self) -> list[Option]:
-        """The session options about EP context files (saved engines)."""
+        """The session options whose names begin with ``ep.context``. They are about saved engines."""
         found = []
         for node in self._calls("add_session_config_entry"):
             words = [each.value for each in node.args if isinstance(each, ast.Constant)]
@@ -183,7 +189,7 @@ class _Python:
         return found
 
     def providers(self) -> Iterator[tuple[Provider, list[Option], int]]:
-        """Yield each provider with its options and its line."""
+        """Yield each execution provider with its options and its line in the script."""
         for node in self._nodes:
             if isinstance(node, ast.Tuple | ast.List):
                 yield from self._pair(node.elts)
@@ -231,7 +237,7 @@ class _Python:
         return self._assigned.get(node.id, node) if isinstance(node, ast.Name) else node
 
     def _dictionary(self, node: ast.expr) -> list[Option] | None:
-        """Return the options of a dictionary, or None for another expression."""
+        """Return the provider options in a dictionary; None if the expression is not a dictionary."""
         node = self._value(node)
         if isinstance(node, ast.Dict):
             pairs = list(zip(node.keys, node.values, strict=True))
@@ -247,7 +253,7 @@ class _Python:
         return found
 
     def _constant(self, node: ast.expr) -> str | None:
-        """Return a constant, or a product of constants, as text; None for another expression."""
+        """Return a constant, or a product of constants, as text; None for any other expression."""
         node = self._value(node)
         if isinstance(node, ast.Constant):
             return _text(node.value)
@@ -256,15 +262,15 @@ class _Python:
 
 
 def _name(node: ast.expr) -> str:
-    """Return the provider that an expression names; empty for another expression."""
+    """Return the execution provider that an expression names; empty for any other expression."""
     value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, str) and value in CLASSES else ""
 
 
 def _number(node: ast.expr, depth: int) -> int | None:
-    """Return the value of an expression such as ``2 * 1024 ** 3``.
+    """Compute an expression of constants, such as ``2 * 1024 ** 3``.
 
-    None if it is not a constant or is very large.
+    None if the expression is not constant, or if its value is very large.
     """
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, int) and abs(node.value) < 1 << 63 else None

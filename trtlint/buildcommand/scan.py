@@ -31,7 +31,9 @@ _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
 
 
 def read_commands(text: str) -> tuple[BuildCommand, ...]:
-    """Return the build commands in a ``--build`` value: a command, a file with commands, or ``config.pbtxt``.
+    """Return the build commands in a value of ``--build``.
+
+    The value is a command, a file with commands, or a ``config.pbtxt``.
 
     Raises:
         CommandError: there is no command, or the file cannot be read.
@@ -80,7 +82,7 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
 
 
 def find_commands(text: str, source: str = "") -> Iterator[BuildCommand]:
-    """Yield the commands in a text, in order.
+    """Yield the build commands in a text, in order.
 
     Args:
         text: a command line, or a script.
@@ -105,7 +107,10 @@ def _looks_like_a_path(text: str) -> bool:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and words of each line, with continuation lines and open quotes joined."""
+    """Yield the number and the words of each line.
+
+    A line that ends in a backslash or inside a quote is joined with the next line.
+    """
     lines = text.splitlines()
     position = 0
     while position < len(lines):
@@ -147,7 +152,7 @@ def _without_comment(line: str) -> str:
 
 
 def _split(line: str) -> list[str] | None:
-    """Return the words of a line, with operators such as ``&&`` as words; None if a quote is open."""
+    """Split a line into words and operators such as ``&&``; None if the line ends inside a quote."""
     line = _RECIPE.sub("", line)
     line = _PARENTHESES.sub(r"${\1}", line)
     line = _AUTOMATIC.sub("${_}", line)

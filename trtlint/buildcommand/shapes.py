@@ -3,7 +3,7 @@
 The syntax is ``--minShapes=x:1x3x224x224,y:1``. ``x:scalar`` and ``x:`` are scalars. Names may be quoted and
 may contain one ``*``. ``--profile=N`` begins another profile. ``--shapes`` alone is a profile for exactly
 that shape. https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp ONNX Runtime uses
-the same syntax. Without shapes, it builds for the shapes of its requests.
+the same syntax. If no shapes are given, ONNX Runtime builds for the shapes of the inputs at run time.
 https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
 """
 
@@ -42,7 +42,7 @@ class ShapeSpec(Struct, frozen=True):
     """The shapes of one input in one profile.
 
     Attributes:
-        name: the input as written, possibly with a ``*``.
+        name: the name of the input as written, possibly with a ``*``.
         profile: index of the optimization profile.
         min: the smallest shape; None if unset.
         opt: the shape for which the builder optimizes; None if unset.
@@ -63,7 +63,7 @@ class ShapeSpec(Struct, frozen=True):
         return self.min is not None and self.max is not None and self.min != self.max
 
     def means(self, name: str) -> bool:
-        """Return whether the name of the specification matches an input."""
+        """Return whether these shapes are for the input with this name."""
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
 
 
@@ -72,8 +72,8 @@ class Shapes(Struct, frozen=True):
 
     Attributes:
         specs: one for each profile and input, in order.
-        complete: whether all shapes are known. False if a shape is a variable, is unreadable or comes from
-            requests.
+        complete: whether all shapes are known. False if a shape is a variable or unreadable, or if the inputs
+            at run time decide the shapes.
         unreadable: values that are not shapes, as written.
     """
 
@@ -115,7 +115,7 @@ def shapes_of(command: BuildCommand) -> Shapes:
 
 
 def read_shapes(text: str) -> list[tuple[str, Shape | None]]:
-    """Return the names and shapes of ``x:1x3,y:1``; None for an unreadable shape."""
+    """Parse ``x:1x3,y:1`` to names and shapes.  An unreadable shape is None."""
     return [_read(part) for part in _parts(text)]
 
 
@@ -125,7 +125,7 @@ def _parts(value: str) -> list[str]:
 
 
 def _read(part: str) -> tuple[str, Shape | None]:
-    """Return name and shape of ``x:1x3``; None for an unreadable shape."""
+    """Parse ``x:1x3`` to a name and a shape.  An unreadable shape is None."""
     name, colon, dims = part.rpartition(":")
     if not colon:
         return part.strip("'"), None

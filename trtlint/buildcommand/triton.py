@@ -95,13 +95,14 @@ _PLATFORMS = {"onnxruntime_onnx": "onnxruntime", "tensorrt_plan": "tensorrt"}
 
 
 def is_config(text: str) -> bool:
-    """Return whether a text may be a configuration: it begins with a field name."""
+    """Return whether a text may be a ``config.pbtxt``: it begins with one of its field names."""
     return _STARTS.match(text) is not None
 
 
 def config_beside(model: Path) -> Path | None:
-    """Return the configuration in a model repository, ``NAME/config.pbtxt`` for ``NAME/1/model.onnx``.
+    """Find the ``config.pbtxt`` of a model in a Triton repository; None if there is none.
 
+    It is ``NAME/config.pbtxt`` for ``NAME/1/model.onnx``:
     https://github.com/triton-inference-server/server/blob/main/docs/user_guide/model_repository.md
 
     Raises:
@@ -121,7 +122,7 @@ def config_beside(model: Path) -> Path | None:
 
 
 def read_config(path: Path) -> BuildCommand:
-    """Read a configuration as a build command.
+    """Read a ``config.pbtxt`` as a build command.
 
     Raises:
         CommandError: the file cannot be read.
@@ -136,10 +137,10 @@ def read_config(path: Path) -> BuildCommand:
 
 
 def parse_config(text: str, source: str = "") -> BuildCommand:
-    """Parse the text of a configuration as a build command.
+    """Parse the text of a ``config.pbtxt`` as a build command.
 
     Args:
-        text: in protobuf's text format.
+        text: the configuration, in protobuf's text format.
         source: the name of the file, for reports.
 
     Raises:
@@ -180,16 +181,16 @@ def _command(config: Any, source: str) -> BuildCommand:
 
 
 def _on_gpu(config: Any) -> bool:
-    """Return whether an instance of the model may run on a GPU.
-
-    Triton uses accelerators only for such instances.
-    """
+    """Return whether Triton may run the model on a GPU.  Triton uses accelerators only on a GPU."""
     kinds = [group.kind for group in config.instance_group]
     return not kinds or any(_KINDS[kind] in ("KIND_AUTO", "KIND_GPU") for kind in kinds)
 
 
 def _accelerated(config: Any) -> list[Option]:
-    """Return the TensorRT options of ONNX Runtime, after the name of the accelerator."""
+    """Return the option ``tensorrt`` of the ONNX Runtime backend, followed by its parameters.
+
+    Empty if the configuration does not use TensorRT.
+    """
     for accelerator in config.optimization.execution_accelerators.gpu_execution_accelerator:
         if accelerator.name == "tensorrt":
             set_ = [Option(each.key, each.value) for each in accelerator.parameters]
@@ -213,7 +214,7 @@ def _tensors(listed: Any, role: Role) -> list[ServedTensor]:
 
 @cache
 def _message() -> Any:
-    """Return the message class for configurations."""
+    """Return the protobuf message class of a ``config.pbtxt``."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     file = descriptor_pb2.FileDescriptorProto(name="trtlint_triton.proto", package="trtlint.triton")

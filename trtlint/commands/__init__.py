@@ -1,1 +1,1 @@
-"""The implementation of each command.  :mod:`trtlint.cli` parses the command line."""
+"""Implementation of each command.  :mod:`trtlint.cli` parses the command line."""

@@ -15,7 +15,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def bundle(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
-    """Return one decorator for several options.  The help lists the options in this order."""
+    """Combine several options into one decorator.  The help lists the options in this order."""
 
     def decorate(command: _Command) -> _Command:
         for option in reversed(options):
@@ -26,7 +26,7 @@ def bundle(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
 
 
 def _switch(name: str, what: str, *spellings: str) -> Callable[[_Command], _Command]:
-    """Return an option with three values: on, off and unset."""
+    """Return an option with three states: on, off and unset."""
     return click.option(f"--{name}/--no-{name}", *spellings, default=None, help=what)
 
 
@@ -103,12 +103,12 @@ build_options = bundle(*_TARGET[2:])
 
 
 def build_files(options: dict[str, Any]) -> BuildFiles:
-    """Remove the options for files of a build from the values of all options, and return them."""
+    """Remove the options that name build files from ``options``, and return their values."""
     return {kind: path for kind in WITNESSES if (path := options.pop(kind)) is not None}
 
 
 def target_options(options: dict[str, Any]) -> TargetOptions:
-    """Remove the options of the target from the values of all options, and return them."""
+    """Remove the options that describe the target from ``options``, and return their values."""
     given = ((flag, options.pop(flag.replace("-", "_"))) for flag in get_args(Flag))
     flags = tuple((flag, value) for flag, value in given if value is not None)
     names = options.pop("plugins")

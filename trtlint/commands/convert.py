@@ -72,7 +72,7 @@ class ConvertOptions(Struct, frozen=True):
 
 
 class Converted(Struct, frozen=True):
-    """A conversion, and the lines of the diff if ``--diff`` is given."""
+    """The result of a conversion, and the lines of the diff if ``--diff`` is given."""
 
     conversion: Conversion
     diff: tuple[str, ...] = ()
@@ -118,10 +118,12 @@ def run_convert(options: ConvertOptions) -> int:
 
 
 def _models(options: ConvertOptions) -> list[Path]:
-    """Return the models to convert.  Converted models from an earlier run in the same folder are left out.
+    """Return the models to convert.
+
+    Converted models that an earlier run wrote to the same folder are left out.
 
     Raises:
-        click.UsageError: ``-o`` names a file for several models.
+        click.UsageError: ``-o`` names a file, but there are several models.
     """
     listed = list(expand(options.models))
     made = {os.path.realpath(_beside(model, options)) for model in listed}
@@ -189,10 +191,10 @@ def _converted(
 
 
 def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
-    """Return the layer types that ``--build`` or ``--network-script`` sets; None without these options.
+    """Return the layer types that ``--build`` or ``--network-script`` sets; None if neither is given.
 
     Raises:
-        click.UsageError: the command or script cannot be used, or both are given.
+        click.UsageError: the build command or the script cannot be used, or both options are given.
     """
     if options.network_script is not None:
         from trtlint.conversion.script import NetworkScriptError, of_script
@@ -213,10 +215,10 @@ def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
 
 
 def _destination(model: Path, options: ConvertOptions) -> Path | None:
-    """Return the file to write; None for a dry run.
+    """Return the file to write for a model; None for a dry run.
 
     Raises:
-        click.UsageError: the file cannot be written there.
+        click.UsageError: the file cannot be written.
     """
     if options.dry_run:
         return None
@@ -235,7 +237,7 @@ def _beside(model: Path, options: ConvertOptions) -> Path:
 
 
 def _require_writable(file: Path | None, protected: Sequence[Path]) -> None:
-    """Raise an error for a file that cannot be written, before the conversion starts.
+    """Check that a file can be written, before the conversion starts.
 
     Raises:
         click.UsageError: the file cannot be written.
@@ -249,7 +251,7 @@ def _require_writable(file: Path | None, protected: Sequence[Path]) -> None:
 
 
 def _write(found: Sequence[Converted], format: str, file: TextIO, several: bool) -> None:
-    """Write the report in a format.  Text and Markdown include the diffs."""
+    """Write the report about all conversions.  Text and Markdown include the diffs."""
     if format == "html":
         from trtlint.report.convertpage import page
 

@@ -24,14 +24,14 @@ _RTX = ("tensorrt-rtx", "tensorrt-rtx-cu13-bindings", "tensorrt-rtx-cu12-binding
 
 
 class Check(Struct, frozen=True):
-    """One line of the report: a package or a device.
+    """One line of the report: a package or a device that trtlint can use.
 
     Attributes:
         name: the package or device.
-        found: the version or state; empty if missing.
+        found: the version or state; empty if the package or device is missing.
         needed: the feature that needs the package; empty if every feature needs it.
         install: the command that installs the package.
-        without: the text for a missing package or device.
+        without: the text to show if the package or device is missing.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Check(Struct, frozen=True):
 
 
 def checks() -> Iterator[Check]:
-    """Check this machine without changing or downloading anything."""
+    """Yield a line for each package and device of this machine, without changing or downloading anything."""
     yield Check("trtlint", __version__)
     yield Check("Python", f"{platform.python_version()} ({sys.executable})")
     yield Check("system", f"{platform.system()} {platform.machine()}, {os.cpu_count() or 1} CPUs")
@@ -91,7 +91,7 @@ def run_doctor() -> int:
 
 
 def _version(*names: str) -> str:
-    """Return the version of the first of these distributions that is installed; empty without one."""
+    """Return the version of the first of these packages that is installed; empty if none is installed."""
     installed = {normalized(found.name): found.version for found in distributions() if found.name}
     for name in names:
         if known := installed.get(normalized(name)):
@@ -100,7 +100,7 @@ def _version(*names: str) -> str:
 
 
 def normalized(name: str) -> str:
-    """Return the normalized name of a distribution.
+    """Return the name of a Python package in normalized form.
 
     https://packaging.python.org/en/latest/specifications/name-normalization/
     """
@@ -108,7 +108,7 @@ def normalized(name: str) -> str:
 
 
 def _gpu() -> str:
-    """Return name and driver of the GPUs from nvidia-smi; empty without a GPU."""
+    """Return the names and the driver of the GPUs, from nvidia-smi; empty if there is no GPU."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ""
@@ -122,7 +122,7 @@ def _gpu() -> str:
 
 
 def _cache() -> str:
-    """Return the folder and size of the cache."""
+    """Return the folder and the size of the cache, in words."""
     from trtlint.runs.cache import folder as cache_folder
 
     folder = cache_folder()

@@ -1,4 +1,4 @@
-"""Options of a dry build, and their values."""
+"""Options of a dry build, and the conversion of their values."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _BARE = ("--dry-build", "--compare")
 
 
 class LintCommand(GroupedCommand):
-    """Command whose options ``--dry-build`` and ``--compare`` take a value only after ``=``.
+    """A click command whose options ``--dry-build`` and ``--compare`` take a value only after ``=``.
 
-    Otherwise, click would use the path of a model after the option as its value.
+    Otherwise, click would take the path of a model after the option for the option's value.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments.  An option without a value gets an empty text."""
+        """Parse the arguments.  ``--dry-build`` or ``--compare`` without a value gets an empty text."""
         own = args.index("--") if "--" in args else len(args)
         whole = [f"{word}=" if word in _BARE else word for word in args[:own]]
         return super().parse_args(ctx, whole + args[own:])
@@ -41,7 +41,7 @@ def memory_size(_: click.Context, __: click.Parameter, text: str | None) -> int 
 
 
 def release(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    """Return the release of TensorRT-RTX that an option names; empty for the installed release."""
+    """Return the release of TensorRT-RTX in the value of an option; empty for the installed release."""
     if text not in (None, INSTALLED) and not RELEASE.fullmatch(text or ""):
         raise click.BadParameter(f"{text!r} is not a TensorRT-RTX version; write it like 1.7.1")
     return text
@@ -98,7 +98,7 @@ dry_options = bundle(
 
 
 def take_dry_options(options: dict[str, Any]) -> DryOptions:
-    """Remove the options of a dry build from the values of all options, and return them.
+    """Remove the options of a dry build from ``options``, and return their values.
 
     Raises:
         click.UsageError: two of these options contradict each other.

@@ -26,7 +26,7 @@ ep_options = bundle(
 
 
 def take_ep_options(options: dict[str, Any]) -> EpOptions:
-    """Remove the options of a provider from the values of all options, and return them.
+    """Remove the options of an execution provider from ``options``, and return their values.
 
     Raises:
         click.UsageError: provider options are given without a provider.

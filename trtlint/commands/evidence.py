@@ -1,4 +1,4 @@
-"""Read evidence, such as build logs, that the command line or the configuration names.
+"""Readers of evidence, such as build logs, that the command line or the configuration names.
 
 A new kind of evidence needs a reader class here, and an entry in :data:`READERS`.
 """
@@ -35,18 +35,18 @@ BuildFileNames = Sequence[tuple[str, GivenAs]]
 
 
 class Read(Struct, frozen=True):
-    """The evidence for one model.
+    """The evidence that was read for one model.
 
     Attributes:
         evidence: the evidence.
-        problems: the files of a build that could not be read.
+        problems: the build files that could not be read.
     """
 
     evidence: tuple[Evidence | PendingEvidence, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     def __or__(self, other: Read) -> Read:
-        """Combine two results."""
+        """Join the evidence and the problems of two results."""
         return Read(self.evidence + other.evidence, self.problems + other.problems)
 
 
@@ -65,7 +65,7 @@ class EvidenceReader(Protocol):
         """
 
     def close(self) -> None:
-        """Check after the last model that all given files were used.
+        """Check, after the last model, that every given file was used.
 
         Raises:
             click.UsageError: a file was not used.
@@ -73,19 +73,19 @@ class EvidenceReader(Protocol):
 
 
 class Readers:
-    """All readers of a run.
+    """The readers of all kinds of evidence, for one run.
 
     Args:
         options: the command line, which overrides the configuration.
         models: the local models of the run.
-        files: the files of a build from the command line.  They are only allowed with a single model.
+        files: the build files from the command line.  They are only allowed with a single model.
     """
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames = ()) -> None:
         self._readers = [make(options, models, files) for make in READERS]
 
     def read(self, settings: FileSettings) -> Read:
-        """Return the evidence about one model.
+        """Return the evidence of all kinds about one model.
 
         Raises:
             click.UsageError: an option or a file cannot be used.
@@ -96,7 +96,7 @@ class Readers:
         return found
 
     def close(self) -> None:
-        """Check after the last model that all given files were used.
+        """Check, after the last model, that every given file was used.
 
         Raises:
             click.UsageError: a file was not used.
@@ -117,7 +117,7 @@ class BuildReader:
         self._files = files
 
     def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
-        """Return the files of a build of one model."""
+        """Return the build files of one model as evidence."""
         # TensorRT runs code of an engine, so an engine that came with a checkout is not loaded.
         own = ((path, "any" if is_plan(Path(path)) else role) for role, path in settings.left.items())
         files = self._files or [*own]
@@ -128,11 +128,11 @@ class BuildReader:
         return read_build(of_model(settings.file, files))
 
     def close(self) -> None:
-        """Do nothing, because every given file was read."""
+        """Do nothing, because the reader reads every build file that is given."""
 
 
 def read_build(gathered: BuildInput) -> Read:
-    """Return the evidence in the files of a build."""
+    """Return the files of a build as evidence."""
     if gathered.record is None:
         return Read(problems=gathered.problems)
     from trtlint.engine.evidence.build import BuildEvidence
@@ -152,9 +152,9 @@ class DryBuildReader:
         self._versions: dict[str, str] = {}
 
     def read(self, settings: FileSettings, before: Read) -> Read:
-        """Return the request for a dry build of one model.
+        """Return a request for a dry build of one model.
 
-        No request is returned if the user requests no dry build, or gives the files of a real build.
+        The result is empty if the user requests no dry build, or gives the files of a real build.
         """
         if before.evidence or before.problems:
             return Read()
@@ -173,7 +173,7 @@ class DryBuildReader:
         return Read((self._job(settings.file, wanted, tuple(shapes), request),))
 
     def close(self) -> None:
-        """Do nothing, because these options apply to all models and name no files to check."""
+        """Do nothing, because the options of a dry build apply to all models and name no files to check."""
 
     def _job(
         self, model: Path, wanted: DryOptions, shapes: tuple[ShapeRange, ...], compare: CompareRequest | None
@@ -194,7 +194,7 @@ class DryBuildReader:
 
     @staticmethod
     def _comparison(values: tuple[str, ...], shapes: tuple[ShapeRange, ...], where: str) -> CompareRequest:
-        """Return the request for a comparison of the parsed network with ONNX.
+        """Return a request to compare the network that the parser builds with the ONNX model.
 
         Args:
             values: the values of the option.
@@ -213,7 +213,7 @@ class DryBuildReader:
             raise click.UsageError(f"{where}: {error}") from None
 
     def _folder(self, logs: Path, model: Path) -> Path:
-        """Return the folder for the log of a model.
+        """Return the folder inside ``logs`` for the log of a model.
 
         Models with the same file name get different subfolders.
         """
@@ -222,7 +222,7 @@ class DryBuildReader:
         return logs.joinpath(*(part for part in model.parent.parts if part not in (model.anchor, "..")))
 
     def _version(self, wanted: str) -> str:
-        """Return the installed release of TensorRT-RTX, and check that it is the required release."""
+        """Return the installed release of TensorRT-RTX, and check that it is the release ``wanted``."""
         if wanted not in self._versions:
             from trtlint.dry_build.errors import WheelError
             from trtlint.dry_build.wheels import find
@@ -246,7 +246,7 @@ def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[ShapeRange]:
 
 
 class RangeReader:
-    """Reader of measurements, which finds the measurement of each model.
+    """Reader of measurement files.  It finds the measurement of each model.
 
     A measurement of an older version of the model is an error.
     """
@@ -264,7 +264,7 @@ class RangeReader:
             raise click.UsageError(str(error)) from None
 
     def read(self, settings: FileSettings, before: Read) -> Read:  # noqa: ARG002
-        """Return the measurement of one model, if there is one."""
+        """Return the measurement of one model; empty if no measurement is about the model."""
         if not self._read:
             return Read()
         from trtlint.engine.evidence.ranges import RangeEvidence
@@ -289,18 +289,24 @@ class RangeReader:
 
 
 class PartitionReader:
-    """Reader of the partition of a model by a provider of ONNX Runtime."""
+    """Reader of the options about an execution provider of ONNX Runtime.
+
+    The evidence states which nodes of the model the provider runs.
+    """
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
         self._options = options
 
     def read(self, settings: FileSettings, before: Read) -> Read:
-        """Return the partition of a model, or a request to compute it.  Nothing without a provider."""
+        """Return the partition of one model, or a request to compute the partition.
+
+        The result is empty if no execution provider is given.
+        """
         found = partition_of(self._options, settings, before.evidence)
         return Read() if found is None else Read((found,))
 
     def close(self) -> None:
-        """Do nothing, because these options apply to all models and name no files to check."""
+        """Do nothing, because the provider options apply to all models and name no files to check."""
 
 
 READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader] | type[PartitionReader], ...] = (
@@ -313,5 +319,5 @@ READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader] | ty
 
 
 def names_of(given: BuildFiles) -> Iterator[tuple[str, GivenAs]]:
-    """Return the files of a build that the options name, each with its kind."""
+    """Yield the build files that options name, each with its kind."""
     return ((path, kind) for kind, path in given.items())

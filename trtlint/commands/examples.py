@@ -1,4 +1,4 @@
-"""``trtlint test``: examples of rules, parser conditions and known bad releases."""
+"""``trtlint test``: run the examples of rules, of refused models and of releases with known bugs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from trtlint.runs.progress import with_progress
 
 
 def _results(rules: Rulebook, begin: Begin, *, tables: bool) -> Iterator[ExampleResult]:
-    """Run the examples of rules and, on request, of the built-in tables, and yield the results."""
+    """Run the examples of rules and, if ``tables`` is true, the examples of the built-in tables."""
     yield from run_all(rules, names(), begin)
     yield from run_fixed_examples(rules, begin)
     if tables:
@@ -38,7 +38,7 @@ def _results(rules: Rulebook, begin: Begin, *, tables: bool) -> Iterator[Example
 def run_examples(paths: Sequence[str]) -> int:
     """Run the examples of rule files or folders, print the failures, and return the exit code.
 
-    Without a path, run the examples of the built-in rules, parser conditions and known bad releases.
+    Without a path, run the examples of the built-in rules and of the built-in tables.
     """
     try:
         rules = load_rules(map(Path, paths) if paths else [builtin_rules()])

@@ -1,4 +1,4 @@
-"""``trtlint lint --explain-miss``: why a rule does not report a node."""
+"""``trtlint lint --explain-miss``: explain why a rule does not report a node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from trtlint.runs.exits import Exit
 
 
 def run_explain(tasks: Sequence[Task], asked: tuple[str, str]) -> int:
-    """Write the reasons for each file and target, and return the exit code."""
+    """Print, for each file and target, why a rule does not report a node. Return the exit code.
+
+    ``asked`` is the rule and the path of the node.
+    """
     key, node = asked
     code = Exit.CLEAN
     for task in tasks:

@@ -1,4 +1,4 @@
-"""``trtlint facts``: the facts of one model and of the files of its build."""
+"""``trtlint facts``: show the facts about one model and about the files of its build."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run_facts(
     outputs: Sequence[ReportOutput],
     command: str | None = None,
 ) -> int:
-    """Write the facts of a model and its build and return the exit code."""
+    """Write the facts about a model and its build, and return the exit code."""
     for kind in wanted:
         if kind not in kinds():
             hint = did_you_mean(kind, kinds(), otherwise=f"; the kinds are {', '.join(kinds())}")
@@ -99,7 +99,7 @@ def run_facts(
 
 
 def _hidden(format: str) -> frozenset[str]:
-    """Return the kinds that a format shows only on request."""
+    """Return the kinds of facts that a format shows only if the user names the kind."""
     return _NUMEROUS - _OF_BUILDS if format == "json" else _NUMEROUS
 
 
@@ -123,7 +123,7 @@ def _facts_of(
     wanted: Sequence[str],
     commands: Sequence[BuildCommand],
 ) -> Facts:
-    """Return the facts of a model and of the files of its build."""
+    """Return the facts about a model and about the files of its build."""
     evidence: tuple[Evidence, ...] = ()
     if files:
         from trtlint.buildfiles.record import read_build
@@ -143,7 +143,7 @@ def _facts_of(
 
 
 def _kinds_there(facts: Facts) -> list[str]:
-    """Return the kinds of facts that the model and its build can have."""
+    """Return the kinds of facts that are possible for the given model and build files."""
     return [
         kind
         for kind in kinds()

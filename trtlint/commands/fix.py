@@ -75,7 +75,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
         out: the file to write.
         keep: paths of nodes to keep in FP32.
         options: the options of the command.
-        report: the report, to which the result or the problem is added.
+        report: the report. The function adds the result or the problem to it.
 
     Raises:
         click.UsageError: an option cannot be used for this model.
@@ -125,7 +125,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
 
 
 def _destination(model: Path, given: str | None) -> Path:
-    """Return the path of the file to write.
+    """Return the path of the fixed model to write.  ``given`` is the value of ``-o``, or None.
 
     Raises:
         click.UsageError: the file cannot be written.
@@ -141,7 +141,7 @@ def _destination(model: Path, given: str | None) -> Path:
 
 
 def _sources(tasks: Sequence[Task]) -> list[Task]:
-    """Return the tasks, except for fixed models that an earlier run wrote.
+    """Return the tasks without the models that an earlier run of ``trtlint fix`` wrote.
 
     Raises:
         click.UsageError: the fixed copy of a model would overwrite another given model.
@@ -161,7 +161,7 @@ def _sources(tasks: Sequence[Task]) -> list[Task]:
 
 
 def _is_fixed(model: Path) -> bool:
-    """Return whether ``trtlint fix`` wrote a model, according to its metadata."""
+    """Return whether ``trtlint fix`` wrote a model, according to the metadata of the model."""
     from trtlint.model.reader import decode, read
 
     try:
@@ -195,7 +195,7 @@ def _require_means(options: FixOptions) -> None:
 
 
 def _require_writable(option: str, file: str | None, protected: Sequence[Path]) -> None:
-    """Raise an error for a file that cannot be written, before the work starts.
+    """Check that the file of an option can be written, before the work starts.
 
     Raises:
         click.UsageError: the file cannot be written.
@@ -209,10 +209,10 @@ def _require_writable(option: str, file: str | None, protected: Sequence[Path]) 
 
 
 def _script(fixed: Fixed, path: Path) -> str | None:
-    """Return the edits as a script; None without edits.
+    """Return the changes of the model as a Python script; None if the model is unchanged.
 
     Raises:
-        click.UsageError: a script cannot express an edit.
+        click.UsageError: a script cannot express a change.
     """
     from trtlint.fixes.surgeon import SurgeonError, script
 
@@ -254,7 +254,7 @@ def _fixed(
 
 
 def _kept(task: Task) -> tuple[str, ...]:
-    """Return the nodes to keep in FP32 according to the measurement; empty without a measurement.
+    """Return the nodes that must stay in FP32 according to a measurement; empty without a measurement.
 
     Raises:
         click.UsageError: the measurement names no node that Casts can keep in FP32.

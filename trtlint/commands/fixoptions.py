@@ -40,7 +40,10 @@ _OWN = ("output", "script", "diff", "dry_run", "unsafe", "verify", "verify_build
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
-    """Remove these options from the values of all options, and return them as fields of the request."""
+    """Remove the options that only ``trtlint fix`` has from ``options``, and return their values.
+
+    The keys of the result are fields of :class:`~trtlint.commands.fixrequest.FixOptions`.
+    """
     from trtlint.measurement.inputs import Inputs
 
     inputs = Inputs(options.pop("inputs"), options.pop("load_inputs"), options.pop("data_loader_script"))

@@ -10,7 +10,7 @@ from trtlint.report.outputs import ReportOutput
 
 
 class FixOptions(Struct, frozen=True):
-    """Options of ``trtlint fix``."""
+    """The options of ``trtlint fix``."""
 
     lint: LintOptions
     output: str | None = None

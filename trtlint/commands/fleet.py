@@ -1,4 +1,4 @@
-"""Lint many models in this process, in worker processes or on a Dask cluster, with a cache."""
+"""Lint many models with a cache: in this process, in worker processes or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def _runner(options: LintOptions, tasks: Sequence[Task]) -> JobRunner:
 
 
 def _batch(count: int) -> int:
-    """Return the number of jobs that are sent together.  If a worker fails, only one batch is repeated."""
+    """Return how many jobs to send to a worker together.  If a worker dies, only these jobs are repeated."""
     return max(1, min(_MOST_TOGETHER, count // _BATCHES))
 
 
 def _fitting(tasks: Sequence[Task]) -> int:
-    """Return the number of processes that fit into memory, if each runs the largest dry build."""
+    """Return how many processes fit into memory if each runs the largest of the requested dry builds."""
     wanted = [(task.file, each) for task in tasks for each in task.case.evidence if isinstance(each, DryJob)]
     if not wanted:
         return len(tasks)
@@ -98,7 +98,7 @@ class _Kept:
     """The cache for the results of a run.
 
     Attributes:
-        folder: the folder of the cache; None without a cache.
+        folder: the folder of the cache; None if results are not cached.
     """
 
     def __init__(self, options: LintOptions) -> None:
@@ -122,7 +122,7 @@ class _Kept:
         return found if found.usable else None
 
     def sweep(self) -> None:
-        """Delete old entries."""
+        """Delete old entries of the cache."""
         if self.folder is not None:
             Cache(self.folder).sweep()
 

@@ -1,4 +1,4 @@
-"""Command group with the default command ``lint``."""
+"""The ``trtlint`` command, which runs ``lint`` if no other command is named."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _ALIASES = {"check": "lint", "explain": "rule", "version": "--version", "help": 
 
 
 class ClosedPipeError(TrtlintError):
-    """Error: the reader of standard output closed the pipe.
+    """Error: the reader of standard output, such as ``head``, closed the pipe.
 
     click would handle a BrokenPipeError itself, with another exit code.
     """
 
 
 class Main(click.Group):
-    """Command group with the default command ``lint``."""
+    """The ``trtlint`` command, which runs ``lint`` if the arguments name no other command."""
 
     command_class = GroupedCommand
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert the default command if the arguments name no command."""
+        """Insert the command ``lint`` if the arguments name no command."""
         _refuse_ambiguous(args)
         own = {"-h", "--help", "--version"}
         if args and args[0] in _ALIASES and not Path(args[0]).exists():
@@ -55,7 +55,7 @@ class Main(click.Group):
             raise ClosedPipeError from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command.
+        """Run the command that the arguments name.
 
         Raises:
             ClosedPipeError: the reader closed the pipe.
@@ -66,7 +66,7 @@ class Main(click.Group):
             raise ClosedPipeError from error
 
     def _refuse_misspelt(self, word: str) -> None:
-        """Report a misspelt command such as ``trtlint rulse`` instead of a missing file."""
+        """Raise an error for a word like ``rulse`` that is no file, but resembles the name of a command."""
         if not word.isidentifier() or Path(word).exists():
             return
         if near := nearest(word, self.commands, count=2, cutoff=0.6):
@@ -74,7 +74,7 @@ class Main(click.Group):
             raise click.UsageError(f"{word!r} is neither a file nor a command; did you mean {commands}?")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete commands, and the options and files of the default command."""
+        """Return completions for the shell: commands, and the options and files of the command ``lint``."""
         from click.shell_completion import CompletionItem
 
         found = super().shell_complete(ctx, incomplete)
@@ -86,12 +86,12 @@ class Main(click.Group):
         return list({item.value: item for item in found}.values())
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Show both forms of usage."""
+        """Write the usage with a command and the usage without a command."""
         formatter.write_usage("trtlint", "PATH... [OPTIONS]")
         formatter.write_usage("trtlint", "COMMAND [ARGS]...", prefix=" " * len("Usage: "))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show the commands and the options of the default command."""
+        """Write the commands, and the options of the command ``lint``."""
         self.format_commands(ctx, formatter)
         write_groups([*self.commands["lint"].params, *self.params], ctx, formatter)
 
@@ -99,8 +99,8 @@ class Main(click.Group):
 def _refuse_ambiguous(args: list[str]) -> None:
     """Raise an error for an option that is also the name of an existing file.
 
-    Shell globs and Git hooks pass file names to ``trtlint``.  A file called ``--baseline=known.json`` would
-    otherwise act as an option and hide findings.
+    Shell globs and Git hooks pass file names to ``trtlint``. Without this check, a file called
+    ``--baseline=known.json`` would act as an option and hide findings.
     """
     for word in args:
         if word == "--":

@@ -1,4 +1,4 @@
-"""``trtlint init``: write a configuration from a build command, from options, or from three answers."""
+"""``trtlint init``: write a configuration from a build command, from options, or from three questions."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def run_init(target: TargetOptions, build: str | None, output: str) -> int:
 
 
 def configuration(target: TargetOptions) -> str:
-    """Return the text of a configuration for one target."""
+    """Return the text of a ``trtlint.toml`` for one target."""
     pairs = [(key, _toml(found)) for key, found in (("trt", target.trt), ("rtx", target.rtx)) if found]
     if target.gpu is not None:
         pairs.append(("gpu", json.dumps(target.gpu)))
@@ -100,7 +100,10 @@ def _toml(values: Sequence[str]) -> str:
 
 
 def _completed(target: TargetOptions, build: str | None) -> TargetOptions:
-    """Return the options of the target.  Unset properties come from the first build command."""
+    """Return the options of the target.  Options that are not set come from the build command.
+
+    If ``build`` contains several commands, the first one is used.
+    """
     commands = build_commands(build)
     if not commands:
         return target
@@ -112,7 +115,7 @@ def _completed(target: TargetOptions, build: str | None) -> TargetOptions:
 
 
 def _asked() -> TargetOptions:
-    """Ask the user three questions and return the answers.  An empty answer leaves a property unset."""
+    """Ask the user three questions about the target.  An empty answer leaves an option unset."""
     newest = minors("tensorrt")[-1]
     version = click.prompt("TensorRT version", default=newest)
     gpu = click.prompt("GPU (such as L4, RTX 4090 or sm89; empty for any)", default="", show_default=False)

@@ -1,4 +1,4 @@
-"""Options for inputs of a model and for limits, which several commands share."""
+"""Options for the inputs of a model and for time and memory limits, which several commands share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trtlint.policy.options import MOST_SECONDS
 
 
 def input_options(verb: str) -> Callable[[Any], Any]:
-    """Return the options for inputs of a model.
+    """Return a decorator that adds the options for the inputs of a model.
 
     Args:
         verb: first word of the option help, such as ``Measure``.
@@ -41,7 +41,7 @@ def input_options(verb: str) -> Callable[[Any], Any]:
 
 
 def limit_options(seconds: str) -> Callable[[Any], Any]:
-    """Return the options that limit the runs of a model.
+    """Return a decorator that adds the options that limit the time and memory for running a model.
 
     Args:
         seconds: the default time limit, in words.

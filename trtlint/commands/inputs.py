@@ -1,4 +1,4 @@
-"""Create tasks from paths and options.  The paths are models or files of builds."""
+"""Conversion of paths and options to tasks.  The paths are models or build files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from trtlint.remote.addresses import Address, AddressError, is_address, parse
 
 
 def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
-    """Return a task for each model, or for a build if only files of a build are given.
+    """Return a task for each model, or for each build if only build files are given.
 
-    The files of a build on the command line replace the files of builds in the configuration.
+    Build files on the command line replace the build files in the configuration.
 
     Raises:
-        click.UsageError: files of a build are given with several models, or as
-            :meth:`TaskFactory.settings`.
+        click.UsageError: build files are given with several models, or an error of
+        :meth:`TaskFactory.settings`.
     """
     if "" in options.paths:
         raise click.UsageError("a path is empty; check that your shell variable is set")
@@ -58,7 +58,7 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
 
 
 def _builds(factory: TaskFactory, files: BuildFileNames) -> Iterator[Task]:
-    """Return a task for each build without a model."""
+    """Yield a task for each build whose model is not given."""
     from trtlint.buildfiles.gather import by_itself
 
     for gathered in by_itself(files):
@@ -71,7 +71,7 @@ def _task(settings: FileSettings, read: Read, address: Address | None = None) ->
 
 
 def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple[str, GivenAs]]]:
-    """Separate models and folders from files of builds, each with its kind."""
+    """Separate models and folders from build files.  Each build file has its kind."""
     files: list[tuple[str, GivenAs]] = list(names_of(given))
     models = []
     for path in paths:
@@ -85,7 +85,7 @@ def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple
 
 
 def require_here(addresses: Sequence[Address]) -> None:
-    """Raise an error for remote models.
+    """Raise an error if a command that needs local models gets remote models.
 
     Raises:
         click.UsageError: a model is remote.
@@ -95,7 +95,7 @@ def require_here(addresses: Sequence[Address]) -> None:
 
 
 def _apart(models: Sequence[str]) -> tuple[list[str], list[Address]]:
-    """Separate local paths from addresses."""
+    """Separate the paths of local models from the addresses of remote models."""
     try:
         addresses = {text: parse(text) for text in models if is_address(text)}
         if addresses:

@@ -81,14 +81,14 @@ def _refuse_contradictions(options: LintOptions) -> None:
 
 
 def _warn(tasks: Iterable[Task]) -> None:
-    """Warn once about each unsupported target."""
+    """Print a warning about each unsupported target, once for each target."""
     for target in dict.fromkeys(target for task in tasks for target in task.case.built_for):
         if sentence := target.unsupported():
             click.echo(f"trtlint: warning: {sentence}", err=True)
 
 
 def _read(tasks: Iterable[Task]) -> list[Path]:
-    """Return the files that a run reads and must not overwrite."""
+    """Return the files that a run reads, so that it does not overwrite them."""
     files: dict[Path, None] = {}
     for task in tasks:
         files[task.file] = None
@@ -138,7 +138,10 @@ def _collect_seldom() -> None:
 
 
 class _Run:
-    """Lints all files.  Records the highest exit code, and whether a finding makes the run fail."""
+    """Lints all files of a run.
+
+    It records the highest exit code, and whether a finding makes the run fail.
+    """
 
     def __init__(self, review: Review, baselines: Mapping[Path, Baseline], options: LintOptions) -> None:
         self.review = review
@@ -182,7 +185,7 @@ def _sources(options: LintOptions) -> Sources:
 
 
 def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
-    """Read a linted model again and return its facts; None if it cannot be read."""
+    """Read a linted model again and return its facts; None if the model cannot be read."""
     from trtlint.model.errors import ModelError
 
     task = tasks.get(path)
@@ -197,7 +200,7 @@ def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
 def _outputs(
     options: LintOptions, tasks: Sequence[Task], root: Path | None, protected: Sequence[Path]
 ) -> Outputs:
-    """Return the outputs (files and formats) that the options name."""
+    """Return the outputs that the options name: pairs of a file and a format."""
     style = Style(
         files=len(tasks),
         rules=list({entry.id: entry for task in tasks for entry in task.settings.rules}.values()),

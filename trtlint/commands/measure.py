@@ -1,4 +1,4 @@
-"""``trtlint measure``: the effect of FP16 on a model, measured on the CPU."""
+"""``trtlint measure``: measure on the CPU how FP16 affects the results of a model."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _write_text(
 
 
 def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:
-    """Return findings about the measurement, and findings that the measurement confirms or refutes."""
+    """Return the findings about a measurement, and the findings that it confirms or refutes."""
     book = rulebook(())
     # The measurement is of a build in the narrow type, so the targets get that type.
     narrow = [target if found.typed else target.completed({found.type: True}) for target in wanted]
@@ -169,10 +169,9 @@ def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[
 
 
 def _measured(report: ModelReport, book: Rulebook, found: Measurement) -> ModelReport:
-    """Remove findings that the measurement neither causes, confirms nor refutes.
+    """Remove findings that are not about the measurement, unless it confirms or refutes them.
 
-    If the command that keeps the measured nodes in FP32 also fixes a finding, the finding shows no separate
-    fix.
+    A finding that is also fixed by keeping nodes in FP32, as the report advises, shows no separate fix.
     """
     own = {entry.id for entry in looking_at(("trial",), book.entries)}
     about = (each for each in report.findings if each.rule in own or each.standing != "open")
@@ -185,9 +184,9 @@ def _nodes(finding: Finding) -> set[str]:
 
 
 def _broken(found: Measurement) -> bool:
-    """Return whether the 16-bit type breaks an output of the model.
+    """Return whether the measured 16-bit type makes an output of the model wrong.
 
-    Without a simulation, return whether it may break an output.
+    If the type was not simulated, return whether a tensor exceeds the range of the type.
     """
     if not found.rehearsed or not found.outputs:
         return any(site.origin for site in found.sites)
@@ -195,7 +194,7 @@ def _broken(found: Measurement) -> bool:
 
 
 def _layers(model: Model) -> dict[str, str]:
-    """Return the layer names that the parser gives to nodes without a name.
+    """Return the names of TensorRT layers for nodes without a name, as NVIDIA's parser generates them.
 
     https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.cpp (``getNodeName``)
     """
@@ -209,7 +208,7 @@ def _unreadable(problem: Problem) -> int:
 
 
 def _sources(model: Model, nodes: set[str]) -> dict[str, str]:
-    """Return the lines of code of nodes, if the exporter recorded them."""
+    """Return the lines of Python code that nodes come from, if the exporter recorded these lines."""
     sources = Sources()
     found = {}
     for node in model.graph.nodes:

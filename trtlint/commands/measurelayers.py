@@ -1,4 +1,4 @@
-"""Layers for a measurement, from an engine or a dry build."""
+"""Engine layers for a measurement, from an engine or a dry build."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def layers_of(options: MeasureOptions, model: Model, targets: Sequence[Target]) -> FusedLayers | None:
-    """Return the layers that the options name; None without such an option.
+    """Return the engine layers that ``trtlint measure`` simulates; None if no option names them.
 
     Raises:
         click.UsageError: the file cannot be read or belongs to another model, or the dry build fails.

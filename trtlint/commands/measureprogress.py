@@ -1,4 +1,4 @@
-"""Progress bar of a measurement."""
+"""Progress bar of ``trtlint measure``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SEARCH_ENDS = 0.9
 
 @contextmanager
 def progress() -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Show a progress bar if standard error is a terminal."""
+    """Show a progress bar if standard error is a terminal. Yield the function that updates the bar."""
     with Activity("reading the model") as activity:
 
         def show(answer: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Groups of options, for ``--help`` and the command reference."""
+"""Groups of command-line options, for ``--help`` and the command reference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PREFIXES = {"dry_": "Dry build", "shape": "Dry build", "provider": "Evidence", 
 
 
 def group_of(option: click.Option) -> str:
-    """Return the group of an option."""
+    """Return the name of the group that an option belongs to."""
     name = option.name or ""
     for group, names in GROUPS.items():
         if name in names:
@@ -54,7 +54,10 @@ def grouped(params: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
 
 
 def shown_groups(params: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
-    """Return the groups of options for the help.  A command with few options has a single group."""
+    """Return the options by group, as the help shows them.
+
+    A command with few options has a single group.
+    """
     groups = grouped(params)
     if sum(map(len, groups.values())) > _FEW:
         return groups
@@ -64,7 +67,10 @@ def shown_groups(params: Iterable[click.Parameter]) -> dict[str, list[click.Opti
 def write_groups(
     params: Iterable[click.Parameter], ctx: click.Context, formatter: click.HelpFormatter
 ) -> None:
-    """Write a help section for each group.  A command with few options has a single section."""
+    """Write a help section for each group of options.
+
+    A command with few options has a single section.
+    """
     for group, options in shown_groups(params).items():
         records = (option.get_help_record(ctx) for option in options)
         shown = [record for record in records if record is not None]

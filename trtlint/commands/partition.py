@@ -1,4 +1,4 @@
-"""Partition of a model by a provider of ONNX Runtime."""
+"""Options about an execution provider of ONNX Runtime, converted to evidence."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from trtlint.policy.options import LintOptions
 def partition_of(
     options: LintOptions, settings: FileSettings, before: Iterable[Evidence | PendingEvidence]
 ) -> Evidence | PendingEvidence | None:
-    """Return the partition of a model; None without a provider.
+    """Return which nodes of a model an execution provider runs; None if no provider is given.
 
     Args:
         options: the command line.
         settings: the settings of the model.
-        before: earlier evidence about the model.  If it contains a request for a dry build, NVIDIA's parser
-            computes the partition.
+        before: evidence about the model that was read earlier.  If it contains a request for a dry build, the
+            result is a request to compute the partition with NVIDIA's parser.
     """
     command, before = settings.command, tuple(before)
     provider = options.ep.provider or (None if command is None else command.provider)

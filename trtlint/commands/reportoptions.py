@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class ResultOption(click.Option):
-    """The option ``-o FILE``.  The help does not show its old long name ``--output``."""
+    """The option ``-o FILE``.  The help leaves out its old long name ``--output``."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the short name and the help."""
+        """Return the line of the help: ``-o FILE`` and its description."""
         record = super().get_help_record(ctx)
         if record is None:
             return None
@@ -29,7 +29,7 @@ class ResultOption(click.Option):
 
 
 def result_option(help: str, *, required: bool = False, default: str | None = None) -> Callable[[Any], Any]:
-    """Return the option ``-o FILE`` for a command that writes a file and has no report."""
+    """Return a decorator that adds ``-o FILE`` to a command which writes a file and has no report."""
     return click.option(
         "-o",
         "--output",
@@ -42,7 +42,7 @@ def result_option(help: str, *, required: bool = False, default: str | None = No
 
 
 def report_options(result: str | None = None, formats: Sequence[str] = REPORTS) -> Callable[[Any], Any]:
-    """Return the output options of a command with a report.
+    """Return a decorator that adds the output options of a command with a report.
 
     Args:
         result: help of ``-o FILE``, for a command that also writes a file; None for other commands.
@@ -83,9 +83,9 @@ HTML = click.option("--html", metavar="FILE", hidden=True, help="Old spelling of
 
 
 def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> tuple[ReportOutput, ...]:
-    """Remove the options of reports from the values of all options, and return the outputs.
+    """Remove the options of reports from ``options``, and return the outputs.
 
-    A value of ``--output`` without a format is the old spelling of ``-o`` and is treated as ``-o``.
+    A value of ``--output`` without a format is the old spelling of ``-o FILE`` and is treated as such.
 
     Raises:
         click.UsageError: an output cannot be used.
@@ -112,7 +112,7 @@ def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> t
 
 
 def require_folder(folder: Path, models: int) -> None:
-    """Raise an error if the output path for several models is not a folder.
+    """Check that the output path for several models is a folder.
 
     Raises:
         click.UsageError: the path is a file, or does not exist.
@@ -128,7 +128,7 @@ def require_folder(folder: Path, models: int) -> None:
 def require_outputs(
     outputs: Sequence[ReportOutput], protected: Iterable[Path], results: Iterable[Path] = ()
 ) -> None:
-    """Raise an error for outputs that cannot be written, before the work starts.
+    """Check that all outputs can be written, before the work starts.
 
     Args:
         outputs: the reports.

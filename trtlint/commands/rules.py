@@ -25,7 +25,7 @@ def run_rules(
     outputs: Sequence[ReportOutput],
     statistics: bool = False,
 ) -> int:
-    """Write the table of rules, or their statistics, and return the exit code."""
+    """Write the table of rules, or counts of rules, and return the exit code."""
     require_outputs(outputs, ())
     book = rulebook(folders)
     words = split(selectors)
@@ -39,7 +39,7 @@ def run_rules(
 
 
 def _write(rules: Sequence[Rule], format: str, file: TextIO, *, statistics: bool) -> None:
-    """Write the rules or their statistics in a format."""
+    """Write the rules, or counts of rules, in a format."""
     if format == "json":
         write_json(rules, file, statistics=statistics)
     elif format == "text":

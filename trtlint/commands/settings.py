@@ -1,4 +1,4 @@
-"""``trtlint lint --show-settings``: the settings of each file."""
+"""``trtlint lint --show-settings``: show the settings that apply to each file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from trtlint.runs.exits import Exit
 
 
 def run_settings(tasks: Sequence[Task]) -> int:
-    """Write the settings and return the exit code.  Files with equal settings share one block."""
+    """Print the settings of each file and return the exit code.
+
+    Files with equal settings share one block.
+    """
     code = Exit.CLEAN
     for lines, same in groupby(tasks, key=lambda task: tuple(_lines(task))):
         for task in same:
@@ -28,7 +31,7 @@ def run_settings(tasks: Sequence[Task]) -> int:
 
 
 def _lines(task: Task) -> Iterator[str]:
-    """Yield the settings as lines of TOML."""
+    """Yield the settings of one file as lines of TOML."""
     if task.problem:
         yield f"# error: {task.problem}"
         return

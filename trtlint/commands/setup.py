@@ -1,4 +1,4 @@
-"""Create targets, build commands and rules from options.  Mistakes become usage errors."""
+"""Conversion of options to targets, build commands and rules.  Mistakes become usage errors."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from trtlint.target.target import Target
 
 
 def targets(options: TargetOptions) -> list[Target]:
-    """Return a target for each version, oldest first, and each GPU.
+    """Return a target for each given version, oldest first, and each given GPU.
 
-    Without a version, return one target with an unknown version.
+    If no version is given, the targets have an unknown version.
 
     Raises:
         click.UsageError: a version, GPU or setting does not exist, or two settings contradict.
@@ -41,7 +41,7 @@ def targets(options: TargetOptions) -> list[Target]:
 
 
 def build_commands(text: str | None) -> tuple[BuildCommand, ...]:
-    """Return the build commands in ``--build``; empty without this option.
+    """Return the build commands in the value of ``--build``; empty if the option is not given.
 
     Raises:
         click.UsageError: the text contains no command, or the file cannot be read.
@@ -53,10 +53,10 @@ def build_commands(text: str | None) -> tuple[BuildCommand, ...]:
 
 
 def provider_commands(options: EpOptions) -> tuple[BuildCommand, ...]:
-    """Return the build command that ``--ep`` and ``--ep-options`` describe; empty without a provider.
+    """Return the options ``--ep`` and ``--ep-options`` as a build command; empty if they are not given.
 
     Raises:
-        click.UsageError: an option is not written as KEY=VALUE.
+        click.UsageError: a provider option is not written as KEY=VALUE.
     """
     if options.provider is None:
         return ()
@@ -69,10 +69,10 @@ def provider_commands(options: EpOptions) -> tuple[BuildCommand, ...]:
 
 
 def build_command(commands: Sequence[BuildCommand], model: Path) -> BuildCommand | None:
-    """Return the command that builds a model, and warn if several commands match.
+    """Choose the command that builds a model, and warn if several commands match.
 
-    Without a command, the ``config.pbtxt`` of a Triton model repository is used, if the model is in such a
-    repository.
+    If ``commands`` is empty and the model is in a Triton model repository, the ``config.pbtxt`` of the
+    repository is used.
 
     Raises:
         click.UsageError: the configuration cannot be read.
@@ -96,7 +96,7 @@ def build_command(commands: Sequence[BuildCommand], model: Path) -> BuildCommand
 
 
 def refuse_addresses(names: Sequence[str]) -> None:
-    """Raise an error for remote models.
+    """Raise an error if a command that needs local models gets remote models.
 
     Raises:
         click.UsageError: a model is remote.

@@ -1,4 +1,4 @@
-"""``trtlint skeleton``: a copy of a model without its weights, to share."""
+"""``trtlint skeleton``: write a copy of a model without its weights, to share the model with others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trtlint.runs.progress import Activity
 
 
 def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
-    """Write the copy and return the exit code."""
+    """Write the copy without weights and return the exit code."""
     refuse_addresses([model])
     path = Path(model)
     out = path.parent / f"{path.stem}.skeleton.onnx" if output is None else Path(output)

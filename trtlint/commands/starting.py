@@ -1,4 +1,4 @@
-"""The first commands of a new user: ``init`` and ``doctor``."""
+"""The commands ``init`` and ``doctor``, which a new user runs first."""
 
 from __future__ import annotations
 

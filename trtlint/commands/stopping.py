@@ -1,4 +1,4 @@
-"""Delete temporary files before SIGTERM ends the process."""
+"""Clean end of the process at SIGTERM: temporary files are deleted first."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class _StoppedError(BaseException):
 
 @contextmanager
 def tidying_up() -> Iterator[None]:
-    """Let SIGTERM end the process only after the ``with`` block has closed its resources.
+    """Let the ``with`` block close its resources when SIGTERM arrives, before the process ends.
 
-    An existing signal handler is not replaced.
+    If the program already has a handler for SIGTERM, this handler stays in use.
     """
     mine = threading.current_thread() is threading.main_thread()
     if not mine or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:

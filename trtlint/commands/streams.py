@@ -1,4 +1,4 @@
-"""Make standard output and standard error safe to use."""
+"""Safe standard output and standard error: missing streams, unprintable text and closed pipes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def prepare_streams() -> None:
 
 
 def discard_output() -> None:
-    """Discard pending output, so that Python does not report a flush error at exit."""
+    """Discard text that was not written yet, so that Python reports no flush error at exit."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -105,7 +105,7 @@ def _entry(options: SuppressOptions) -> dict[str, Any]:
 
 
 def _joined(old: str, entry: dict[str, Any]) -> str:
-    """Return the new value of the metadata key: the old entries and the new entry."""
+    """Add an entry to the old entries in the metadata of a model. Return the new metadata value."""
     try:
         entries = suppression.tables(old) if old else []
     except ValueError as error:
@@ -114,7 +114,7 @@ def _joined(old: str, entry: dict[str, Any]) -> str:
 
 
 def _require_places(model: Model, options: SuppressOptions) -> None:
-    """Raise an error for globs that match no node."""
+    """Raise an error for each glob in the options that matches no node of the model."""
     nodes = model.graph.nodes
     if options.node is not None and not any(matches_name(options.node, node.path) for node in nodes):
         near = did_you_mean(options.node, (node.path for node in nodes))
@@ -156,7 +156,7 @@ def _copy_external(model: Model, folder: Path) -> None:
 
 
 def _locations(model: Model) -> Iterator[str]:
-    """Yield the locations of the external tensors."""
+    """Yield the relative path of the external data file of each external tensor."""
     for tensor in _tensors(model):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             for entry in tensor.external_data:

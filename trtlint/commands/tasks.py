@@ -1,4 +1,4 @@
-"""Create the settings of each file from the configuration and the command line."""
+"""Settings of each file, from the configuration and the command line."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class FileSettings(Struct, frozen=True):
         file: the model.
         configuration: the configuration for the model.
         choices: the parts of the configuration that apply to the model, the most specific last.
-        asked: the options of the target, before ranges of versions are expanded.
+        asked: the target options. Ranges of versions are not yet expanded in them.
         targets: the targets.
         command: the build command; None if unknown.
         book: all rules.
         rules: the selected rules.
         policy: severities, suppressions and baseline.
         fail_on: the lowest severity that gives exit code 1.
-        problem: why the configuration cannot be used; empty for a valid configuration.
-        left: the files of a build of the model that the configuration names.
+        problem: the reason why the configuration cannot be used; empty for a valid configuration.
+        left: the build files of the model that the configuration names.
         weights: whether to read all weights.
     """
 
@@ -93,7 +93,7 @@ class Task(Struct, frozen=True):
         Args:
             settings: the settings of the file.
             evidence: evidence about the model.
-            problems: the files of a build that could not be read.
+            problems: the build files that could not be read.
             address: the address of a remote model.
             alone: whether there is evidence, such as a log, but no model.
         """
@@ -113,7 +113,7 @@ class Task(Struct, frozen=True):
 
     @property
     def file(self) -> Path:
-        """The model."""
+        """The path of the model."""
         return self.case.path
 
     @property
@@ -128,21 +128,22 @@ class Task(Struct, frozen=True):
 
     @property
     def problem(self) -> str:
-        """Why the configuration cannot be used; empty for a valid configuration."""
+        """The reason why the configuration cannot be used; empty for a valid configuration."""
         return self.settings.problem
 
     @property
     def has_build(self) -> bool:
-        """True if there are files of a build, readable or not."""
+        """True if build files are given, even if they cannot be read."""
         return bool(self.case.alone or self.case.problems or self.case.build_files)
 
 
 class TaskFactory:
-    """Factory of tasks, which reads each configuration, rule file and baseline once.
+    """Creates tasks.  It reads each configuration, rule file and baseline only once.
 
     Args:
         options: the command line, which overrides the configuration.
-        compare: whether to remove findings in a baseline.  This is only for reports, not for fixes.
+        compare: whether to remove the findings that are in a baseline.  This is only for reports, not for
+            fixes.
 
     Raises:
         click.UsageError: the file of ``--config`` cannot be used.
@@ -167,13 +168,13 @@ class TaskFactory:
         self.baselines: dict[Path, Baseline] = {}
 
     def settings(self, files: Iterable[Path]) -> list[FileSettings]:
-        """Return the settings of files.
+        """Return the settings of each file.
 
-        An invalid configuration is stored in ``problem`` of the settings of its files.
+        If the configuration of a file is invalid, the error is stored in the ``problem`` of its settings.
 
         Raises:
             click.UsageError: the configurations of all files are invalid.  The message is about the first
-                file.
+            file.
         """
         found = [self._tried(file) for file in files]
         if found and all(error is not None for _, error in found) and found[0][1] is not None:
@@ -181,10 +182,10 @@ class TaskFactory:
         return [settings for settings, _ in found]
 
     def tasks(self, files: Iterable[Path]) -> list[Task]:
-        """Return the tasks for files without evidence.
+        """Return a task without evidence for each file.
 
         Raises:
-            click.UsageError: as :meth:`settings`.
+            click.UsageError: the configurations of all files are invalid.
         """
         return [Task.of(settings) for settings in self.settings(files)]
 
@@ -195,7 +196,7 @@ class TaskFactory:
             return _without(file, error), error
 
     def settings_of(self, file: Path) -> FileSettings:
-        """Return the settings of a file.
+        """Return the settings of one file.
 
         Raises:
             click.UsageError: the configuration, a rule file, a baseline or an option cannot be used.
@@ -243,7 +244,10 @@ class TaskFactory:
         )
 
     def _check(self, configuration: Configuration, book: Rulebook) -> None:
-        """Raise an error for unknown rules or targets in a configuration, even in unused sections."""
+        """Raise an error if a configuration names an unknown rule or target.
+
+        Sections that match no file of the run are checked, too.
+        """
         if configuration.file in self._checked:
             return
         self._checked.add(configuration.file)
@@ -315,7 +319,7 @@ class TaskFactory:
 
 
 def _without(file: Path, error: click.UsageError) -> FileSettings:
-    """Return the settings of a file that cannot be linted."""
+    """Return settings for a file that cannot be linted, with the message of the error."""
     return FileSettings(
         file=file,
         configuration=Configuration(),
@@ -332,9 +336,9 @@ def _without(file: Path, error: click.UsageError) -> FileSettings:
 
 
 def _asked(sections: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:
-    """Return the target options of the most specific section that has them.
+    """Return the target options from the last section that has target options.
 
-    Options of the command line take precedence.
+    Sections later in the list are more specific.  Options on the command line take precedence.
     """
     named = _last(choices.targets for choices in sections) or (TargetOptions(),)
     plugins = tuple(dict.fromkeys(name for choices in sections for name in choices.plugins)) or None
@@ -342,7 +346,7 @@ def _asked(sections: Sequence[Choices], given: TargetOptions) -> tuple[TargetOpt
 
 
 def _last(values: Iterable[_Value | None]) -> _Value | None:
-    """Return the last value that is not None."""
+    """Return the last value that is set."""
     found = None
     for value in values:
         found = value or found
@@ -351,7 +355,7 @@ def _last(values: Iterable[_Value | None]) -> _Value | None:
 
 @contextmanager
 def _users() -> Iterator[None]:
-    """Convert errors in the configuration to usage errors."""
+    """Convert errors in the files of the user, such as the configuration, to usage errors."""
     try:
         yield
     except (ConfigError, BaselineError, SelectionError) as error:

@@ -1,4 +1,4 @@
-"""Create tasks about Torch-TensorRT: scripts, calls given as text, and exported programs."""
+"""Tasks about Torch-TensorRT: scripts, calls given as text, and exported programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT = "--build"
 
 
 def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task], tuple[str, ...]]:
-    """Return the tasks about Torch-TensorRT, and the remaining paths.
+    """Return a task for each script and exported program, and the paths of all other files.
 
     Raises:
         click.UsageError: the release is not known, or an option cannot be used.
@@ -45,7 +45,7 @@ def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task],
 
 
 class _Torch:
-    """Factory of tasks for one release of Torch-TensorRT.
+    """Creates the tasks for one release of Torch-TensorRT.
 
     Raises:
         click.UsageError: the release is not known.
@@ -61,14 +61,17 @@ class _Torch:
             raise click.UsageError(f"--torch-tensorrt: {error}") from None
 
     def task(self, path: Path) -> Task:
-        """Return the task for a script or a program."""
+        """Return the task for the path of a script or exported program."""
         from trtlint.runs.torchjob import PROGRAM, torch_evidence
 
         request = self._request() if path.name.lower().endswith(PROGRAM) else None
         return self._task(path, *torch_evidence(path, self._release.version, request), request)
 
     def text(self, text: str, *, checked: bool) -> Task:
-        """Return the task for ``--build``, whose value is a call or the path of a script."""
+        """Return the task for a value of ``--build``: a call of Torch-TensorRT, or the path of a script.
+
+        If ``checked`` is true, a text without such a call is an error.
+        """
         from trtlint.engine.evidence.torch_script import text_evidence
         from trtlint.files.problem import UnreadableError
 
@@ -100,7 +103,7 @@ class _Torch:
         return replace(task, settings=settings, case=replace(task.case, targets=targets))
 
     def _request(self) -> TorchRequest | None:
-        """Return the request for a dry run of programs by Torch-TensorRT; None without ``--dry-build``."""
+        """Return a request for a dry run of Torch-TensorRT; None if ``--dry-build`` is not given."""
         from trtlint.process.spawn import Limits
         from trtlint.torch_tensorrt.asking import USUAL, TorchRequest
         from trtlint.torch_tensorrt.calls import calls_in

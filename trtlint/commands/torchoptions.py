@@ -1,4 +1,4 @@
-"""Options for Torch-TensorRT, and their values."""
+"""Options for Torch-TensorRT, and the conversion of their values."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ torch_options = bundle(
 
 
 def take_torch_options(options: dict[str, Any]) -> TorchOptions:
-    """Remove the options for Torch-TensorRT from the values of all options, and return them.
+    """Remove the options for Torch-TensorRT from ``options``, and return their values.
 
-    A value of ``--build`` with a call of Torch-TensorRT is one of these options.
+    ``--build`` is one of them if its value is a call of Torch-TensorRT.
 
     Raises:
         click.UsageError: a script, program or option needs ``--torch-tensorrt``.
@@ -64,7 +64,7 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
 
 
 def _build(options: dict[str, Any], release: str | None) -> str | None:
-    """Remove a call of Torch-TensorRT, or a script, from ``--build`` and return it."""
+    """Remove ``--build`` from ``options`` if it is a call of Torch-TensorRT or a script. Return its value."""
     text: str | None = options["build"]
     if text is None or ("compile" not in text and not text.endswith(".py")):
         return None

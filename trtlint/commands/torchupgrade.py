@@ -51,7 +51,7 @@ def run_torch_upgrade(
 
     Args:
         options: the command line.
-        factory: function that returns a task factory.
+        factory: function that creates the task factory from the options.
     """
     try:
         releases = torch_range(options.first, options.last)

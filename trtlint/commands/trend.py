@@ -1,4 +1,4 @@
-"""``trtlint trend``: new and removed findings between two scans."""
+"""``trtlint trend``: compare two scans, and list new and removed findings."""
 
 from __future__ import annotations
 

@@ -96,7 +96,10 @@ def _factory(options: UpgradeOptions) -> TaskFactory:
 
 
 def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
-    """Return whether the last version has a finding about the graph that makes the command fail."""
+    """Return whether the last version of the range makes the command fail.
+
+    It fails if the version has such findings about the graph, or does not support the GPU.
+    """
     if fail_on == "never":
         return False
     end = upgrade.lines[-1]
@@ -104,7 +107,7 @@ def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
 
 
 def _partly(upgrade: Upgrade, fail_on: FailOn) -> bool:
-    """Return whether findings that make the command fail may be missing: a search did not finish."""
+    """Return whether a search did not finish, so that findings that fail the command may be missing."""
     return not upgrade.unsearched.isdisjoint(grave(fail_on))
 
 
@@ -140,7 +143,7 @@ def _results(tasks: list[Task], options: UpgradeOptions, last: str) -> Iterator[
 
 
 def _upgrades(task: Task, review: Review, product: Product, first: str, last: str) -> Iterator[Upgrade]:
-    """Yield the upgrades of one model, one for each target."""
+    """Yield the upgrade reports for one model, one for each target."""
     opened = task.case.open()
     rules = [entry.read() for entry in task.case.applicable]
     for base in _bases(task, product):
@@ -150,7 +153,7 @@ def _upgrades(task: Task, review: Review, product: Product, first: str, last: st
 
 
 def _bases(task: Task, product: Product) -> list[Target]:
-    """Return the targets of a model without their versions."""
+    """Return the targets of a model for a product, without versions and without duplicates."""
     known = (replace(target, product=product, version=None, previous=None) for target in task.case.built_for)
     return list(dict.fromkeys(known))
 
@@ -158,7 +161,7 @@ def _bases(task: Task, product: Product) -> list[Target]:
 def _streamed(
     results: Iterator[Upgrade | Problem], options: UpgradeOptions, several: bool
 ) -> Iterator[Upgrade | Problem]:
-    """Write each report to standard output as soon as it is ready."""
+    """Yield the results, and write each report to standard output as soon as it is ready."""
     yield from _reported(results, sys.stdout, options, several)
 
 

@@ -1,4 +1,4 @@
-"""Compare a whole fixed model with its source."""
+"""Verification of a fixed model: the whole model is compared with the original model."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from trtlint.model.writer import write_to
 
 
 class Verifier:
-    """Compares candidates for the fixed model with the source model.
+    """Compares candidates for the fixed model with the original model.
 
     Args:
-        source: the model.
+        source: the original model.
         out: the file of the fixed model.  Candidates are written to the same folder, because the external
             data are there.
         options: the options of the command.
@@ -37,12 +37,12 @@ class Verifier:
         self._found: list[tuple[onnx.ModelProto, tuple[CheckResult, ...]]] = []
 
     def check(self, proto: onnx.ModelProto, patches: Sequence[Patch]) -> str:
-        """Describe how a candidate is worse than the source; empty if it is not worse.
+        """Describe how a candidate is worse than the original model; empty if it is not worse.
 
         Raises:
             click.UsageError: the external data are in another folder.
             InputsError: the inputs of the user cannot be used.
-            ModelError: the source file changed after it was read.
+            ModelError: the original file changed after it was read.
             OSError: the candidate cannot be written.
         """
         require_weights(self._source, self._out)
@@ -59,7 +59,7 @@ class Verifier:
         return f"with this rewrite, a check of the whole model fails ({'; '.join(worse)})" if worse else ""
 
     def verdicts(self, proto: onnx.ModelProto) -> tuple[CheckResult, ...]:
-        """Return the results of the checks of a candidate; empty if it was not checked."""
+        """Return the results of the checks of a candidate; empty if :meth:`check` was not called for it."""
         return next((verdicts for form, verdicts in reversed(self._found) if form is proto), ())
 
     def _verdicts(self, after: Path, patches: Sequence[Patch]) -> Iterator[CheckResult]:

@@ -69,10 +69,7 @@ class Evaluation:
         self._complete = Completeness(facts, self.subjects)
 
     def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
-        """Return the findings of rules for one target.
-
-        The file of a rule is not read if the model has no facts that the rule is about.
-        """
+        """Return the findings of rules for one target.  Rules without facts in the model are not read."""
         facts = self.facts
         found: list[Finding] = []
         reported = Reported()
@@ -122,10 +119,7 @@ class Evaluation:
         return facts.has(rule.find) or not facts.searched(rule.find)
 
     def _kept(self, search: _RuleSearch) -> Iterable[Finding]:
-        """Return the findings of one rule.
-
-        They are cached for all targets that the rule cannot distinguish.
-        """
+        """Return the findings of one rule, cached for all targets that the rule cannot distinguish."""
         rule, reported = search.rule, search.reported
         if self.evidence or rule.default:
             # Findings that others have reported count, too.
@@ -161,10 +155,7 @@ def _rank(finding: Finding) -> tuple[bool, float, int, str]:
 
 
 class _Versions(Struct, frozen=True):
-    """The releases that a finding is about, as a version specifier and in words.
-
-    ``sure`` is whether the target is surely one of these releases.
-    """
+    """The releases of a finding, as a specifier and in words; ``sure`` if the target is surely included."""
 
     specifier: str
     sure: bool
@@ -203,8 +194,7 @@ class _RuleSearch(Struct, frozen=True):
         rule: the rule.
         target: the target.
         applies: whether the rule applies to the target's version.
-        reported: what earlier findings report, so that the search does not report it again.  The search adds
-            its own findings.
+        reported: what earlier findings report, and the search does not repeat.
     """
 
     evaluation: Evaluation
@@ -290,10 +280,7 @@ class _RuleSearch(Struct, frozen=True):
         return judge(self.evaluation.evidence, question)
 
     def _lines(self, hits: Sequence[_Hit]) -> tuple[tuple[str, ...], BlockTimes | None]:
-        """Return the lines that the evidence adds to a report about some places, and the measured time.
-
-        The time is that of the operators at these places.
-        """
+        """Return the lines that the evidence adds to a report, and the measured time of the operators."""
         if not self.evaluation.evidence:
             return (), None
         from trtlint.engine.evidence.judge import lines_of

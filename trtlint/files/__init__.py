@@ -1,1 +1,1 @@
-"""Find, open and replace untrusted files, and limit the work on each file."""
+"""Functions that find, open and replace untrusted files, and limit the work on each file."""

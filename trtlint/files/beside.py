@@ -1,4 +1,4 @@
-"""Files beside a model that the command line does not name, such as external data."""
+"""Files that a model names and the command line does not, such as external data."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 
 def real_file(folder: Path, name: str, model: Path) -> Path | None:
-    """Return the real path of a file, or None if it is outside the folder.
+    """Return the real path of a file in a folder; None if the file is outside the folder.
 
     A link to a file within the folder is allowed, as in Kubernetes volumes. If the model is itself a link,
     links into the folder of the model's real file are also allowed, as in download caches.
 
     Args:
-        folder: folder to search.
+        folder: folder that must contain the file.
         name: path relative to the folder; an absolute path is outside.
         model: model that needs the file.
 

@@ -1,4 +1,4 @@
-"""Depth of nested brackets, to refuse texts that a recursive parser cannot read."""
+"""Depth of nested brackets in a text. A recursive parser cannot read a text with very deep brackets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expand the paths of a command line to model files."""
+"""Expansion of the paths on a command line to model files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ _DATA_SUFFIXES = (".data", "_data")
 
 
 def expand(paths: Iterable[str]) -> Iterator[Path]:
-    """Yield the named files and the ``*.onnx`` files below named folders, each file once.
+    """Yield the model files that the paths of a command line name, each file once.
 
-    The files of a folder are sorted.  A glob that the shell did not expand (``'models/**/*.onnx'``) yields
-    the models that match.  An external data file yields the model beside it.  A missing path, a glob
-    without matches and a folder without models are yielded unchanged. The reader then reports the problem.
+    A folder yields the ``*.onnx`` files below it, sorted.  A glob that the shell did not expand
+    (``'models/**/*.onnx'``) yields the models that match.  An external data file yields the model beside it.
+    A missing path, a glob without matches and a folder without models are yielded unchanged, so that the
+    reader reports the problem.
     """
     seen: set[str] = set()
     for path in (path for text in paths for path in _covered(text)):
@@ -41,8 +42,8 @@ def _covered(text: str) -> list[Path]:
 def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
     """Yield the paths that match a glob, except hidden paths; with ``folders``, only folders.
 
-    Unlike in ``glob.glob``, ``**`` does not follow links to folders. Two links to the folder that contains
-    them would double the number of paths at each level.
+    Unlike in ``glob.glob``, ``**`` does not follow links to folders. If a folder contained two links to
+    itself, the number of paths would double at each level.
     """
     parts = wanted.parts
     plain = next(index for index, part in enumerate(parts) if glob.has_magic(part))
@@ -57,7 +58,7 @@ def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
 
 
 def _model_of(path: Path) -> Path:
-    """Return the model of an external data file, by the names that exporters use."""
+    """Return the model beside an external data file, found by the file names that exporters use."""
     for suffix in _DATA_SUFFIXES:
         if path.name.endswith(SUFFIX + suffix):
             model = path.with_name(path.name.removesuffix(suffix))

@@ -17,8 +17,8 @@ _MOST_STARS = 64
 def matches_path(glob: str, path: str) -> bool:
     """Return whether a glob matches a file path.
 
-    ``*`` and ``?`` match within one folder, ``**`` matches any folders.  A glob without ``/`` matches the
-    file name only.  A glob that ends in ``/`` matches everything below that folder.
+    ``*`` and ``?`` do not match ``/``, and ``**`` matches any folders. A glob without ``/`` matches the file
+    name only. A glob that ends in ``/`` matches everything below that folder.
 
     Args:
         glob: relative to the same folder as ``path``.
@@ -42,7 +42,7 @@ def matches_name(glob: str, name: str) -> bool:
 
 
 def _matches(parts: tuple[str, ...], path: str) -> bool:
-    """Return whether literals and wildcards match a path.
+    """Return whether a glob matches a path.  ``parts`` are the literals and wildcards of the glob.
 
     For each part of the glob, the search tracks the set of possible end positions. So the time is at most
     glob length times path length. A regular expression could take exponential time.
@@ -65,7 +65,7 @@ def _matches(parts: tuple[str, ...], path: str) -> bool:
 
 
 def _within(starts: set[int], path: str) -> set[int]:
-    """Return all positions from each start to the end of its path component."""
+    """Return all positions at which ``*`` can end: from each start up to the next ``/``."""
     found: set[int] = set()
     stop = -1
     for start in sorted(starts):

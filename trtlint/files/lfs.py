@@ -1,4 +1,4 @@
-"""Detect Git LFS pointers: short text files in place of large files.
+"""Detection of Git LFS pointers: short text files in place of large files.
 
 https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md
 """

@@ -1,8 +1,8 @@
 """Limits of processor time and memory for the work on one untrusted file.
 
-Every reader has limits in bytes, steps or depth, so that the error message can name the cause. The limits
-of this module catch files that pass the limits of the readers but still cost too much time or memory. A
-timer checks both costs. It stops only the work on the current file.
+Every reader has limits in bytes, steps or depth, so that the error message can name the cause. The limits of
+this module catch files that pass the limits of the readers but still cost too much time or memory. A timer
+checks time and memory, and stops only the work on the current file.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ release of memory.
 
 
 class Allowance:
-    """Time and memory for the work on one file, including the processes that it starts.
+    """Limits of time and memory for the work on one file, including the processes that this work starts.
 
     Args:
         seconds: processor time.
@@ -69,16 +69,16 @@ class Allowance:
         self._charged = 0.0
 
     def charge(self, seconds: float) -> None:
-        """Add processor time that another process used."""
+        """Add processor time that another process used for this work."""
         self._charged += seconds
 
     @property
     def left(self) -> float:
-        """Seconds left; negative if the limit is exceeded."""
+        """The processor time left, in seconds; negative if the limit is exceeded."""
         return self.seconds - self._charged - (time.process_time() - self._began)
 
     def left_but(self, share: float) -> float:
-        """Return the seconds left after reserving a share of the total."""
+        """Return the seconds left if a share of the whole time limit is reserved."""
         return self.left - share * self.seconds
 
     @property
@@ -91,12 +91,12 @@ _current: ContextVar[Allowance | None] = ContextVar("_current", default=None)
 
 
 def current() -> Allowance | None:
-    """Return the allowance of the current work; None if only the default limits apply."""
+    """Return the limits of the current work; None if only the default limits apply."""
     return _current.get()
 
 
 def amount(memory: int) -> str:
-    """Format bytes of memory.
+    """Format a number of bytes as text.
 
     >>> amount(2 << 30), amount(2600 << 20), amount(800 << 20)
     ('2 GB', '2.5 GB', '800 MB')
@@ -105,11 +105,14 @@ def amount(memory: int) -> str:
 
 
 class LimitError(UnreadableError):
-    """A limit ended the work on a file."""
+    """Error: the work on a file exceeded a limit of time or memory."""
 
 
 class _StopError(BaseException):
-    """Stops the work at a limit. This is a BaseException, so that no ``except Exception`` catches it."""
+    """Stops the work that exceeds a limit.
+
+    This is a BaseException, so that no ``except Exception`` catches it.
+    """
 
     def __init__(self, watch: _Watch, reason: str) -> None:
         super().__init__(reason)
@@ -119,11 +122,11 @@ class _StopError(BaseException):
 
 @contextmanager
 def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = None) -> Iterator[None]:
-    """Limit the processor time and memory of a block that works on files.
+    """Limit the processor time and memory of a ``with`` block that works on files.
 
-    The block sets no limits in these cases: there is an outer ``limit_work`` block and no allowance is
-    given; the code runs outside the main thread; the program uses the profiling timer; or the system has no
-    such timer. Then only the limits of the readers and of the outer block apply.
+    There are no limits in four cases: inside another ``limit_work`` block, if no allowance is given; outside
+    the main thread; if the program uses the profiling timer; or if the system has no such timer. Then only
+    the limits of the readers and of the outer block apply.
 
     Args:
         files: files whose total size sets the default limits.
@@ -161,11 +164,11 @@ def _usual(size: int) -> Allowance:
 
 
 def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:
-    """Return an allowance that grows with the file size, for files above :data:`ORDINARY` bytes.
+    """Return limits that grow with the size of the file, if it is larger than :data:`ORDINARY` bytes.
 
     Args:
-        seconds: processor time for an ordinary file.
-        memory: bytes of memory for an ordinary file.
+        seconds: processor time for a smaller file.
+        memory: bytes of memory for a smaller file.
         size: bytes of the file.
     """
     beyond = max(0, size - ORDINARY)
@@ -173,11 +176,11 @@ def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:
 
 
 class _Watch:
-    """Checks the costs periodically, in the signal handler of a timer.
+    """Checks time and memory of a block periodically, in the signal handler of a timer.
 
     Args:
         allowance: the limits.
-        widens: whether a block inside this block may set other limits.
+        widens: whether an inner block may set other limits.
     """
 
     _active: ClassVar[_Watch | None] = None
@@ -209,7 +212,7 @@ class _Watch:
         return True
 
     def end(self) -> None:
-        """Stop the timer."""
+        """Stop the timer, or continue with the limits of the outer block."""
         _Watch._active = self._outer
         if self._outer is None:
             signal.setitimer(signal.ITIMER_PROF, 0)
@@ -217,7 +220,7 @@ class _Watch:
             signal.signal(signal.SIGPROF, signal.SIG_IGN)
 
     def look(self) -> None:
-        """End the work if it exceeds a limit.
+        """Stop the work if it exceeds a limit.
 
         Raises:
             _StopError: a limit was exceeded.

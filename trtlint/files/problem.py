@@ -1,4 +1,4 @@
-"""Problems with files that cannot be read, completely or partly."""
+"""Problems with files that cannot be read, or only in part."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def shorten(text: str) -> str:
 
 
 def first_few(texts: Sequence[str], most: int, between: str = ", ") -> str:
-    """Join the first texts, and count the others.
+    """Join the first few texts, and add the number of the others.
 
     >>> first_few(["a", "b", "c"], 2)
     'a, b and 1 more'
@@ -34,7 +34,7 @@ def first_few(texts: Sequence[str], most: int, between: str = ", ") -> str:
 
 
 class UnreadableError(FileError):
-    """A file that cannot be read, and the position of the problem.
+    """Error: a file cannot be read. It has the position of the problem in the file.
 
     Attributes:
         message: the reason and the remedy.
@@ -70,7 +70,7 @@ class Problem(Struct, frozen=True):
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], error: UnreadableError | OSError) -> Problem:
-        """Return the problem of an exception, without the file name in the message."""
+        """Convert an exception to a problem.  The message does not contain the file name."""
         name = os.fspath(path)
         if isinstance(error, UnreadableError):
             return cls(name, error.message.removeprefix(f"{name}: "), error.offset, error.node)

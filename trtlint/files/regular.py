@@ -1,8 +1,8 @@
-"""Open only regular files, and read at most a given number of bytes.
+"""Functions that open only regular files, and read at most a given number of bytes.
 
-Opening a pipe blocks until a program writes to the pipe. Reading a device may never end, and opening a
-device may change its state. An untrusted checkout may contain links to pipes and devices, and a
-configuration may name such files.
+Opening a pipe blocks until a program writes to the pipe. Reading a device may never end, and opening a device
+may change its state. An untrusted checkout may contain links to pipes and devices, and a configuration may
+name pipes and devices.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 
 class IrregularError(FileError, OSError):
-    """A file that is not regular, or too large; ``strerror`` is the reason."""
+    """Error: a file is not regular, or is too large; ``strerror`` is the reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(errno.EINVAL, reason, str(path))
@@ -69,7 +69,7 @@ def is_pipe(path: Path) -> bool:
 
 
 def open_regular(path: Path, *, links: bool = True) -> BinaryIO:
-    """Open a regular file for reading in binary, without ever blocking.
+    """Open a regular file for reading in binary. This never blocks.
 
     Args:
         path: file to open.
@@ -110,7 +110,7 @@ def read_bytes(path: Path, most: int, *, links: bool = True) -> bytes:
 
 
 def read_text(path: Path, most: int) -> str:
-    """Return the content of a regular file in UTF-8.
+    """Return the content of a regular file, which must be UTF-8.
 
     Args:
         path: file to read.
@@ -124,7 +124,7 @@ def read_text(path: Path, most: int) -> str:
 
 
 def kind_of(mode: int) -> str:
-    """Return the kind of a file that is not regular, in words."""
+    """Describe a file that is not regular, such as ``a pipe`` or ``a folder``."""
     return next((words for test, words in _KINDS if test(mode)), "a special file")
 
 
@@ -136,10 +136,10 @@ def _require(path: Path, status: os.stat_result) -> None:
 
 
 def _require_empty(path: Path, descriptor: int) -> None:
-    """Reject a file of size 0 that has content: the system generates the content at each read.
+    """Reject a file of size 0 that has content. The system generates such content at each read.
 
-    The mode of such a file says that the file is regular. But the file may never end, or may block its
-    reader, as ``/proc/kmsg`` does. https://man7.org/linux/man-pages/man5/proc.5.html
+    According to its mode, such a file is regular. But reading it may never end, or may block, as for
+    ``/proc/kmsg``. https://man7.org/linux/man-pages/man5/proc.5.html
     """
     with suppress(BlockingIOError):
         if not os.read(descriptor, 1):

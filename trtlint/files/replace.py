@@ -1,4 +1,4 @@
-"""Write files atomically; replace only regular files.
+"""Functions that write a file atomically, and replace only regular files.
 
 The user names the output, but an untrusted link, pipe or device may exist at that path.  Replacing a device
 as root breaks the system.
@@ -57,7 +57,7 @@ def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
 def replacing(
     path: Path, protected: Iterable[Path] = (), check: Callable[[Path], None] | None = None
 ) -> Iterator[BinaryIO]:
-    """Write a file atomically at the end of a block. If the block raises, no file is written.
+    """Write a file atomically at the end of a ``with`` block. If the block raises, no file is written.
 
     Args:
         path: file to write; an existing file is replaced and keeps its permissions.
@@ -101,7 +101,7 @@ def replacing(
 
 
 def _take_place(temporary: Path, path: Path, check: Callable[[Path], None] | None) -> None:
-    """Replace a file by the temporary file."""
+    """Replace ``path`` by the temporary file, after ``check`` has accepted the temporary file."""
     if check is not None:
         check(temporary)
     with suppress(FileNotFoundError):
@@ -110,9 +110,9 @@ def _take_place(temporary: Path, path: Path, check: Callable[[Path], None] | Non
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """Open a file without a name. If this process is killed, the system removes the file.
+    """Open a file in a folder that has no name. If this process is killed, the system removes the file.
 
-    Returns None if the system or the file system has no such files.
+    Return None if the system or the file system has no such files.
     https://man7.org/linux/man-pages/man2/open.2.html
     """
     flag = getattr(os, "O_TMPFILE", None)
@@ -127,7 +127,7 @@ def _open_unnamed(folder: Path) -> int | None:
 
 
 def _name(descriptor: int, path: Path) -> bool:
-    """Link an unnamed file to a path; return False if the path exists or linking fails."""
+    """Give a file without a name the name ``path``. Return False if the path exists or linking fails."""
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         # With a folder descriptor, Python calls linkat, which follows the link in /proc to the file.

@@ -1,7 +1,7 @@
-"""Temporary files beside a result, and the removal of stale ones.
+"""Temporary files beside a result, and the removal of temporary files that killed processes left.
 
-The process that creates a temporary file locks the file. The system releases the lock when the process
-ends. So a later process can distinguish stale files from files in use:
+The process that creates a temporary file locks the file. The system releases the lock when the process ends.
+So a later process can tell abandoned files from files in use:
 https://man7.org/linux/man-pages/man2/flock.2.html
 """
 
@@ -34,13 +34,13 @@ def is_temporary(name: str) -> bool:
 
 
 def new_name(suffix: str = ".tmp") -> str:
-    """Return a new random file name."""
+    """Return a new random name for a temporary file."""
     return f".trtlint-{os.urandom(8).hex()}{suffix}"
 
 
 @contextmanager
 def temporary_file(folder: Path, suffix: str = ".tmp") -> Iterator[Path]:
-    """Create a locked file. After the block, remove the file if it was not renamed.
+    """Create a locked temporary file for a ``with`` block. Afterwards, remove it unless it was renamed.
 
     Args:
         folder: folder for the file.
@@ -58,7 +58,7 @@ def temporary_file(folder: Path, suffix: str = ".tmp") -> Iterator[Path]:
 
 
 def _create(folder: Path, suffix: str) -> tuple[Path, int]:
-    """Create a file; return its path and the descriptor that holds the lock."""
+    """Create a temporary file. Return its path and the descriptor that holds the lock."""
     for attempt in range(_TRIES):
         path = folder / new_name(suffix)
         descriptor = os.open(path, _NEW, 0o666)
@@ -71,7 +71,7 @@ def _create(folder: Path, suffix: str) -> tuple[Path, int]:
 
 
 def lock(descriptor: int) -> bool | None:
-    """Lock a file; return False if another process holds the lock, None without lock support."""
+    """Lock a file. Return False if another process holds the lock, and None if locks are not supported."""
     try:
         import fcntl
 

@@ -1,4 +1,4 @@
-"""Read the bytes of an open file on demand.
+"""Reading of an open file on demand, as a sequence of bytes.
 
 A memory map is not safe here. If another process truncates the file, access to a removed page kills this
 process (SIGBUS), so that no other file is linted.
@@ -82,7 +82,10 @@ class View:
         return self._chunk[start - self._at : stop - self._at]
 
     def _hold(self, start: int) -> None:
-        """Read a chunk at an offset into a buffer, because the next requests are usually nearby."""
+        """Read the part of the file from ``start`` on into a buffer.
+
+        The next requests are usually nearby.
+        """
         self._chunk = self._read(start, min(_CHUNK, self._size - start))
         self._at = start
 

@@ -1,8 +1,8 @@
-"""Worker process: find the nodes that NVIDIA's parser accepts, in the same way as the providers.
+"""Worker process that finds the nodes that NVIDIA's parser accepts, as ONNX Runtime's providers do.
 
-A provider passes a region of nodes to the parser.  The parser returns smaller regions.  The provider passes
-them to the parser again, until the parser accepts a region as a whole.  Subgraphs of If, Loop and Scan are
-divided first, as in ONNX Runtime.
+A provider passes a region of nodes to the parser. The parser returns smaller regions. The provider passes
+these regions to the parser again, until the parser accepts a region as a whole. Subgraphs of If, Loop and
+Scan are divided first, as in ONNX Runtime.
 https://github.com/microsoft/onnxruntime/blob/1f5e66666880/onnxruntime/core/providers/nv_tensorrt_rtx/nv_execution_provider.cc
 """
 
@@ -51,7 +51,7 @@ Types = Mapping[str, onnx.TypeProto]
 
 
 class _EndedError(ExperimentError):
-    """Error: the provider gives up, because it called the parser too often for a region or for the model."""
+    """Error: the provider gives up, because it has called the parser too often."""
 
 
 def work(request: dict[str, Any], say: Say) -> None:
@@ -83,12 +83,12 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 class _Read(Struct, frozen=True):
-    """A model as providers see it.
+    """A model as execution providers get it from ONNX Runtime.
 
     Attributes:
         model: the model.  The nodes are marked with their paths in the file.
         rewritten: whether ONNX Runtime's rewrites were applied to the model.
-        merged: nodes of the file that the rewrites merged into other nodes.
+        merged: the nodes in the file that the rewrites merged into other nodes.
     """
 
     model: onnx.ModelProto
@@ -97,7 +97,7 @@ class _Read(Struct, frozen=True):
 
 
 def _read(path: Path, *, rewrite: bool) -> _Read:
-    """Read a model and apply ONNX Runtime's rewrites, if ONNX Runtime can load the model."""
+    """Read a model.  If ONNX Runtime can load the model, apply ONNX Runtime's rewrites."""
     model = onnx.load(path, load_external_data=False)
     if model.functions:
         inline(model)  # as trtlint names the nodes of functions
@@ -111,7 +111,7 @@ def _read(path: Path, *, rewrite: bool) -> _Read:
 
 
 class _Parser:
-    """NVIDIA's parser for regions of one model."""
+    """Calls NVIDIA's parser for regions of one model."""
 
     def __init__(self, model: onnx.ModelProto, path: Path, settings: ProviderSettings) -> None:
         self._trt: Any = importlib.import_module("tensorrt_rtx_bindings")
@@ -122,7 +122,7 @@ class _Parser:
         self.shapeless: dict[str, None] = {}
 
     def taken(self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around) -> Iterator[Region]:
-        """Yield the regions that the parser accepts as a whole."""
+        """Pass a region to the parser, and yield the parts of it that the parser accepts as a whole."""
         yield from self._taken(nodes, region, around, 1)
 
     def _taken(
@@ -151,7 +151,10 @@ class _Parser:
     def _built(
         self, all_nodes: Sequence[onnx.NodeProto], region: Region, around: _Around, *, strict: bool
     ) -> onnx.ModelProto:
-        """Build the model of one region, with the stored tensors that it reads."""
+        """Build a model from the nodes of one region and the initializers that these nodes read.
+
+        If ``strict`` is true, every input of the region needs a shape.
+        """
         nodes = [all_nodes[position] for position in region]
         built = onnx.ModelProto(ir_version=onnx.IR_VERSION)  # as the providers do, whatever the file has
         built.opset_import.extend(self.model.opset_import)
@@ -187,12 +190,12 @@ class _Parser:
 
 
 class _Around:
-    """Data about one graph that the models of all its regions need.
+    """The data about one graph that are needed to build a model for each region of the graph.
 
     Args:
         graph: the graph.
-        types: types of the values in the graph and in its outer graphs.
-        outer: stored tensors of the outer graphs.
+        types: types of the values in the graph and in the graphs around it.
+        outer: initializers of the graphs around it.
     """
 
     def __init__(self, graph: onnx.GraphProto, types: Types, outer: _Around | None) -> None:
@@ -212,7 +215,7 @@ class _Around:
 
 
 class _Dividing:
-    """Divides a graph and its subgraphs, the innermost first."""
+    """Divides a graph and the subgraphs of its nodes into parts, the innermost subgraph first."""
 
     def __init__(
         self, parser: _Parser, settings: ProviderSettings, *, plugin: bool, found: list[dict[str, Any]]
@@ -222,7 +225,7 @@ class _Dividing:
     def graph(
         self, graph: onnx.GraphProto, types: Types, scope: str, depth: int, outer: _Around | None = None
     ) -> bool:
-        """Divide one graph.  Return whether TensorRT accepts the whole graph."""
+        """Divide one graph into parts.  Return whether TensorRT accepts the whole graph."""
         if depth > MOST_BODIES:
             return False
         own = {**types, **dict(_types(graph))}
@@ -286,7 +289,7 @@ class _Dividing:
 
 
 def _rejection(graph: onnx.GraphProto, types: Types) -> str:
-    """Return why the RTX provider rejects a whole graph; empty if it accepts the graph."""
+    """Return why the provider of TensorRT-RTX rejects a whole graph; empty if it accepts the graph."""
     stored = {tensor.name for tensor in graph.initializer}
     for value in (*graph.input, *graph.output):
         known = types.get(value.name, value.type).tensor_type
@@ -316,7 +319,7 @@ def _store_constants(graph: onnx.GraphProto, depth: int) -> None:
 
 
 def _held(node: onnx.NodeProto) -> onnx.TensorProto | None:
-    """Return a copy of a Constant node's tensor; None for other nodes."""
+    """Return a copy of the tensor in a Constant node; None for other nodes."""
     if node.op_type != "Constant" or node.domain or len(node.attribute) != 1 or len(node.output) != 1:
         return None
     given = node.attribute[0]
@@ -333,7 +336,7 @@ def _held(node: onnx.NodeProto) -> onnx.TensorProto | None:
 
 
 def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Infer types.  If inference fails, return the unchanged model."""
+    """Return the model with inferred types.  If inference fails, return the model unchanged."""
     try:
         return onnx.shape_inference.infer_shapes(model, data_prop=True)
     except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):
@@ -354,13 +357,13 @@ def _has_shape(known: onnx.TypeProto | None) -> bool:
 
 
 def _lacking(graph: onnx.GraphProto, types: Types) -> list[str]:
-    """Return the outputs of nodes whose type or shape is unknown."""
+    """Return the names of the node outputs whose type or shape is unknown."""
     computed = (name for node in graph.node for name in node.output if name)
     return [each for each in computed if each not in types or not types[each].tensor_type.HasField("shape")]
 
 
 def _complete(graph: onnx.GraphProto, types: dict[str, onnx.TypeProto]) -> None:
-    """Give each value without a type the element type of an input of its operator.
+    """Add missing element types to ``types``: a value gets the type of an input of its operator.
 
     This is for operators of ONNX Runtime: ONNX Runtime infers their types, but ONNX's inference does not.
     """

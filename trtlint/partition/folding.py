@@ -1,8 +1,8 @@
-"""Nodes that ONNX Runtime removes before a provider divides a model.
+"""Nodes that ONNX Runtime removes before an execution provider divides a model.
 
-When ONNX Runtime loads a model, Constant nodes become stored tensors.  Its basic optimizations (level 1)
-compute values that depend only on constants, and remove Identity nodes.  They also replace an If with a
-constant condition by the nodes of one branch.
+When ONNX Runtime loads a model, Constant nodes become initializers.  Its basic optimizations (level 1)
+compute values that depend only on constants, and remove Identity nodes.  If the condition of an If is
+constant, these optimizations also replace the If by the nodes of one branch.
 https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
 """
 
@@ -31,8 +31,9 @@ class Removed(Struct, frozen=True):
 
     Attributes:
         nodes: the removed nodes.
-        moved: for each selected branch of an If with a constant condition, the graph that its nodes move to.
-        renamed: for each output of such an If, the name of the value that replaces it.
+        moved: for each branch that a constant condition of an If selects, the graph that the branch's nodes
+            move to.
+        renamed: for each output of such an If, the name of the value that replaces the output.
     """
 
     nodes: frozenset[Node]
@@ -77,13 +78,13 @@ def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> Removed:
 
 
 def _scopes(graph: Graph, scope: str) -> Iterator[str]:
-    """Yield a scope and its outer scopes."""
+    """Yield the scope of a subgraph, and the scopes of all graphs around it."""
     yield scope
     yield from (owner.scope for owner in graph.owners(scope))
 
 
 def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
-    """Resolve moves into graphs whose nodes move, too."""
+    """Replace the target of each move by its final target, because the nodes of the target may move, too."""
     found = {}
     for scope, target in moved.items():
         seen = {scope}
@@ -95,7 +96,7 @@ def _resolved(moved: Mapping[str, str]) -> dict[str, str]:
 
 
 def _branch(node: Node, constants: Constants) -> str | None:
-    """Return the branch that a constant condition selects."""
+    """Return the branch of an If that a constant condition selects; None for other nodes."""
     condition = constants.scalar(node.input(0))
     return None if condition is None else "then_branch" if condition else "else_branch"
 
@@ -105,9 +106,9 @@ def _is_stored(node: Node) -> bool:
 
 
 def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
-    """Return whether ONNX Runtime computes a node when it loads the model.
+    """Return whether ONNX Runtime replaces a node by a constant when it loads the model.
 
-    ONNX Runtime does not compute DequantizeLinear and the operators after it, so that providers see the
+    ONNX Runtime does not fold DequantizeLinear and the operators after it, so that providers get the
     quantization.
     https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/constant_folding.cc
     """
@@ -123,7 +124,7 @@ def _is_folded(node: Node, constants: Constants, gone: set[Node]) -> bool:
 
 
 def _is_identity(node: Node) -> bool:
-    """Return whether ONNX Runtime removes an Identity.
+    """Return whether ONNX Runtime removes a node, because it is an Identity.
 
     An Identity that computes a graph output is removed only if its operand has no other reader.
     https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/optimizer/identity_elimination.cc

@@ -1,4 +1,7 @@
-"""Names and inputs of nodes as providers see them.  Outer values that subgraphs read are inputs, too."""
+"""Names and inputs of nodes, as execution providers get them from ONNX Runtime.
+
+Values of an outer graph that the subgraphs of a node read are inputs of the node, too.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ MARK = "trtlint.path:"
 
 
 def operator(node: onnx.NodeProto) -> Operator:
-    """Return a node as the providers see it: name, operator, inputs and outputs."""
+    """Return a node as execution providers get it: name, operator, inputs and outputs."""
     return Operator(node.name, node.op_type, tuple(reads(node)), tuple(filter(None, node.output)))
 
 
 def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
-    """Return the path of a node for reports: its ``doc_string``, or its name if the text is empty."""
+    """Return the path of a node for reports: from its ``doc_string``, or else from its name."""
     if node.doc_string.startswith(MARK):
         return node.doc_string[len(MARK) :]
     own = node.name or f"{node.op_type}_{index}"
@@ -28,7 +31,7 @@ def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
 
 
 def reads(node: onnx.NodeProto, depth: int = 0) -> Iterator[str]:
-    """Yield the names that a node reads, including outer values that its subgraphs read."""
+    """Yield the names of the values that a node reads, including values that its subgraphs read outside."""
     yield from filter(None, node.input)
     if depth > MOST_BODIES:
         return

@@ -1,7 +1,7 @@
-"""Find the nodes of the file that the nodes after ONNX Runtime's rewrites come from.
+"""Origins of nodes: the nodes in the file that ONNX Runtime's rewritten nodes come from.
 
 Rewrites remove, merge and copy nodes.  They also move nodes out of the branch of an ``If`` with a constant
-condition. But reports name the nodes of the file.  So the path of each node is stored in its ``doc_string``,
+condition. But reports name the nodes in the file.  So the path of each node is stored in its ``doc_string``,
 which ONNX Runtime does not change.
 """
 
@@ -28,7 +28,7 @@ Merged = dict[str, list[list[str]]]
 
 
 def mark(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:
-    """Write the path of each node into its ``doc_string``.  Return the nodes by path."""
+    """Write the path of each node into its ``doc_string``.  Return all nodes by their paths."""
     found: dict[str, onnx.NodeProto] = {}
     _mark(graph, "", found, Counter(), 0)
     return found
@@ -52,12 +52,11 @@ def _mark(
 
 
 def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merged:
-    """Assign a path in the file to each node after the rewrites.
+    """Assign to each rewritten node the path of a node in the file, where possible.
 
     Args:
         before: the marked nodes of the file by path.
-        after: the model after the rewrites.  New nodes get the path of a node that they replace, where
-            possible.
+        after: the model after the rewrites. A new node gets the path of a node that it replaces.
 
     Returns:
         The nodes that were merged into other nodes.  Nodes that ONNX Runtime computes or removes, such as
@@ -82,7 +81,7 @@ def merged(before: Mapping[str, onnx.NodeProto], after: onnx.ModelProto) -> Merg
 
 
 def _homes(before: Mapping[str, onnx.NodeProto], kept: set[str], stored: set[str]) -> Merged:
-    """Return the removed nodes for each node that now computes their result."""
+    """Return the removed nodes, by the path of the node that now computes their result."""
     readers: dict[str, list[str]] = {}
     for path, node in before.items():
         for name in reads(node):

@@ -1,4 +1,4 @@
-"""Predict the parts of a model from the nodes that TensorRT refuses."""
+"""Prediction of the parts that TensorRT runs, from the nodes that TensorRT refuses."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TensorRT-RTX 1.7 gives "Unsupported reduction type" without a node for ScatterEl
 
 
 class Reason(Struct, frozen=True):
-    """Why TensorRT refuses a node.
+    """The reason why TensorRT refuses a node.
 
     Attributes:
         why: the reason in words, from the finding.
@@ -73,22 +73,22 @@ def predict(
     *,
     rewritten: bool = True,
 ) -> Partition:
-    """Predict the parts of a model, given the nodes that TensorRT refuses.
+    """Predict which parts of a model TensorRT runs, from the nodes that TensorRT refuses.
 
     Args:
         graph: the graph of the model.
         constants: the known values of the graph.
-        refused: the nodes that the parser refuses.
-        provider: the provider.
+        refused: the nodes that the parser refuses, each with the reason.
+        provider: the execution provider.
         settings: the options of the provider.
-        rewritten: whether ONNX Runtime rewrites the model before dividing it.
+        rewritten: whether ONNX Runtime rewrites the model before the provider divides it.
     """
     gone = removed(graph, constants, rewritten=rewritten)
     return _Prediction(graph, gone, refused, provider, settings).partition()
 
 
 class _PredictedGraph(Struct, frozen=True):
-    """One graph: the main graph or a subgraph."""
+    """The main graph or a subgraph, divided into parts."""
 
     nodes: tuple[Node, ...]
     operators: tuple[Operator, ...]
@@ -128,7 +128,7 @@ class _Prediction:
                 self._reasons[node] = Reason(why)
 
     def partition(self) -> Partition:
-        """Divide every graph, subgraphs first."""
+        """Divide the main graph and all subgraphs, the innermost subgraphs first."""
         parts, left, found = self._divided(frozenset())
         dropped = tuple(
             f"{scope.nodes[region[0]].path}: {why}"
@@ -157,13 +157,13 @@ class _Prediction:
         )
 
     def _failure(self, parts: Iterable[Sequence[Node]]) -> str:
-        """Return why the session cannot be created; empty if it can be created."""
+        """Return why ONNX Runtime cannot create the session; empty if it can."""
         if self._provider == "tensorrt":
             return shapeless_words(self._shapeless())
         return "" if self._settings.profile else shape_input_words(shape_input(self._graph.inputs, parts))
 
     def _shapeless(self) -> list[str]:
-        """Return the inputs of regions in the main graph whose shape is unknown."""
+        """Return the inputs of regions in the main graph that have no known shape."""
         nodes = self._scopes.get("", [])
         offered = [position for position, node in enumerate(nodes) if node not in self._refused]
         if len(offered) == len(nodes):
@@ -185,7 +185,7 @@ class _Prediction:
         return Left(node.path, node.op, reason.why, reason.rules)
 
     def _rejection(self, scope: str) -> str:
-        """Return why the RTX provider rejects a whole graph; empty if it accepts the graph."""
+        """Return why the provider of TensorRT-RTX rejects a whole graph; empty if it accepts the graph."""
         if self._provider != "nv-tensorrt-rtx":
             return ""
         owner = next(iter(self._graph.owners(scope)), None)
@@ -208,7 +208,7 @@ class _Prediction:
     def _divided(
         self, taken: Collection[str]
     ) -> tuple[list[list[Node]], list[Node], dict[str, _PredictedGraph]]:
-        """Divide every graph, as if TensorRT also accepted the operator types in ``taken``.
+        """Divide the main graph and all subgraphs, as if TensorRT also accepted the operators in ``taken``.
 
         Returns:
             The parts, the nodes outside of parts in graph order, and the graphs by scope.
@@ -236,7 +236,11 @@ class _Prediction:
         return parts, sorted(left, key=lambda node: node.index), found
 
     def _parts(self, found: Mapping[str, _PredictedGraph]) -> list[list[Node]]:
-        """Return the parts.  The nodes of a wholly accepted subgraph belong to the part of its owner."""
+        """Return the nodes of each part.
+
+        If TensorRT accepts a whole subgraph, the nodes of the subgraph belong to the part of its If, Loop or
+        Scan.
+        """
         parts: list[list[Node]] = []
         part_of: dict[Node, list[Node]] = {}
         for name in sorted(found, key=len):
@@ -266,7 +270,7 @@ class _Prediction:
         return crossing
 
     def _splits(self, left: Sequence[Node], crossing: Iterable[tuple[Value, bool]]) -> tuple[Split, ...]:
-        """Group the nodes that divide the model.  The groups that cause most data transfer come first."""
+        """Group the refused nodes by operator type.  The groups that cause most data transfer come first."""
         groups: dict[str, list[Node]] = defaultdict(list)
         for node in left:
             if node in self._reasons:
@@ -305,7 +309,7 @@ def _operator(node: Node, renamed: Mapping[str, str]) -> Operator:
 
 
 def _captured(node: Node) -> tuple[str, ...]:
-    """Return the outer values that the subgraphs of a node read."""
+    """Return the names of the outer values that the subgraphs of a node read."""
     if not any(each.HasField("g") for each in node.proto.attribute):
         return ()
     return tuple(reads(node.proto))

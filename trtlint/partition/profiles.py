@@ -1,4 +1,4 @@
-"""Model inputs for which the RTX provider makes no optimization profile."""
+"""Model inputs for which the provider of TensorRT-RTX makes no optimization profile."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DEEPEST = 20
 
 
 def shape_input_words(name: str) -> str:
-    """Return why the RTX provider fails because of an input; empty if ``name`` is empty.
+    """Explain why the provider of TensorRT-RTX fails because of an input; empty if ``name`` is empty.
 
     The provider makes optimization profiles for dynamic dimensions, but not for inputs whose values are a
     shape.  If no dimension is dynamic, the provider fails with "No explicit or implicit shapes were provided
@@ -41,7 +41,7 @@ def shape_input_words(name: str) -> str:
 
 
 def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]) -> str:
-    """Return the name of a model input whose values are a shape; empty without such an input.
+    """Return the name of a model input whose values are used as a shape; empty if there is none.
 
     Parts with a dynamic dimension are ignored, because the provider makes a profile for them.
     """
@@ -59,7 +59,7 @@ def shape_input(graph_inputs: Collection[Value], parts: Iterable[Sequence[Node]]
 
 
 def _fed(value: Value | None, own: set[Value], depth: int) -> Value | None:
-    """Return the model input whose elements a value has; None without such an input."""
+    """Return the model input whose elements a value contains; None if there is no such input."""
     if value is None or value.initializer is not None or depth > _DEEPEST:
         return None
     if value.producer is None:

@@ -1,8 +1,10 @@
-"""The steps from the regions that the parser accepts to the parts, for both providers.
+"""Steps after the parser: how both providers turn the regions that the parser accepts into parts.
 
 The code of these steps is the same in both providers:
+
 https://github.com/microsoft/onnxruntime/blob/54a6bbf56070/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
-(``GetCapability``, ``DetectTensorRTGraphCycles``).
+(``GetCapability``, ``DetectTensorRTGraphCycles``),
+
 https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
 (``GetCapabilityImpl``).
 """
@@ -23,7 +25,7 @@ _MOST_REMOVALS = 1000
 
 
 class Operator(Struct, frozen=True):
-    """A node as the providers see it.
+    """A node as execution providers get it from ONNX Runtime.
 
     Attributes:
         name: the name in the file; empty if the node is unnamed.
@@ -39,11 +41,11 @@ class Operator(Struct, frozen=True):
 
 
 class Joined(Struct, frozen=True):
-    """The parts, and the regions that were removed or joined to get them.
+    """The parts of a graph, and the regions that were removed or joined to get these parts.
 
     Attributes:
         parts: the parts.
-        small: regions that were too small.
+        small: regions that were removed because they were too small.
         cyclic: regions that were removed because of a cycle.
         joined: whether all regions became one part.
     """
@@ -55,7 +57,7 @@ class Joined(Struct, frozen=True):
 
 
 def runs(positions: Iterable[int]) -> tuple[Region, ...]:
-    """Divide ascending positions into runs of consecutive numbers.
+    """Group ascending positions into sequences of consecutive numbers.
 
     >>> runs([0, 1, 3])
     ((0, 1), (3,))
@@ -70,7 +72,7 @@ def runs(positions: Iterable[int]) -> tuple[Region, ...]:
 
 
 def join(operators: Sequence[Operator], regions: Iterable[Region], settings: ProviderSettings) -> Joined:
-    """Turn the regions accepted by the parser into parts.
+    """Convert the regions that the parser accepts to parts.
 
     First, small regions are removed.  Then regions in a cycle are removed.  Then the other regions are
     joined, if this creates no cycle.
@@ -135,7 +137,10 @@ def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int
 
 
 def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list[list[int]]:
-    """Return, for each vertex, the vertices that read its outputs."""
+    """Return, for each vertex, the vertices with a node that reads an output of the vertex.
+
+    See :func:`_cycle` for the vertices.
+    """
     vertex: dict[int, int] = {}
     for number, region in enumerate(regions):
         vertex.update(dict.fromkeys(region, number))
@@ -158,12 +163,12 @@ def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list
 
 
 def interface_words(name: str, dtype: str) -> str:
-    """Return why the RTX provider rejects a graph with an input or output of some type."""
+    """Explain why the provider of TensorRT-RTX rejects a graph with an input or output of this type."""
     return f"the provider accepts no {dtype} inputs or outputs, such as {name}"
 
 
 def shapeless_words(names: Sequence[str]) -> str:
-    """Return why the TensorRT provider fails because of inputs without shapes; empty without such inputs.
+    """Explain why the TensorRT provider fails because of inputs without shapes; empty if there are none.
 
     From the second parser call on, every input of a region needs a shape.  Each dimension must have a size or
     a name (``GetSupportedList``).  The plug-in provider of TensorRT-RTX has no such check.
@@ -176,10 +181,10 @@ def shapeless_words(names: Sequence[str]) -> str:
 def borders(
     operators: Sequence[Operator], parts: Iterable[Region], outputs: Collection[str]
 ) -> list[tuple[str, bool]]:
-    """Return the tensors that cross the border of a part, and whether they flow into the part.
+    """Return the tensors that cross the border of a part, each with whether it flows into the part.
 
-    Only tensors between nodes are returned.  ``outputs`` are the outputs of the model, which every session
-    copies.
+    Only tensors between nodes are returned.  ``outputs`` are the outputs of the model, which are left out
+    because every session copies them.
     """
     producer = {name: index for index, each in enumerate(operators) for name in each.outputs if name}
     part_of = {position: number for number, part in enumerate(parts) for position in part}

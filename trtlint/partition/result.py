@@ -1,4 +1,4 @@
-"""A partition as plain data."""
+"""Partition of a model as plain data: the parts that TensorRT runs, and the other nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Basis = Literal["predicted", "parser"]
 class ProviderSettings(Struct, frozen=True):
     """The provider options that affect a partition.
 
-    The defaults are those of both providers:
+    Both providers have these defaults:
     https://github.com/microsoft/onnxruntime/blob/5189d6158ec2/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.h
 
     Attributes:
@@ -55,9 +55,10 @@ class Split(Struct, frozen=True):
         nodes: paths of the nodes.
         rules: rules whose findings are about these nodes.
         why: reason in words; empty if unknown.
-        fixes: automatic fixes of ``trtlint fix`` that remove these nodes.
+        fixes: rewrites of ``trtlint fix`` after which TensorRT accepts these nodes.
         parts: number of parts if TensorRT accepted all of these nodes; None if not counted.
-        left: number of nodes outside of TensorRT in this case; None if not counted.
+        left: number of nodes outside of TensorRT if TensorRT accepted all of these nodes; None if not
+            counted.
         bytes: bytes of the tensors that cross a border at these nodes.  Tensors of dynamic size are not
             counted.
     """
@@ -73,7 +74,7 @@ class Split(Struct, frozen=True):
 
 
 class Border(Struct, frozen=True):
-    """A tensor that flows between a part and a node outside of it.
+    """A tensor that flows between a part and a node outside of the part.
 
     Attributes:
         value: name of the tensor.
@@ -87,11 +88,11 @@ class Border(Struct, frozen=True):
 
 
 class Partition(Struct, frozen=True):
-    """The parts of one model.
+    """The parts of one model that TensorRT runs, and the other nodes.
 
     Attributes:
-        provider: the provider that divides the model.
-        basis: what decides which nodes TensorRT accepts: a prediction or NVIDIA's parser.
+        provider: the execution provider that divides the model.
+        basis: how trtlint knows which nodes TensorRT accepts: from a prediction or from NVIDIA's parser.
         parts: paths of the nodes of each part.
         left: the nodes outside of all parts, in graph order.
         folded: paths of nodes that ONNX Runtime computes before it divides the model.
@@ -99,7 +100,7 @@ class Partition(Struct, frozen=True):
         splits: groups of nodes that divide the model.  The groups that cause most data transfer come first.
         joined: whether the provider joins several regions into one part.
         dropped: nodes that the parser accepts but the provider drops, with the reason.
-        failure: why the session cannot be created; empty if it can be created.
+        failure: the reason why ONNX Runtime cannot create the session; empty if it can.
         calls: number of parser calls; 0 for a prediction.
     """
 
@@ -122,7 +123,7 @@ class Partition(Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """Number of nodes that ONNX Runtime divides."""
+        """Number of nodes inside and outside of parts, without nodes that ONNX Runtime computes first."""
         return self.taken + len(self.left)
 
     @property

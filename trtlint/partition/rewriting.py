@@ -1,4 +1,4 @@
-"""The graph that providers see: after ONNX Runtime's rewrites of level 1.
+"""Graph that execution providers get: the model after ONNX Runtime's rewrites of level 1.
 
 ONNX Runtime applies these rewrites before it passes the graph to a provider:
 https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
@@ -29,7 +29,7 @@ _NAMES = frozenset(onnx.TensorProto.DataType.keys())
 
 
 def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
-    """Return a model after the rewrites; None if ONNX Runtime cannot load the model.
+    """Return a model after ONNX Runtime's rewrites; None if ONNX Runtime cannot load the model.
 
     Args:
         model: the model, with external data in files.
@@ -57,7 +57,7 @@ def rewritten(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto | None:
 
 
 def shapes_of(model: onnx.ModelProto, names: Sequence[str]) -> dict[str, onnx.TypeProto]:
-    """Return the types that ONNX Runtime infers for these values, also for operators of ONNX Runtime.
+    """Return the types that ONNX Runtime infers for values, also for outputs of its own operators.
 
     The result is empty if onnxruntime is not installed or cannot load the model.
     """
@@ -86,7 +86,7 @@ def shapes_of(model: onnx.ModelProto, names: Sequence[str]) -> dict[str, onnx.Ty
 
 
 def _type(text: str, shape: Sequence[int | str | None] | None) -> onnx.TypeProto:
-    """Return the type of ``tensor(float)`` and a shape."""
+    """Convert the type text of ONNX Runtime, such as ``tensor(float)``, and a shape to an ONNX type."""
     found = onnx.TypeProto()
     name = text.removeprefix("tensor(").removesuffix(")").upper()
     found.tensor_type.elem_type = onnx.TensorProto.DataType.Value(name) if name in _NAMES else 0
@@ -106,10 +106,14 @@ def _is_external(model: onnx.ModelProto) -> bool:
 
 
 def _without_casts(model: onnx.ModelProto, given: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Remove the Casts that ONNX Runtime added for a CPU.  Return None if Casts of the file are missing.
+    """Remove the Casts that ONNX Runtime adds to run a model on the CPU.
 
     ONNX Runtime also removes a Cast of the file together with an added Cast that reverses it.  Then types
-    would be wrong.
+    would be wrong, so the result is None.
+
+    Args:
+        model: the model after ONNX Runtime's rewrites.
+        given: the model in the file.
     """
     before = _casts(given.graph, 0)
     if not _remove_casts(model.graph, 0):
@@ -120,7 +124,7 @@ def _without_casts(model: onnx.ModelProto, given: onnx.ModelProto) -> onnx.Model
 
 
 def _casts(graph: onnx.GraphProto, depth: int) -> set[str]:
-    """Return the outputs of the Casts of a graph and its bodies."""
+    """Return the outputs of all Casts in a graph and in its subgraphs."""
     found = {node.output[0] for node in graph.node if node.op_type == "Cast" and node.output}
     for body in _bodies(graph) if depth < MOST_BODIES else ():
         found |= _casts(body, depth + 1)
@@ -128,7 +132,10 @@ def _casts(graph: onnx.GraphProto, depth: int) -> set[str]:
 
 
 def _remove_casts(graph: onnx.GraphProto, depth: int) -> bool:
-    """Remove the Casts for a CPU from a graph and its bodies.  Return whether there were any."""
+    """Remove the Casts that ONNX Runtime added from a graph and its subgraphs.
+
+    Return whether there were such Casts.
+    """
     found = False
     for body in _bodies(graph) if depth < MOST_BODIES else ():
         found |= _remove_casts(body, depth + 1)

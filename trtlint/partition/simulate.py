@@ -1,4 +1,4 @@
-"""Divide a model with NVIDIA's parser, in a separate process."""
+"""Division of a model into parts by NVIDIA's parser, in a separate process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
 
 
 class Simulation(Struct, frozen=True):
-    """The partition of a model by a provider, with NVIDIA's parser.
+    """The partition of a model by an execution provider, computed with NVIDIA's parser.
 
     Attributes:
         partition: the parts; None if the process crashed or was stopped.
@@ -46,7 +46,7 @@ def simulate(
     limits: Limits | None = None,
     rewrite: bool = True,
 ) -> Simulation:
-    """Divide a model as a provider does.
+    """Divide a model into parts with NVIDIA's parser, in the same way as an execution provider.
 
     Raises:
         DryBuildError: the parser cannot read this model.
@@ -101,10 +101,10 @@ def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
 
 
 def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    """Return the parts of all graphs.
+    """Return the parts of the main graph and of all subgraphs.
 
-    The nodes of a wholly accepted subgraph belong to the part of its owner, or to no part if TensorRT rejects
-    the owner.
+    If TensorRT accepts a whole subgraph, its nodes belong to the part of its If, Loop or Scan. They belong to
+    no part if TensorRT rejects the If, Loop or Scan.
     """
     found: list[list[str]] = []
     part_of: dict[str, list[str]] = {}
@@ -125,7 +125,7 @@ def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
 def _with_merged(
     parts: Iterable[tuple[str, ...]], merged: Mapping[str, list[list[str]]], added: Collection[str]
 ) -> tuple[tuple[str, ...], ...]:
-    """Convert parts to nodes of the file.
+    """Replace the nodes in parts by the nodes in the file that they come from.
 
     Nodes that ONNX Runtime merged are in the part of the node that replaces them.  A copied node is counted
     once, and a node that ONNX Runtime added is not counted.

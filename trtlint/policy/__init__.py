@@ -1,1 +1,1 @@
-"""Settings of a team: configuration file, rule selection, suppressions, baseline."""
+"""Settings of a team: configuration file, selection of rules, suppressions, and baseline."""

@@ -44,7 +44,7 @@ class BaselineError(FileError, ValueError):
 
 
 class KnownSite(Struct, frozen=True):
-    """One known site."""
+    """An entry of a baseline: one site of one rule in one model."""
 
     model: str
     rule: str
@@ -54,17 +54,17 @@ class KnownSite(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The module of the site, or the node if the module is unknown."""
+        """The module of the site; if the module is unknown, the node."""
         return self.module or self.node
 
     @property
     def line(self) -> str:
-        """The entry as JSON data, for one line of the file."""
+        """The entry as one line of JSON."""
         return json.dumps({key: getattr(self, key) for key in _KEYS})
 
 
 class Baseline:
-    """The entries of one baseline file, and their matches in a run.
+    """The entries of one baseline file, and the sites that they match in a run.
 
     Args:
         file: the file.  Paths of models are relative to its folder.
@@ -171,7 +171,7 @@ class Baseline:
     def _former(
         self, key: str, reports: Sequence[ModelReport], sites: _Sites, ran: frozenset[str]
     ) -> str | None:
-        """Give a model without entries the entries of its former path.  Return this path, or None."""
+        """Give a renamed model the entries of its former path.  Return this path; None if not renamed."""
         if self._entries.get(key) or not sites:
             return None
         if self._renames is None:
@@ -183,7 +183,7 @@ class Baseline:
         return former
 
     def record(self, model: Path, reports: Sequence[ModelReport]) -> tuple[ModelReport, ...]:
-        """Add all findings of a model to the baseline, except suppressed findings."""
+        """Add all findings about a model to the baseline, except suppressed findings."""
         key = self.key(model)
         sites = _sites(reports, conditional=False)
         self._entries[key] = [
@@ -193,7 +193,7 @@ class Baseline:
         return tuple(self._split(report, frozenset(sites)) for report in reports)
 
     def write(self, protected: Iterable[Path] = ()) -> None:
-        """Write the file.
+        """Write the baseline file.
 
         Args:
             protected: files that must not be overwritten.
@@ -217,10 +217,9 @@ class Baseline:
         replace_text(self.file, text, protected)
 
     def shrink(self, protected: Iterable[Path] = ()) -> int:
-        """Remove stale entries and entries of deleted models, and write the file if it changed.
+        """Remove entries that match no finding, and entries of deleted models.  Write the file if it changed.
 
-        Modules and nodes of other entries are updated.  Their fingerprints are not changed, and no entry is
-        added.
+        The modules and nodes of other entries are updated, but not their fingerprints.  No entry is added.
 
         Args:
             protected: files that must not be replaced.
@@ -244,7 +243,7 @@ class Baseline:
         return size - len(self)
 
     def missing(self) -> list[str]:
-        """The models with entries whose files no longer exist."""
+        """The models that have entries, but whose files no longer exist."""
         return [model for model in self.models if not self._exists(model)]
 
     def _exists(self, model: str) -> bool:
@@ -283,9 +282,9 @@ def _entry(file: Path, number: int, table: Any) -> KnownSite:
 
 
 def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
-    """Return the sites of the findings for all targets.
+    """Return the sites of all findings, for all targets, by rule and fingerprint.
 
-    With ``conditional``, the sites of conditional and suppressed findings are included.
+    ``conditional`` includes suppressed findings and findings that depend on unset options.
     """
 
     def findings() -> Iterator[Finding]:
@@ -299,7 +298,7 @@ def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
 
 
 def _pair(entries: Sequence[KnownSite], sites: _Sites) -> dict[KnownSite, tuple[str, str]]:
-    """Match entries to sites, which are given as rule and fingerprint."""
+    """Match the entries of a baseline to sites.  The result has the rule and the fingerprint of each site."""
     owners = {
         (entry.rule, entry.fingerprint): entry
         for entry in entries

@@ -1,8 +1,8 @@
 """Configuration: ``trtlint.toml``, or ``[tool.trtlint]`` in ``pyproject.toml``.
 
-trtlint searches the folder of a model and the folders above it, and uses the first file, as ruff does.
-``[[models]]`` sections override the general part, and the command line overrides both.  Paths and globs are
-relative to the folder of the file.
+trtlint looks for the file in the folder of the model and in the folders above, and uses the first one, as
+ruff does. ``[[models]]`` sections override the general part, and the command line overrides both. Paths and
+globs are relative to the folder of the file.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Choices(Struct, frozen=True):
     Attributes:
         where: file and table, the prefix of error messages; empty for the command line.
         targets: build targets.
-        layer: rule selection.
+        layer: the rules to select and to ignore.
         severity: pairs of a rule selector and a severity.
         fail_on: lowest severity that makes the command fail.
         min_confidence: lowest confidence of shown findings.
         plugins: TensorRT plugins that the build loads.
-        left: files of a build of the model, such as a log.
+        left: build files of the model, such as a log.
         dry: dry build options.
     """
 
@@ -77,7 +77,7 @@ class ModelSection(Struct, frozen=True):
 
 
 class Configuration(Struct, frozen=True):
-    """The content of a configuration file; empty without a file.
+    """The content of a configuration file, or default settings if there is no file.
 
     Attributes:
         file: the file; None if there is none.
@@ -85,7 +85,7 @@ class Configuration(Struct, frozen=True):
         sections: the ``[[models]]`` sections, in file order.
         rules: folders of rule files.
         preview: whether to run preview rules.
-        baseline: the baseline file; None without a baseline.
+        baseline: the baseline file; None if the configuration names none.
         suppress: suppressions.
     """
 
@@ -98,11 +98,14 @@ class Configuration(Struct, frozen=True):
     suppress: tuple[Acceptance, ...] = ()
 
     def relative(self, model: Path) -> str:
-        """Return the path of a model for globs: relative to the folder of the file, with ``/``."""
+        """Return the path of a model that globs are compared with.
+
+        It is relative to the folder of the configuration, with ``/``.
+        """
         return model.as_posix() if self.file is None else relative(model, self.file.parent)
 
     def choices(self, model: Path) -> Iterator[Choices]:
-        """Yield the settings for a model: first the general part, then the matching sections."""
+        """Yield the settings for a model: the general settings, then each section that matches its path."""
         path = self.relative(model)
         yield self.general
         for section in self.sections:
@@ -116,7 +119,7 @@ class Configuration(Struct, frozen=True):
 
 
 def relative(file: Path, folder: Path) -> str:
-    """Return the path relative to a folder, with ``/``.  A path on another drive stays absolute."""
+    """Return the path of a file relative to a folder, with ``/``.  A path on another drive stays absolute."""
     try:
         return Path(os.path.relpath(file, folder)).as_posix()
     except ValueError:  # another drive
@@ -124,13 +127,15 @@ def relative(file: Path, folder: Path) -> str:
 
 
 class Configurations:
-    """Configurations of all models of a run.  Each file is read once."""
+    """The configurations of all models of a run.  Each file is read once."""
 
     def __init__(self) -> None:
         self._by_folder: dict[Path, Configuration] = {}
 
     def of(self, model: Path) -> Configuration:
-        """Return the configuration of the nearest folder above a model or folder; empty without a file.
+        """Return the configuration for a model or folder, from the nearest folder above it.
+
+        Return default settings if there is no configuration file.
 
         Raises:
             ConfigError: the configuration file cannot be read, or has an error.
@@ -200,7 +205,7 @@ def load(file: Path) -> Configuration:
 
 
 def shown(file: Path) -> str:
-    """Return the path for messages.  A path in the current folder is shown as a relative path."""
+    """Return a path for messages: relative if the file is in the current folder."""
     try:
         return file.absolute().relative_to(Path.cwd()).as_posix()
     except (ValueError, OSError):
@@ -208,7 +213,7 @@ def shown(file: Path) -> str:
 
 
 def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
-    """Combine a configured target with the options of the command line, which take precedence.
+    """Combine a target in the configuration with options of the command line, which take precedence.
 
     A version on the command line replaces the configured versions of TensorRT and TensorRT-RTX.
     """
@@ -283,7 +288,10 @@ def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
 
 
 def _named(file: Path) -> str:
-    """Return the path as :func:`shown`.  A file called ``-`` becomes ``./-``: ``-`` means standard input."""
+    """Return a path for messages, as :func:`shown` does.
+
+    A file called ``-`` becomes ``./-``, because ``-`` stands for standard input.
+    """
     name = shown(file)
     return f"./{name}" if name == "-" else name
 

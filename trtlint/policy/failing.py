@@ -1,4 +1,4 @@
-"""Decide whether findings make a run fail."""
+"""Decision whether the findings of a run make the run fail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def fails(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
 
 
 def unsearched(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
-    """Return whether a finding that makes the run fail may be missing, because a search did not finish.
+    """Return whether findings that would make the run fail may be missing.
+
+    They may be missing if the search for a rule did not finish.
 
     Args:
         reports: the reports.

@@ -1,4 +1,4 @@
-"""Check a file before a baseline overwrites it."""
+"""Check of an existing file before trtlint writes a baseline to its path."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _HEAD = 512
 def require_like_baseline(file: Path) -> None:
     """Raise an error if an existing file does not look like a baseline.
 
-    An example is a model that was given by mistake as the value of the option for the baseline.  A damaged
-    baseline, or a baseline with merge conflicts, may be overwritten.
+    For example, the user may give a model by mistake as the value of ``--baseline``.  A damaged baseline, or
+    a baseline with merge conflicts, may be overwritten.
 
     Raises:
         BaselineError: the file has other content.

@@ -1,4 +1,4 @@
-"""Command line options as plain data."""
+"""Command-line options as plain data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TargetOptions(Struct, frozen=True):
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The same options as arguments of a command line."""
+        """The options as arguments of a command line, such as ``--trt 10.7``."""
         found = [each for version in self.trt for each in ("--trt", version)]
         found += [each for version in self.rtx for each in ("--rtx", version)]
         found += ["--gpu", self.gpu] if self.gpu is not None else []
@@ -46,7 +46,7 @@ INSTALLED = ""
 
 
 class DryOptions(Struct, frozen=True):
-    """Dry build options.
+    """Options of a dry build.
 
     Attributes:
         level: last stage of the dry build, or ``off``; None if unset, so that the configuration decides.
@@ -56,8 +56,8 @@ class DryOptions(Struct, frozen=True):
         seconds: time limit of one dry build; None for the default.
         memory: memory limit of one dry build in bytes; None for the default.
         logs: folder for logs.
-        compare: inputs for the comparison with ONNX: files, ``probe``, or an empty text for generated inputs.
-            An empty tuple means no comparison; None means unset.
+        compare: inputs to compare the parsed network with the ONNX model: files, ``probe``, or an empty text
+            for generated inputs. An empty tuple means no comparison; None means unset.
     """
 
     level: Literal["off", "parse", "build"] | None = None
@@ -89,7 +89,7 @@ class TorchOptions(Struct, frozen=True):
 
 
 class EpOptions(Struct, frozen=True):
-    """Execution provider of ONNX Runtime that runs the models.
+    """The execution provider of ONNX Runtime that runs the models, and its options.
 
     Attributes:
         provider: the name of the provider; None if unset, or if a build command names the provider.

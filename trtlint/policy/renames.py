@@ -1,8 +1,9 @@
-"""Find the baseline entries of a model that was renamed or moved.
+"""Matching of baseline entries to a model that was renamed or moved.
 
-An entry names its model by path.  If this path no longer exists, a model without entries gets the entries.
-The model must have the same findings: for each rule in the entries, the fingerprints must be equal, because a
-rename does not change them.  Otherwise, the entries could hide findings of another model.
+An entry names its model by path.  If there is no file at this path any more, the entries are given to another
+model that has no entries and has the same findings.  For each rule in the entries, the fingerprints must be
+equal, because a rename does not change fingerprints.  Otherwise, the entries could hide findings of a
+different model.
 """
 
 from __future__ import annotations
@@ -47,13 +48,14 @@ class Renames(Generic[_AnEntry]):
                 self._of.setdefault((entry.rule, entry.fingerprint), []).append(model)
 
     def take(self, found: Set[Key], possible: Set[Key], ran: Collection[str]) -> str | None:
-        """Return the former path of a model; None without a match.
+        """Find the former path of a model that was renamed; None if no deleted model has the same findings.
 
-        The path is then reserved, so no other model gets the same entries.
+        No other model can get this path and its entries any more.
 
         Args:
             found: the sites of the findings of the model.
-            possible: the same, with the sites of conditional and suppressed findings.
+            possible: these sites, and the sites of suppressed findings and findings that depend on unset
+                options.
             ran: ids of the rules that ran.  Entries of other rules are not compared.
         """
         listed = (model for key in sorted(possible) for model in self._of.get(key, ())[:_CANDIDATES])

@@ -1,6 +1,6 @@
-"""Apply the policy to findings: severities, suppressions, baseline, lowest confidence.
+"""Application of a team's settings to findings: severities, suppressions, baseline, lowest confidence.
 
-No model is read, so the policy can also be applied to cached reports and to reports from other processes.
+No model is read, so these settings can also be applied to cached reports and to reports from other processes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from trtlint.target.target import Target
 
 
 class Ran:
-    """The rules of a run that may apply to the version of a target.
+    """The rules of a run that may apply to at least one of the targets.
 
     The rules are loaded only when a suppression or a baseline needs them, because loading takes time.
 
@@ -49,7 +49,7 @@ class Ran:
 
     @cached_property
     def names(self) -> tuple[RuleName, ...]:
-        """Return the names and ids of these rules, for selectors."""
+        """Return the names and ids of these rules, which selectors are compared with."""
         from trtlint.engine.applying import version_truth
 
         rules = [entry.read() for entry in self._entries]
@@ -62,13 +62,13 @@ class Policy(Struct, frozen=True):
     """Team settings for one model.
 
     Attributes:
-        severity: pairs of a rule selector and a severity.  The most specific selector decides, then the last
-            selector.
+        severity: pairs of a rule selector and a severity. For each rule, the most specific selector decides;
+            among equally specific ones, the last.
         min_confidence: lowest confidence of shown findings.  Findings below are only counted.
         suppress: suppressions of the configuration that apply to the model.
         baseline: known findings; None without a baseline.
         known: all rules.
-        own: whether suppressions in the metadata of the model are used; False with ``--isolated``.
+        own: whether to use the suppressions in the metadata of the model; False with ``--isolated``.
     """
 
     severity: tuple[tuple[str, Severity], ...] = ()
@@ -80,7 +80,7 @@ class Policy(Struct, frozen=True):
 
 
 def names(rules: Iterable[Selectable]) -> tuple[RuleName, ...]:
-    """Names of rules for selectors."""
+    """Return the names of rules, which selectors are compared with."""
     return tuple(map(RuleName.of, rules))
 
 
@@ -125,7 +125,7 @@ class Review:
         return tuple(_withheld(report, policy.min_confidence) for report in reviewed)
 
     def notes(self) -> tuple[str, ...]:
-        """Describe configured suppressions that have expired or that match no finding of any model."""
+        """Return notes about configured suppressions that have expired or match no finding of any model."""
         return tuple(
             f"{entry.suppression.where}: {note}"
             for entry in sorted(self._ran, key=_place)
@@ -160,13 +160,13 @@ class Review:
 
 
 def _place(entry: Acceptance) -> list[str | int]:
-    """Sort key that orders ``suppress[2]`` before ``suppress[10]``."""
+    """Return a sort key that puts ``suppress[2]`` before ``suppress[10]``."""
     parts = re.split(r"(\d+)", entry.suppression.where)
     return [int(part) if part.isdecimal() else part for part in parts]
 
 
 def _graded(report: ModelReport, policy: Policy) -> ModelReport:
-    """Apply the configured severities to a report, and sort the findings."""
+    """Give the findings of a report the severities in the policy, and sort them."""
     if not policy.severity:
         return report
     chosen = dict(policy.severity)
@@ -193,7 +193,7 @@ def _graded(report: ModelReport, policy: Policy) -> ModelReport:
 
 
 def _withheld(report: ModelReport, least: Confidence) -> ModelReport:
-    """Remove findings below the lowest shown confidence from a report."""
+    """Remove the findings with a confidence below ``least`` from a report, and count them."""
     sure = CONFIDENCES[: CONFIDENCES.index(least) + 1]
     findings = tuple(finding for finding in report.findings if finding.confidence in sure)
     return replace(report, findings=findings, withheld=len(report.findings) - len(findings))

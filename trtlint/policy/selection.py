@@ -1,9 +1,9 @@
 """Rule selection: ``--select`` and ``--ignore``, in ruff's grammar.
 
 A selector is the id or name of a rule, a prefix of ids (``ACC``, ``ACC1``), a group (``memory``), or ``ALL``.
-If several selectors match a rule, the most specific selector decides.  If two are equally specific,
-``--ignore`` decides. A preview rule runs only with ``--preview``, or if its own id or name is selected. The
-old id or name of a renamed rule selects the rule that replaced it. See
+If several selectors match a rule, the most specific selector decides. If a selector of ``--select`` and one
+of ``--ignore`` are equally specific, ``--ignore`` decides. A preview rule runs only with ``--preview``, or if
+its own id or name is selected. The old id or name of a renamed rule selects the rule that replaced it. See
 https://docs.astral.sh/ruff/linter/#rule-selection.
 """
 
@@ -27,19 +27,19 @@ class SelectionError(SettingError):
 
 
 class Selectable(Protocol):
-    """Properties of a rule that selection needs."""
+    """The properties of a rule that are needed to select rules."""
 
     @property
     def id(self) -> str:
-        """The id."""
+        """The id of the rule, such as ``ACC102``."""
 
     @property
     def name(self) -> str:
-        """The name."""
+        """The name of the rule."""
 
     @property
     def group(self) -> str:
-        """The group; empty if unknown."""
+        """The group of the rule; empty if unknown."""
 
     @property
     def status(self) -> str:
@@ -47,7 +47,7 @@ class Selectable(Protocol):
 
 
 class RuleName(NamedTuple):
-    """The id, names and group of a rule.  They are enough to evaluate selectors."""
+    """The id, name, group and status of a rule, without the rule itself.  This is enough to select rules."""
 
     id: str
     name: str
@@ -56,7 +56,7 @@ class RuleName(NamedTuple):
 
     @classmethod
     def of(cls, rule: Selectable) -> RuleName:
-        """Create the record for a rule."""
+        """Return the record for a rule."""
         return cls(rule.id, rule.name, rule.group, rule.status)
 
 
@@ -82,11 +82,11 @@ def choose(
 
 
 class RuleLayer(Struct, frozen=True):
-    """Rule selection from one place: a configuration, a ``[[models]]`` section, or the command line.
+    """The selectors from one place: a configuration, a ``[[models]]`` section, or the command line.
 
     Attributes:
-        select: selectors of the rules to run, instead of the selection of outer layers.  Empty to keep that
-            selection.
+        select: selectors of the rules to run, which replace the selection of outer layers.  If empty, the
+            selection of outer layers stays.
         extend: selectors of additional rules.
         ignore: selectors of rules to leave out.
         where: prefix of error messages, such as the file and table.
@@ -98,7 +98,7 @@ class RuleLayer(Struct, frozen=True):
     where: str = ""
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The selectors by configuration key."""
+        """The selectors with their keys in the configuration, such as ``select``."""
         return ("select", self.select), ("extend-select", self.extend), ("ignore", self.ignore)
 
 
@@ -145,12 +145,15 @@ def require(selector: str, rules: Iterable[Selectable], where: str = "") -> None
 
 
 def covers(selector: str, rule: Selectable) -> bool:
-    """Return whether a selector matches a rule."""
+    """Return whether a selector, such as ``ACC1``, matches a rule."""
     return _precision(selector, rule) is not None
 
 
 def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
-    """Return the last of the most specific selectors that match a rule; None if none matches."""
+    """Return the most specific selector that matches a rule; None if none matches.
+
+    Of several equally specific selectors, return the last.
+    """
     found, best = None, 0
     for selector in selectors:
         precision = _precision(selector, rule) or 0
@@ -180,7 +183,7 @@ def outdated(selectors: Iterable[str], rules: Iterable[Selectable]) -> list[str]
 
 
 def unknown(key: str, rules: Iterable[Selectable]) -> str:
-    """Return the message about a selector that matches no rule."""
+    """Return the error message about a selector that matches no rule."""
     words = (*(text for rule in rules for text in (rule.id, rule.name)), *GROUPS)
     near = nearest(key, words, count=3)
     hint = f"; did you mean {', '.join(near)}?" if near else "; `trtlint rules` lists them"
@@ -197,12 +200,15 @@ def _best(selectors: Iterable[str], rule: Selectable) -> int:
 
 
 def _exactly(rule: Selectable) -> int:
-    """Return how specific a selector with the id of a rule is, as a number."""
+    """Return the number by which :func:`_precision` rates a selector that names exactly one rule."""
     return len(rule.id) + 2
 
 
 def _precision(selector: str, rule: Selectable) -> int | None:
-    """Return how specific a selector is for a rule, as a number from 1; None without a match."""
+    """Rate how specific a selector is for a rule; None if the selector does not match the rule.
+
+    ``ALL`` has the number 1, a group has 2, and a prefix of ids has more for each character.
+    """
     if selector.lower() == rule.name:
         return _exactly(rule)
     became = redirect(selector)

@@ -36,13 +36,14 @@ _MOST_COMPARED = 2_000_000_000
 
 
 class Acceptance(Struct, frozen=True):
-    """One suppression, as in the configuration or in the metadata of a model.
+    """One suppression in the configuration or in the metadata of a model.
 
     Attributes:
         rules: selectors.  At least one must match the rule of a finding.
-        node: glob of node paths; None for all.
-        module: glob of module paths; None for all.  It never matches a site with an unknown module.
-        paths: globs of model files; empty for all.
+        node: glob that node paths must match; None for all nodes.
+        module: glob that module paths must match; None for all modules.  A glob never matches a site with an
+            unknown module.
+        paths: globs of model files; empty for all files.
         suppression: the reason, the source, and the expiry date.
     """
 
@@ -54,7 +55,7 @@ class Acceptance(Struct, frozen=True):
 
     @classmethod
     def of(cls, table: dict[str, Any], kind: str, where: str) -> Acceptance:
-        """Create an entry from a valid table of the configuration or metadata."""
+        """Create a suppression from a table of the configuration or metadata that was validated before."""
         return cls(
             rules=texts(table["rule"]),
             node=table.get("node"),
@@ -70,7 +71,7 @@ class Acceptance(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The entry in words, such as ``ACC102 at module blocks.* in vit.onnx``."""
+        """The suppression in words, such as ``ACC102 at module blocks.* in vit.onnx``."""
         words = [", ".join(self.rules)]
         words += [
             f"at {what} {glob}" for what, glob in (("node", self.node), ("module", self.module)) if glob
@@ -105,11 +106,11 @@ class Acceptance(Struct, frozen=True):
 
 
 class SuppressedReport(Struct, frozen=True):
-    """A report after suppression.
+    """A report after suppressions were applied.
 
     Attributes:
         report: the report.
-        used: number of sites that each entry matches.  Expired entries are counted, too.
+        used: number of sites that each suppression matches.  Expired suppressions are counted, too.
     """
 
     report: ModelReport
@@ -124,15 +125,15 @@ def texts(value: str | Iterable[str]) -> tuple[str, ...]:
 def apply(
     report: ModelReport, entries: Sequence[Acceptance], today: date, known: Iterable[RuleName] = ()
 ) -> SuppressedReport:
-    """Move suppressed findings of a report to ``suppressed``.
+    """Apply suppressions: move suppressed findings of a report to its attribute ``suppressed``.
 
-    If several entries match a site, the first entry that has not expired is used.
+    If several suppressions match a site, the first one that has not expired is used.
 
     Args:
         report: the report.
-        entries: the entries.
+        entries: the suppressions.
         today: date that expiry dates are compared with.
-        known: all rules.  Other rules belong to no group.
+        known: all rules.  Rules that are missing here belong to no group.
     """
     rules = {rule.id: rule for rule in known} if entries else {}
     used: Counter[Acceptance] = Counter()
@@ -164,10 +165,13 @@ def apply(
 def _split(
     finding: Finding, entries: Sequence[Acceptance], today: date, used: Counter[Acceptance]
 ) -> tuple[Finding | None, list[Finding]]:
-    """Split the sites of a finding by the entries that match them.
+    """Split the sites of a finding by the suppression that matches them.
 
-    Return a finding with the sites that no entry matches (or None), and a suppressed finding for each entry.
-    All entries must match the rule of the finding.
+    All suppressions in ``entries`` must match the rule of the finding.
+
+    Returns:
+        A finding with the sites that no suppression matches (or None), and one suppressed finding for each
+        suppression that matches a site.
     """
     if not entries:
         return finding, []
@@ -187,7 +191,10 @@ def _split(
 
 
 def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]:
-    """Read the entries in the metadata of a model.  Invalid metadata give no entries and a note."""
+    """Read the suppressions in the metadata of a model.
+
+    Invalid metadata give no suppressions, and a note about the error.
+    """
     if not report.suppress:
         return (), None
     try:
@@ -197,9 +204,9 @@ def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]
 
 
 def comparable(entries: Sequence[Acceptance], reports: Iterable[ModelReport]) -> bool:
-    """Return whether the entries of a model can be compared with its findings in short time.
+    """Return whether the suppressions of a model can be compared with its findings in a short time.
 
-    A check is needed, because a model can have very many findings and very long names.
+    An untrusted model can have very many findings and very long names.
     """
     globs = sum(len(glob) for entry in entries for glob in (entry.node, entry.module) if glob is not None)
     places = [
@@ -212,19 +219,19 @@ def comparable(entries: Sequence[Acceptance], reports: Iterable[ModelReport]) ->
 
 
 def read(text: str, where: str) -> tuple[Acceptance, ...]:
-    """Read the entries from the value of the metadata key.
+    """Parse the suppressions in the metadata of a model.
 
     Raises:
-        ValueError: the value is not a list of entries.
+        ValueError: the value of the metadata key is not a list of suppressions.
     """
     return tuple(Acceptance.of(table, "model", where) for table in tables(text))
 
 
 def tables(text: str) -> list[dict[str, Any]]:
-    """Read the entries from the value of the metadata key as JSON data.
+    """Parse the suppressions in the metadata of a model to JSON data.
 
     Raises:
-        ValueError: the value is not a list of entries.
+        ValueError: the value of the metadata key is not a list of suppressions.
     """
     if len(text) > _LONGEST:
         raise ValueError(f"the value is longer than {_LONGEST} characters")
@@ -251,14 +258,14 @@ def notes(
     known: Iterable[RuleName],
     today: date,
 ) -> list[str]:
-    """Return notes about entries that have expired or are unused.
+    """Return notes about suppressions that have expired or match no finding.
 
     Args:
-        entries: the entries that were applied.
-        used: number of sites that each entry matches.
-        ran: the rules that ran.  Only entries for these rules are reported as unused.
-        known: all rules.  An entry for an unknown rule is unused, except for removed rules, which have
-            another note.
+        entries: the suppressions that were applied.
+        used: number of sites that each suppression matches.
+        ran: the rules that ran.  Only suppressions for these rules are reported as unused.
+        known: all rules.  A suppression for a rule that is not in ``known`` is unused; but there is a
+            separate note for a removed rule.
         today: date that expiry dates are compared with.
     """
     ran, known = list(ran), list(known)

@@ -1,4 +1,4 @@
-"""Create targets from options: one target for each version and GPU."""
+"""Conversion of options to targets: one target for each version and GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trtlint.target.target import Target
 
 
 def options_among(keywords: Mapping[str, Any]) -> TargetOptions:
-    """Return the target options among the checked keywords of a Python API call."""
+    """Return the target options in the keywords of a Python API call.  The keywords are already checked."""
     switches = ((flag, keywords.get(flag.replace("-", "_"))) for flag in get_args(Flag))
     return TargetOptions(
         keywords.get("trt", ()),
@@ -27,7 +27,9 @@ def options_among(keywords: Mapping[str, Any]) -> TargetOptions:
 
 
 def targets_of(options: TargetOptions) -> list[Target]:
-    """Return the targets, oldest version first.  Without a version, return one target of unknown version.
+    """Return a target for each version and GPU, oldest version first.
+
+    If no version is given, the version of the target is unknown.
 
     Raises:
         TargetError: a version, GPU or setting does not exist, or two options contradict each other.
@@ -57,7 +59,7 @@ def targets_of(options: TargetOptions) -> list[Target]:
 
 
 def _gpus(text: str | None) -> list[str | None]:
-    """Parse a list of GPUs, such as ``L4,sm120``.  An unset list gives one unknown GPU."""
+    """Parse a list of GPUs, such as ``L4,sm120``.  If no list is given, return one unknown GPU (None)."""
     if text is None:
         return [None]
     return list(dict.fromkeys(name.strip() for name in text.split(",")))

@@ -1,8 +1,9 @@
-"""Cache of lint results for the next run.
+"""Cache of lint results for later runs.
 
 The name of an entry is a digest of everything that the result depends on: the content of the model, the
-targets, the files of the active rules, and trtlint itself.  Files with external data are known only after the
-model was read.  So the entry lists them, and :meth:`Cache.find` compares them.
+targets, the files of the active rules, and trtlint itself.  Which files contain external data is known only
+after the model was read.  So the entry lists these files, and :meth:`Cache.find` checks that they are
+unchanged.
 
 Files of up to 64 MB are identified by content, so that two clones of a repository share results.  Hashing a
 larger file would take longer than linting it, because linting does not read the weights.  So a larger file is
@@ -58,11 +59,11 @@ _SWEEP_EVERY = 24 * 3600
 
 
 class UncertainError(TrtlintError):
-    """Error: a file was written so recently that its status (size, times) may not show a further change."""
+    """Error: a file was changed just now, so another change may not be visible in its size and times."""
 
 
 class _KeptResult(Struct, frozen=True):
-    """A cached result, and the keys of the other files that it depends on."""
+    """A cached result, and the identities of the other files that the result depends on."""
 
     companions: tuple[_Companion, ...]
     reports: tuple[ModelReport, ...]
@@ -96,7 +97,7 @@ class Cache:
         """Whether the folder is a cache, or is missing or empty. trtlint does not touch other folders."""
 
     def place(self, job: Job) -> Store | None:
-        """Return the place for the result of a job; None if the model cannot be identified for sure."""
+        """Return where to cache the result of a job; None if the model cannot be identified for sure."""
         try:
             case = job.case
             built = _described(case.built_for), _described(case.command)
@@ -108,7 +109,7 @@ class Cache:
         return Store(cachefolder.entry_in(self._folder, key), before)
 
     def find(self, job: Job, store: Store) -> tuple[ModelReport, ...] | None:
-        """Return the cached reports; None without usable reports."""
+        """Return the cached reports for a job; None if there are none, or if they are out of date."""
         data = read(store.entry)
         if data is None:
             return None
@@ -121,7 +122,10 @@ class Cache:
         return entry.reports
 
     def sweep(self) -> None:
-        """Once a day, delete old entries, and the oldest entries if the cache is too large."""
+        """Delete old entries of the cache, at most once a day.
+
+        If the cache is still too large, the oldest entries are deleted, too.
+        """
         tag = self._folder / cachefolder.TAG
         try:
             if time.time() - tag.lstat().st_mtime < _SWEEP_EVERY or not cachefolder.is_cache(self._folder):
@@ -169,13 +173,16 @@ def stamp(path: Path) -> tuple[int, ...]:
 
 
 def digest(data: bytes) -> str:
-    """Return a digest of content, for the names of entries."""
+    """Return a digest of data, for the names of cache entries."""
     return hashlib.blake2b(data, digest_size=20).hexdigest()
 
 
 @cache
 def program() -> list[str]:
-    """Return the versions of trtlint and ONNX.  In a checkout, add the status of the files of trtlint."""
+    """Return data that identify this version of trtlint: its release, and the release of ONNX.
+
+    In a checkout, the sizes and times of trtlint's files are included.
+    """
     from trtlint import __version__
 
     package = Path(__file__).parents[1]
@@ -189,7 +196,7 @@ def program() -> list[str]:
 
 
 def _described(value: object) -> Any:
-    """Convert a target or build command to JSON data. Equal values give equal data."""
+    """Convert a target or build command to JSON data. Equal objects give equal data."""
     if isinstance(value, Struct):
         return {name: _described(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, frozenset):
@@ -202,11 +209,11 @@ def _described(value: object) -> Any:
 
 
 def known_by(path: Path) -> str:
-    """Return the digest of the content of a file.  For a large file, return the digest of its status.
+    """Return an identity of a file: a digest of its content, or of size, times and inode if it is large.
 
     Raises:
         OSError: the file cannot be read.
-        UncertainError: the file has just been written, so its status may not show a change.
+        UncertainError: the file was changed just now, so another change may not be visible.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -219,7 +226,7 @@ def known_by(path: Path) -> str:
 
 
 def known_of(case: Case) -> str:
-    """Return the key of the model of a case: from the content, the status, or the version on a server.
+    """Return an identity of a model: as :func:`known_by` or, for a remote model, its version on the server.
 
     Raises:
         OSError: the model cannot be read.
@@ -236,7 +243,10 @@ def known_of(case: Case) -> str:
 
 
 def revision(case: Case) -> str:
-    """Return the revision of a model; empty if it cannot be determined for sure."""
+    """Return the revision of a model for reports: a digest, size and time, or the version on the server.
+
+    Empty if the revision cannot be determined for sure.
+    """
     try:
         if case.address is not None:
             return known_of(case).partition(" ")[2]
@@ -247,15 +257,15 @@ def revision(case: Case) -> str:
 
 
 def _companion_of(model: Path, name: str) -> _Companion:
-    """Return the name and the key of a file that a model names relative to its folder."""
+    """Return a file that a model names, with the identity of the file."""
     return _Companion(name, companion(model, name))
 
 
 def companion(model: Path, name: str) -> str:
-    """Return the key of a file that a model names relative to its folder; empty if missing.
+    """Return the identity of a file that a model names relative to its folder; empty if it is missing.
 
     Raises:
-        UncertainError: the file has just been written.
+        UncertainError: the file was changed just now.
     """
     try:
         file = real_file(model.parent, name, model)
@@ -265,7 +275,10 @@ def companion(model: Path, name: str) -> str:
 
 
 def read(entry: Path) -> bytes | None:
-    """Return the content of an entry and mark the entry as used; None if it is missing or damaged."""
+    """Return the data of a cache entry and mark the entry as used.
+
+    None if the entry is missing or damaged.
+    """
     try:
         checksum, _, data = cachefolder.read_entry(entry, _LARGEST_ENTRY).partition(b"\n")
         used = entry.lstat().st_mtime
@@ -280,7 +293,7 @@ def read(entry: Path) -> bytes | None:
 
 
 def write(entry: Path, data: bytes) -> None:
-    """Write an entry below its checksum.
+    """Write a cache entry: the data after their checksum.
 
     Raises:
         OSError: the disk is full, or the folder is not a cache of trtlint.

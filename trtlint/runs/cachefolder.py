@@ -1,8 +1,9 @@
 """The cache folder: trtlint reads, writes and deletes only its own regular files there.
 
-A tag file marks a folder as a cache of trtlint (https://bford.info/cachedir/).  trtlint changes nothing in a
-folder without this tag, unless the folder is empty.  Otherwise, files could be overwritten if a user names a
-wrong folder by mistake, or if a checkout contains links to outside files under the names of cache entries.
+A tag file marks a folder as a cache of trtlint (https://bford.info/cachedir/). trtlint changes nothing in a
+folder without this tag, unless the folder is empty. Without this rule, trtlint could overwrite files if a
+user names a wrong folder by mistake, or if a checkout contains links with the names of cache entries that
+lead to files outside.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _FILE = re.compile(r"[0-9a-f]{38}\.(?:json|dry)|\.trtlint-[0-9a-f]{16}\.tmp")
 
 
 def is_cache(folder: Path) -> bool:
-    """Return whether a folder has the tag.  A link to a tagged folder gives False."""
+    """Return whether a folder has the tag file of a cache.  A link to such a folder gives False."""
     try:
         return (
             stat.S_ISDIR(folder.lstat().st_mode)
@@ -49,7 +50,7 @@ def may_be_cache(folder: Path) -> bool:
 
 
 def entry_in(folder: Path, key: str) -> Path:
-    """Return the file for a key, a digest of 40 hexadecimal digits."""
+    """Return the file of the cache entry for a key.  A key is a digest of 40 hexadecimal digits."""
     return folder / key[:2] / f"{key[2:]}.json"
 
 
@@ -80,7 +81,7 @@ def write_entry(entry: Path, data: bytes) -> None:
 
 
 def files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Return the files of a cache except the tag, with their status; empty for another folder."""
+    """Yield the files of a cache except the tag, each with its status; nothing if the folder is no cache."""
     if not is_cache(folder):
         return
     for shelf in folder.iterdir():

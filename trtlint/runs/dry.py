@@ -1,7 +1,8 @@
-"""Run the dry builds of a run: one for each GPU, with a cache and a limit of memory.
+"""Dry builds for a run: one for each GPU, with a cache and a memory limit for concurrent builds.
 
 The cache contains results and logs.  The name of an entry is a digest of everything that a dry build depends
-on, except files with external data.  The entry lists these files, and they are compared later.
+on, except files with external data.  The entry lists these files, and a later run checks that they are
+unchanged.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _LARGEST_LOG = 256 << 20
 
 
 def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[DryBuildEvidence, ...]:
-    """Run the dry builds for these targets.  Targets with the same GPU share a dry build.
+    """Run the dry builds of a model for some targets.  Targets with the same GPU share a dry build.
 
     Raises:
         WheelError: the wheels are not installed.
@@ -66,7 +67,10 @@ def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[D
 
 
 def _for(made: DryBuildEvidence, request: DryBuildRequest) -> DryBuildEvidence:
-    """Return the dry build for another target whose nearest supported GPU is the same."""
+    """Copy the result of a dry build for another target.
+
+    The dry build used the supported GPU that is nearest to the GPU of both targets.
+    """
     if made.build is None:
         return made
     result = replace(made.build.result, asked_sm=request.sm)
@@ -101,7 +105,7 @@ def _made(job: DryJob, request: DryBuildRequest, model: Path) -> DryBuildEvidenc
 
 
 def _compared(job: DryJob, request: DryBuildRequest, model: Path) -> Agreement:
-    """Compare the parsed network with the model."""
+    """Compare the network that the parser builds with the ONNX model."""
     from trtlint.network.compare import compare_network
 
     assert job.compare is not None
@@ -115,7 +119,7 @@ def _compared(job: DryJob, request: DryBuildRequest, model: Path) -> Agreement:
 
 
 def _entry(folder: Path, request: DryBuildRequest, model: Path) -> Path | None:
-    """Return the cache entry of a dry build; None if the model cannot be identified for sure."""
+    """Return the file of the cache entry for a dry build; None if the model cannot be identified for sure."""
     shapes = [[given.name, given.shapes] for given in request.shapes]
     asked = ["dry", request.wheels.version, request.level, request.built_sm, shapes, request.limits.memory]
     with suppress(OSError, cache.UncertainError):
@@ -125,7 +129,10 @@ def _entry(folder: Path, request: DryBuildRequest, model: Path) -> Path | None:
 
 
 def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryBuildResult | None:
-    """Return the cached result and write its log to a file; None without a usable result."""
+    """Return the cached result of a dry build, and write its log to the file ``log``.
+
+    None if the cache has no result, or if the result is out of date.
+    """
     data = cache.read(entry)
     if data is None:
         return None
@@ -143,7 +150,7 @@ def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryB
 
 
 def _keep(entry: Path, result: DryBuildResult, model: Path, log: Path) -> None:
-    """Cache a result with its log, except results that depend on the load of the machine."""
+    """Cache the result of a dry build with its log, unless the result depends on the load of the machine."""
     if result.cause not in ("done", "crashed") or result.signal == "SIGKILL":
         return
     with suppress(OSError, cache.UncertainError):
@@ -155,7 +162,7 @@ def _keep(entry: Path, result: DryBuildResult, model: Path, log: Path) -> None:
 
 
 def _save(folder: Path, model: Path, result: DryBuildResult, log: Path) -> None:
-    """Save the log and the result in the folder for logs.
+    """Save the log and the result of a dry build in a folder for the user.
 
     Raises:
         OSError: the files cannot be written.
@@ -171,7 +178,7 @@ def _save(folder: Path, model: Path, result: DryBuildResult, log: Path) -> None:
 
 
 class _Room:
-    """The memory that concurrent dry builds of one process may use together."""
+    """The memory that concurrent dry builds in this process share."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -179,7 +186,10 @@ class _Room:
 
     @contextmanager
     def of(self, needed: int, most: int) -> Iterator[None]:
-        """Wait until this number of bytes is free.  A single dry build never has to wait."""
+        """Wait until ``needed`` of ``most`` bytes are free, and reserve them while the context is open.
+
+        A single dry build never has to wait.
+        """
         with self._condition:
             self._condition.wait_for(lambda: not self._taken or self._taken + needed <= most)
             self._taken += needed
@@ -196,13 +206,16 @@ _ROOM = _Room()
 
 @contextmanager
 def _room(needed: int) -> Iterator[None]:
-    """Wait for memory.  The threads of one process, such as a Dask worker, share it."""
+    """Wait until a dry build has enough memory, and reserve the memory while the context is open.
+
+    All threads of a process, such as a Dask worker, share the memory.
+    """
     with _ROOM.of(needed, available_memory()):
         yield
 
 
 def available_memory() -> int:
-    """Return the available memory in bytes; a very large number if unknown."""
+    """Return the available memory in bytes; a very large number if the amount is unknown."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):

@@ -1,4 +1,4 @@
-"""Request for a dry build, as data for another process."""
+"""Request for the dry builds of a model, as data that another process can receive."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class DryJob(Struct, frozen=True):
         folder: the folder of the wheels; None for the packages of the Python that runs the job.
         level: ``parse`` or ``build``.
         shapes: the shapes of the inputs.
-        limits: the limits of one process.
+        limits: the time and memory limits of one dry build.
         kept: the cache folder; None to cache nothing.
         logs: the folder for logs; None to save no logs.
-        compare: the inputs for the comparison of network and model; None without a comparison.
+        compare: the inputs to compare the parsed network with the model; None to compare nothing.
     """
 
     version: str
@@ -44,7 +44,7 @@ class DryJob(Struct, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The sources of facts that the dry builds make available."""
+        """The kinds of data that the dry builds make available as facts."""
         return frozenset({"build", "trial"})
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
@@ -59,5 +59,5 @@ class DryJob(Struct, frozen=True):
         return dry_builds(self, model, targets)
 
     def elsewhere(self) -> DryJob:
-        """Return the job for a machine without access to the cache and the folder for logs."""
+        """Return the job without its cache folder and its folder for logs, for another machine."""
         return replace(self, kept=None, logs=None)

@@ -56,14 +56,16 @@ class BugError(TrtlintError):
 
 
 def run_limited(examples: Examples) -> Iterator[ExampleResult]:
-    """Return the results of all examples, including examples that end their process.
+    """Run all examples in a separate process, and yield their results.
+
+    There is also a result for an example that crashes its process.
 
     Args:
         examples: function that runs the examples, always in the same order.
 
     Raises:
         RuleFileError: a rule file is wrong.
-        BugError: trtlint fails.
+        BugError: an example triggers a bug in trtlint.
     """
     if not hasattr(os, "fork"):
         yield from in_place(examples)
@@ -72,7 +74,7 @@ def run_limited(examples: Examples) -> Iterator[ExampleResult]:
 
 
 def in_place(examples: Examples) -> Iterator[ExampleResult]:
-    """Return the results of examples in this process, without limits.
+    """Run all examples in this process, without limits, and yield their results.
 
     Raises:
         RuleFileError: a rule file is wrong.
@@ -84,7 +86,7 @@ def in_place(examples: Examples) -> Iterator[ExampleResult]:
 
 
 class _Progress(Struct):
-    """State of the run.
+    """What the processes have done so far.
 
     Attributes:
         done: number of examples that need not run again.
@@ -119,13 +121,13 @@ def _forked(examples: Examples) -> Iterator[ExampleResult]:
 
 
 class _Child:
-    """The child process that runs examples, in the parent process.
+    """The child process that runs examples, as the parent process sees it.
 
     Attributes:
-        finished: whether the process has run the last example.
+        finished: whether the child process has run the last example.
         pending: the current example; None between examples.
-        begun: number of examples that have begun, in this process and in earlier processes.
-        reason: how the process ended, if it did not finish.
+        begun: number of examples that have begun, in this child process and in earlier ones.
+        reason: how the child process ended, if it did not finish.
     """
 
     def __init__(self, examples: Examples, progress: _Progress, folder: str) -> None:
@@ -139,7 +141,7 @@ class _Child:
 
     @property
     def broken(self) -> ExampleResult:
-        """Return the result of the example at which the process ended."""
+        """Return the result of the example that was running when the child process ended."""
         pending = self.pending
         assert pending is not None
         return ExampleResult(
@@ -147,10 +149,10 @@ class _Child:
         )
 
     def results(self) -> Iterator[ExampleResult]:
-        """Yield the results of the process until it ends.
+        """Yield the results from the child process until it ends.
 
         Raises:
-            RuleFileError, BugError: the process reports such an error.
+            RuleFileError, BugError: the child process reports such an error.
         """
         for kind, data in self._messages():
             if kind == "begin":
@@ -174,7 +176,7 @@ class _Child:
                 self.finished = True
 
     def end(self) -> None:
-        """End the process if it is still running."""
+        """End the child process if it is still running."""
         self._child.__exit__(None, None, None)
 
     def _messages(self) -> Iterator[tuple[str, Any]]:
@@ -210,7 +212,7 @@ class _Child:
 
 
 def _work(examples: Examples, progress: _Progress, folder: str, writer: int) -> None:
-    """Run the examples in the child."""
+    """Run the examples in the child process, and write messages for the parent to ``writer``."""
     tempfile.tempdir = folder
     faulthandler.disable()  # the parent says which signal it was
     sender = _Sender(writer, progress)
@@ -225,7 +227,7 @@ def _work(examples: Examples, progress: _Progress, folder: str, writer: int) -> 
 
 
 class _Sender:
-    """Sends messages to the parent and decides which examples to skip."""
+    """Sends messages from the child process to its parent, and decides which examples to skip."""
 
     def __init__(self, writer: int, progress: _Progress) -> None:
         self._writer = writer
@@ -248,7 +250,7 @@ class _Sender:
         return True
 
     def send(self, kind: str, data: Any) -> None:
-        """Send a message."""
+        """Send a message to the parent process."""
         write_all(self._writer, json.dumps([kind, data]).encode("ascii") + b"\n")
 
 

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """Exit codes of ``trtlint``.  If several apply, the highest code below 5 is used."""
+    """Exit codes of ``trtlint``.  If several codes apply to a run, the highest code below 5 is used."""
 
     CLEAN = 0
     """No findings at or above ``--fail-on`` with medium or high confidence."""

@@ -1,4 +1,4 @@
-"""A job (one file to lint) and its outcome, as data for another process."""
+"""A job (one file to lint) and its outcome, as data that another process can receive."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from trtlint.runs.exits import Exit
 
 
 class Store(Struct, frozen=True):
-    """Place of a job's result in the cache.
+    """Where the cache stores the result of a job.
 
     Attributes:
-        entry: the file of the cache.
-        model: the status of the model file when the job was made, see :func:`trtlint.runs.cache.stamp`; empty
-            for a remote model.
+        entry: the file of the cache entry.
+        model: the status of the model file when the job was created, see :func:`trtlint.runs.cache.stamp`;
+            empty for a remote model.
     """
 
     entry: Path
@@ -31,8 +31,9 @@ class Job(Struct, frozen=True):
         case: the case.  Its policy is applied later, in the main process.
         name: the file as the user named it.
         require_lfs: whether a file that Git LFS has not fetched is an error.
-        store: the place of the result in the cache; None without a cache.
-        refused: why the case cannot be linted, such as an error in the configuration; empty otherwise.
+        store: where to cache the result; None to cache nothing.
+        refused: the reason why the case cannot be linted, such as an error in the configuration; empty if
+            there is none.
         revised: whether to add the revision of the model to the reports.
     """
 
@@ -45,7 +46,7 @@ class Job(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """Outcome of a job: a report for each target, and the lowest exit code."""
+    """The outcome of a job: a report for each target, and the smallest exit code that the run can have."""
 
     reports: tuple[ModelReport, ...]
     exit: Exit = Exit.CLEAN

@@ -1,4 +1,4 @@
-"""Request for a partition of a model by NVIDIA's parser, as data for another process."""
+"""Request to find the nodes that NVIDIA's parser accepts, as data that another process can receive."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from trtlint.target.target import Target
 
 
 class PartitionJob(Struct, frozen=True):
-    """Request for a partition by the parser.
+    """Request for the partition of a model between execution providers, with NVIDIA's parser.
 
     Attributes:
-        provider: the execution provider.
-        settings: the options of the provider.
+        provider: the execution provider that uses TensorRT.
+        settings: the options of this provider.
         version: the release of TensorRT-RTX.
         folder: the folder of the wheels; None for the packages of this Python.
-        limits: the limits of the process.
+        limits: the time and memory limits of the process.
     """
 
     provider: Provider
@@ -66,7 +66,7 @@ class PartitionJob(Struct, frozen=True):
         return (PartitionEvidence(self.provider, self.settings, found, about=about),)
 
     def elsewhere(self) -> PartitionJob:
-        """Return the unchanged job, which needs no folder of this machine."""
+        """Return the job unchanged, because it needs no folder of this machine."""
         return self
 
 
@@ -77,7 +77,17 @@ def evidence_of(
     *,
     rtx_path: str | None = None,
 ) -> Evidence | PendingEvidence:
-    """Return the partition by a provider, or a request to compute it, with the options of a command."""
+    """Return the partition of a model by an execution provider, as evidence.
+
+    If ``before`` contains a request for a dry build, return a request to compute the partition with NVIDIA's
+    parser. Otherwise, trtlint predicts the partition.
+
+    Args:
+        provider: the execution provider.
+        command: the build command with the provider options.
+        before: evidence that was read earlier.
+        rtx_path: the folder of the wheels of TensorRT-RTX; by default as for the dry build.
+    """
     wanted = partition_settings(command)
     dry = next((each for each in before if isinstance(each, DryJob)), None)
     if dry is None:
@@ -86,7 +96,7 @@ def evidence_of(
 
 
 def partition_settings(command: BuildCommand | None) -> ProviderSettings:
-    """Return the options of a command that affect the partition.  Unset options get defaults."""
+    """Return the provider options in a command that affect the partition.  Unset options get defaults."""
     usual = ProviderSettings()
     if command is None or command.provider is None:
         return usual
@@ -105,12 +115,12 @@ def _value(command: BuildCommand, name: str) -> str:
 
 
 def _number(text: str, usual: int) -> int:
-    """Return a positive number.  For other numbers, return the default, as the providers do."""
+    """Parse a positive number; for other text, return ``usual``, as the execution providers do."""
     return max(1, min(int(text), 1_000_000)) if text.isdecimal() and len(text) < 10 and int(text) else usual
 
 
 def log_of(before: Iterable[Evidence | PendingEvidence]) -> OrtLog | None:
-    """Return the partition in the log of a build; None if the log has none."""
+    """Return the partition in the log of a build; None if no log shows a partition."""
     build = next((each for each in before if isinstance(each, BuildEvidence)), None)
     if build is None or build.data.log is None:
         return None

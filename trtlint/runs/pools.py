@@ -1,6 +1,6 @@
-"""Executors: processes of this machine, or the workers of a Dask cluster.
+"""Executors that run jobs: processes of this machine, or the workers of a Dask cluster.
 
-Both have the interface of :class:`concurrent.futures.Executor`, so callers need not distinguish them.
+Both kinds have the interface of :class:`concurrent.futures.Executor`, so callers need not distinguish them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def processes(most: int) -> Iterator[Pool]:
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Keep new processes from importing ``multiprocessing`` from the current folder.
+    """Prevent new processes from importing a ``multiprocessing`` module in the current folder.
 
     The current folder may be an untrusted checkout.
 
@@ -116,7 +116,7 @@ def _isolated() -> Iterator[None]:
 
 
 def dask(address: str) -> Pools:
-    """Use the workers of a Dask cluster, through the executor of ``distributed``.
+    """Return a function that opens an executor of ``distributed``, for the workers of a Dask cluster.
 
     The workers read files and rule folders from the same paths as this process.
     https://distributed.dask.org/en/stable/client.html#concurrent-futures-api

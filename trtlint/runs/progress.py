@@ -1,4 +1,4 @@
-"""Progress bar on standard error, on a terminal only.
+"""Progress bar on standard error, if a person watches a terminal.
 
 A thread draws the bar, so that the bar moves during a long step.  Forked children do not inherit the locks of
 this thread.
@@ -27,10 +27,10 @@ _INTERVAL = 0.1
 
 
 class Activity:
-    """Bar of one long activity, for use in a ``with`` statement.
+    """A progress bar for one long activity, for use in a ``with`` statement.
 
     Args:
-        label: the activity.
+        label: the name of the activity.
         total: the number of items; None if unknown.
     """
 
@@ -97,10 +97,10 @@ class Activity:
                     self._progress.start()
 
     def step(self, label: str | None = None, share: float | None = None) -> None:
-        """Show the name of the current step.
+        """Show the name of the current step on the bar.
 
         Args:
-            label: the step; None for the activity as a whole.
+            label: the name of the step; None for the activity as a whole.
             share: the finished share of the work, 0 to 1, for an activity with a single item.
         """
         if self._progress is None:
@@ -115,7 +115,7 @@ class Activity:
             self._progress.refresh()
 
     def advance(self) -> None:
-        """Count one more item."""
+        """Count one more finished item."""
         if self._progress is not None and self._total is not None:
             self._progress.advance(self._progress.task_ids[0])
 
@@ -134,7 +134,7 @@ def _wanted() -> bool:
 
 
 def step(label: str | None) -> None:
-    """Show the name of the current step on the bar of the running activity, if there is a bar."""
+    """Show the name of the current step on the progress bar, if a bar is visible."""
     if Activity.current is not None:
         Activity.current.step(label)
 
@@ -145,12 +145,12 @@ def with_progress(
     label: str = "linting",
     name: Callable[[int], str] | None = None,
 ) -> Iterator[_Item]:
-    """Yield the items with a progress bar that counts them.
+    """Yield the items, and show a progress bar that counts them.
 
     Args:
         items: the items.
         total: the number of items; None if unknown.
-        label: the work on the items.
+        label: what is done with the items, such as ``linting``.
         name: function that returns the name of an item for its index.
     """
     with Activity(label, total) as activity:
@@ -185,10 +185,10 @@ def _progress(*, counted: bool) -> Progress:
 
 
 class Share:
-    """One long step whose progress is known, on the bar of the running activity.
+    """A long step of the running activity, whose finished share the progress bar shows.
 
     Args:
-        label: the step.
+        label: the name of the step.
     """
 
     def __init__(self, label: str) -> None:
@@ -196,7 +196,7 @@ class Share:
         self._next = 0.0
 
     def __call__(self, share: float) -> None:
-        """Update the bar."""
+        """Show the finished share, 0 to 1, on the bar."""
         now = time.monotonic()
         if Activity.current is None or now < self._next:
             return

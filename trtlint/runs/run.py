@@ -1,4 +1,4 @@
-"""Run jobs and yield their outcomes in order, even if a job fails."""
+"""Execution of jobs.  Their outcomes are yielded in order, even if a job fails."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class JobRunner(Struct, frozen=True):
     Attributes:
         pools: function that opens the executor; None to run all jobs in this process.
         workers: largest number of workers to use.
-        remote: whether workers have another current folder and no access to the cache.
-        batch: number of jobs that are sent to a worker together.  If the worker dies, all of them are
-            repeated.
+        remote: whether the workers have another current folder and cannot use the cache.
+        batch: number of jobs that are sent to a worker together. If the worker dies, all jobs of the batch
+            are repeated.
     """
 
     pools: Pools | None = None
@@ -97,12 +97,15 @@ def _as_it_is(job: Job) -> Job:
 
 
 def _remote_job(job: Job) -> Job:
-    """Return the job for a worker with another current folder and without the cache."""
+    """Return a copy of a job for a worker that has another current folder and cannot use the cache."""
     return replace(job, case=job.case.at(Path.cwd()), store=None)
 
 
 def _find_cached(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
-    """Return the job with its place in the cache, and the cached outcome (None without one)."""
+    """Look up the outcome of a job in the cache; None if the cache has no outcome.
+
+    The returned job knows where to cache its result.
+    """
     job, kept = entry
     store = None if kept is None else kept.place(job)
     if kept is None or store is None:
@@ -112,14 +115,14 @@ def _find_cached(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
 
 
 class _GoneError(TrtlintError):
-    """Error: there is no worker for a job any more."""
+    """Error: the executor has lost all its workers."""
 
 
 _Batch = list[tuple[int, Job]]
 
 
 class _Queue:
-    """Jobs in progress in an executor.  The executor is opened for the first job."""
+    """The jobs that an executor is running.  The executor is opened for the first job."""
 
     def __init__(self, pools: Pools, most: int, batch: int, prepare: Callable[[Job], Job]) -> None:
         self._pools = pools
@@ -145,7 +148,7 @@ class _Queue:
 
     @property
     def full(self) -> bool:
-        """True if further jobs would only wait."""
+        """True if the executor has enough jobs, so that a further job would only wait."""
         return self._pool is not None and len(self._waiting) >= max(1, self._pool.width) * _WAITING
 
     def submit(self, index: int, job: Job) -> None:
@@ -169,7 +172,7 @@ class _Queue:
         self._waiting[future] = batch
 
     def collect(self) -> Iterator[tuple[int, Job, Outcome]]:
-        """Wait until jobs are done."""
+        """Wait until at least one batch is done, and yield the index, job and outcome of its jobs."""
         if self._batch:
             self._send()
         done = self._done()
@@ -186,7 +189,7 @@ class _Queue:
             yield from _outcomes(future, self._waiting.pop(future))
 
     def _done(self) -> set[Future[list[Outcome]]]:
-        """Wait for finished batches.  Return nothing if there is no worker any more."""
+        """Wait for finished batches.  Return an empty set if the executor has lost all its workers."""
         last_seen = time.monotonic()
         while True:
             done, _ = wait(self._waiting, _LOOK_EVERY, FIRST_COMPLETED)
@@ -198,7 +201,7 @@ class _Queue:
                 return set()
 
     def _recover(self) -> Iterator[tuple[int, Job, Outcome]]:
-        """After a process died, run each file of the unfinished batches alone, to find the cause."""
+        """Find the file that made a process die: run each job of the unfinished batches alone."""
         wait(self._waiting)
         self._open.close()
         self._pool = None
@@ -219,7 +222,10 @@ def _error(future: Future[list[Outcome]]) -> BaseException | None:
 
 
 def _outcomes(future: Future[list[Outcome]], batch: _Batch) -> Iterator[tuple[int, Job, Outcome]]:
-    """Return the outcomes of a finished future.  An exception in a future means that the executor failed."""
+    """Yield the index, the job and the outcome of each job in a finished batch.
+
+    An exception in the future means that the executor failed.
+    """
     try:
         found = future.result()
     except _GoneError:

@@ -1,4 +1,4 @@
-"""First steps of a worker process.  This module imports nothing slow."""
+"""First steps of a worker process.  This module imports no slow modules."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import signal
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has ended, for any reason.
+    """End this worker process when its parent process has ended, for any reason.
 
-    Otherwise, the process would wait for work forever, because it has both ends of the pipe for work open.
+    Without this, the worker would wait for work forever, because it has both ends of the pipe for work open.
     """
     import multiprocessing
     import threading

@@ -1,4 +1,4 @@
-"""Create cases of scripts and programs for Torch-TensorRT from the keywords of the Python API."""
+"""Conversion of keywords of the Python API to cases about scripts and programs for Torch-TensorRT."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ TorchCase = tuple[Path, tuple[Evidence | PendingEvidence, ...], tuple[Problem, .
 
 @contextmanager
 def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
-    """Yield the paths, and whether this is a temporary file with a program from memory.
+    """Yield paths of scripts and programs; a program in memory is saved to a temporary file first.
+
+    The second value is whether the path is such a temporary file.
 
     Raises:
         TypeError: ``path`` is not a path and not an exported program.
@@ -52,7 +54,7 @@ def torch_cases(
     *,
     trusted: bool,
 ) -> Iterator[TorchCase]:
-    """Yield the evidence of each file.
+    """Yield a case for each script or exported program: path, evidence, problems and targets.
 
     Raises:
         SettingError: the release is unknown, or a file is neither a script nor a program.

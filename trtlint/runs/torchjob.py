@@ -1,4 +1,4 @@
-"""Request for a dry run of Torch-TensorRT on a program, as data for another process."""
+"""Request for a dry run of Torch-TensorRT on an exported program, as data for another process."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _BUILT = (75, 80, 86, 89, 120)
 
 
 class TorchJob(Struct, frozen=True):
-    """A dry run of Torch-TensorRT on a program.
+    """A request to run Torch-TensorRT on an exported program, without a GPU.
 
     Attributes:
         program: the program.
-        request: the request.  The job sets ``sm`` from the targets.
+        request: the settings of the dry run.  The job sets ``sm`` from the targets.
     """
 
     program: Program
@@ -37,7 +37,7 @@ class TorchJob(Struct, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The sources of facts that the dry run may make available."""
+        """The kinds of data that the dry run may make available as facts."""
         return frozenset({"torch", "network"})
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
@@ -48,7 +48,7 @@ class TorchJob(Struct, frozen=True):
         return (TorchProgramEvidence(replace(self.program, run=run)),)
 
     def elsewhere(self) -> TorchJob:
-        """The unchanged job, which needs no folder of this machine."""
+        """Return the job unchanged, because it needs no folder of this machine."""
         return self
 
 
@@ -68,7 +68,8 @@ def torch_evidence(
     Args:
         path: the file.
         release: the release of Torch-TensorRT, ``2.13.0``.
-        request: the request for a program; None to use only the table of operators.
+        request: the settings of a dry run of an exported program; None to use only trtlint's table of
+            operators.
     """
     try:
         if path.name.lower().endswith(SCRIPT):
@@ -84,9 +85,9 @@ def torch_evidence(
 def for_release(
     targets: Iterable[Target], release: TorchRelease, request: TorchRequest | None = None
 ) -> tuple[Target, ...]:
-    """Return the targets of a release of Torch-TensorRT.
+    """Return the targets with the settings that a release of Torch-TensorRT implies.
 
-    Targets without a version get the TensorRT version of the release.  With a dry run, they also get the
+    A target without a version gets the TensorRT version of the release.  With a dry run, targets also get the
     builder flags that Torch-TensorRT sets.  Flags of the user take precedence.
     """
     flags: Mapping[str, bool] = {} if request is None else builder_flags(release, request.options.values)

@@ -1,4 +1,4 @@
-"""Code of each worker process: lint a job and return its outcome."""
+"""Code that runs in a worker process: lint the file of a job and return the outcome."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from trtlint.runs.job import Job, Outcome
 
 
 def lint_jobs(jobs: Iterable[Job]) -> list[Outcome]:
-    """Lint files one after the other."""
+    """Lint the files of several jobs, one after the other."""
     return [lint_job(job) for job in jobs]
 
 
 def lint_job(job: Job) -> Outcome:
-    """Lint one file.  Errors are part of the outcome."""
+    """Lint the file of a job.  Errors are part of the outcome."""
     if job.refused:
         return failed(job, job.refused, Exit.USAGE)
     try:
@@ -45,7 +45,7 @@ def lint_job(job: Job) -> Outcome:
 
 
 def failed(job: Job, message: str, code: Exit) -> Outcome:
-    """Return the outcome of a job that could not run."""
+    """Return the outcome of a job that could not run, with an error message."""
     problem = Problem(job.name, message)
     return Outcome(
         tuple(ModelReport(job.name, target.words, errors=(problem,)) for target in job.case.built_for), code
@@ -53,7 +53,10 @@ def failed(job: Job, message: str, code: Exit) -> Outcome:
 
 
 def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
-    """Return the outcome for new or cached reports, under the name that the user gave."""
+    """Return the outcome for the reports of a job.  The reports are new or come from the cache.
+
+    They get the name that the user gave to the file.
+    """
     named = tuple(renamed(report, job.name) for report in reports)
     if job.revised:
         revision = cache.revision(job.case)
@@ -80,7 +83,7 @@ def _skipped(job: Job) -> Outcome:
 
 
 def renamed(report: ModelReport, name: str) -> ModelReport:
-    """Return a report with another name of the model, also in its errors."""
+    """Return a report in which the model has another name, also in the errors."""
     if report.path == name:
         return report
     errors = tuple(replace(problem, path=name) for problem in report.errors)
@@ -88,7 +91,7 @@ def renamed(report: ModelReport, name: str) -> ModelReport:
 
 
 def _requiring_data(report: ModelReport, model: Path) -> ModelReport:
-    """Add an error for each file of external data that Git LFS has not fetched."""
+    """Add an error to a report for each file of external data that Git LFS has not fetched."""
     missing = tuple(
         Problem(report.path, f"external data {name!r} are {lfs.POINTER}")
         for name in report.data_files

@@ -1,6 +1,6 @@
-"""The JSON Schema of the configuration.  Editors and trtlint use it.
+"""JSON Schema of the configuration, for editors and for trtlint.
 
-This package contains a small validator, with only the JSON Schema features that this schema uses
+This package contains a small validator for the JSON Schema features that this schema uses
 (https://json-schema.org/draft/2020-12).  Error messages name the key and suggest similar keys.
 """
 
@@ -27,7 +27,10 @@ _TYPES: Mapping[str, type] = {"string": str, "array": list, "object": dict, "boo
 
 
 class SchemaError(SettingError):
-    """Error: a value violates the schema.  It has the key, such as ``models[0].fail-on``, and the reason."""
+    """Error: a value violates the schema.
+
+    The error has the key of the value, such as ``models[0].fail-on``, and the reason.
+    """
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(f"{key}: {message}" if key else message)
@@ -44,10 +47,10 @@ def configuration() -> Mapping[str, Any]:
 
 
 def check(document: object, part: str | None = None) -> None:
-    """Check a document against the schema of the configuration, or against an entry of ``$defs``.
+    """Check data against the schema of the configuration, or against the part of it in ``$defs``.
 
     Raises:
-        SchemaError: the document violates the schema.  The first violation in document order is reported.
+        SchemaError: the data violate the schema.  The first violation in document order is reported.
     """
     schema = configuration() if part is None else configuration()["$defs"][part]
     _check(document, schema, "")
@@ -80,9 +83,9 @@ def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _one_of(value: object, branches: list[Mapping[str, Any]], key: str) -> None:
-    """Check a value against the ``anyOf`` branch for the type of the value.
+    """Check a value against the alternative of ``anyOf`` that has the type of the value.
 
-    All branches have different types.
+    The alternatives have different types.
     """
     for branch in branches:
         if isinstance(value, _TYPES[branch["type"]]):
@@ -93,7 +96,7 @@ def _one_of(value: object, branches: list[Mapping[str, Any]], key: str) -> None:
 
 
 def _quoted(value: object, *types: str) -> str:
-    """Return a hint to quote a version number, such as ``"10.7"``."""
+    """Return the hint ``: write "10.7"`` for a number where a text is allowed; empty otherwise."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return f': write "{value}"' if number and "string" in types else ""
 
