@@ -76,7 +76,7 @@ def lint(
 
 
 def load_rules(*paths: AnyPath) -> tuple[Rule, ...]:
-    """Load rules from folders or files, for the keyword ``rules``.
+    """Load rules from folders or files, for the keyword ``rules`` of :func:`lint`.
 
     Raises:
         ArgumentError: ``paths`` are not paths.
@@ -86,11 +86,11 @@ def load_rules(*paths: AnyPath) -> tuple[Rule, ...]:
 
 
 def read_build(paths: AnyPath | Iterable[AnyPath | tuple[AnyPath, GivenAs]]) -> BuildRecord:
-    """Read the files of one build, for the keyword ``record``.
+    """Read the files of one build, for the keyword ``record`` of :func:`lint`.
 
     Args:
-        paths: the files, each a path or a pair of path and kind: ``any``, ``log``, ``layers`` or
-            ``profile``. ``-`` is a log on standard input.
+        paths: the files, each a path or a pair of path and kind: ``any``, ``log``, ``layers`` or ``profile``.
+            ``-`` is a log on standard input.
 
     Raises:
         ArgumentError: ``paths`` are not paths.
@@ -103,7 +103,7 @@ def read_build(paths: AnyPath | Iterable[AnyPath | tuple[AnyPath, GivenAs]]) -> 
 
 
 class CheckError(TrtlintError):
-    """A model failed :func:`check`.
+    """Error: a model failed :func:`check`.
 
     Attributes:
         report: the report of the model.

@@ -1,8 +1,8 @@
 """The arguments of the Python API, checked in one place before anything uses them.
 
-:data:`ARGUMENTS` has a function for each argument, called its reader.  A reader checks the value and converts
-it, such as a path to text.  For a wrong value, it raises an :class:`~trtlint.errors.ArgumentError` with the
-argument, the value and the allowed values.  None means that the caller did not give the argument.
+:data:`ARGUMENTS` has a function for each argument, called a reader. A reader checks the value and converts
+it, such as a path to text. For a wrong value, it raises an :class:`~trtlint.errors.ArgumentError` with the
+argument, the value and the allowed values. None means that the caller did not give the argument.
 """
 
 from __future__ import annotations

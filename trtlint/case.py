@@ -126,7 +126,7 @@ class Case(Struct, frozen=True, dict=True):
         return replace(self, evidence=tuple(found))
 
     def without_experiments(self) -> Case:
-        """The case without pending experiments.  Other evidence stays."""
+        """Return the case without pending experiments.  Evidence that is already available stays."""
         return replace(self, evidence=self._gathered)
 
     def with_model(self, model: Model) -> Case:
@@ -164,7 +164,7 @@ class Case(Struct, frozen=True, dict=True):
         return load(self.path, self.source)
 
     def open(self) -> OpenCase:
-        """Load the model and run the experiments, for several queries about one model.
+        """Load the model and run the experiments, so that several queries share them.
 
         Raises:
             ModelError, OSError, WheelError: as for :meth:`load` and :meth:`gathered`.
@@ -173,7 +173,7 @@ class Case(Struct, frozen=True, dict=True):
         return OpenCase(case, case.load())
 
     def facts(self, target: Target | None = None) -> Facts:
-        """The facts of the model for one of :attr:`built_for`, by default the first.
+        """Return the facts of the model for a target of :attr:`built_for`, by default the first target.
 
         Raises:
             ModelError, OSError, WheelError: as for :meth:`open`.
@@ -181,7 +181,7 @@ class Case(Struct, frozen=True, dict=True):
         return self.open().facts(target)
 
     def evaluate(self, target: Target | None = None) -> ModelReport:
-        """The findings for one of :attr:`built_for`, by default the first.
+        """Return the findings for a target of :attr:`built_for`, by default the first target.
 
         Raises:
             ModelError, OSError, WheelError: as for :meth:`open`.
@@ -189,7 +189,7 @@ class Case(Struct, frozen=True, dict=True):
         return self.open().evaluate(target)
 
     def evaluated(self) -> tuple[ModelReport, ...]:
-        """The findings for each target, before the policy is applied.
+        """Return the findings for each target, before the policy is applied.
 
         A file that cannot be read is an error in the report.  An exception is a bug in trtlint or in a rule.
 
@@ -214,7 +214,7 @@ class Case(Struct, frozen=True, dict=True):
         )
 
     def report(self, review: Review | None = None) -> tuple[ModelReport, ...]:
-        """The findings for each target, after the policy is applied.
+        """Return the findings for each target, after the policy is applied.
 
         Args:
             review: the review that all models of a run share; by default a new review.
@@ -225,7 +225,7 @@ class Case(Struct, frozen=True, dict=True):
         return self.reviewed(self.evaluated(), review or Review())
 
     def reviewed(self, reports: Iterable[ModelReport], review: Review) -> tuple[ModelReport, ...]:
-        """Apply the policy to reports of the model, one for each target."""
+        """Apply the policy to the reports of the model.  There is one report for each target."""
         return review.apply(self.path, tuple(reports), self.policy, _ran(self.applicable, self.built_for))
 
     @property
@@ -252,11 +252,11 @@ class OpenCase:
         self._evaluations: dict[tuple[int, ...], Evaluation] = {}
 
     def facts(self, target: Target | None = None) -> Facts:
-        """The facts for a target of the case, by default the first."""
+        """Return the facts for a target of the case, by default the first target."""
         return self._evaluation(target or self.case.built_for[0]).facts
 
     def evaluate(self, target: Target | None = None) -> ModelReport:
-        """The findings for a target of the case, by default the first."""
+        """Return the findings for a target of the case, by default the first target."""
         target = target or self.case.built_for[0]
         evidence = self._evidence(target)
         evaluation, rules = self._evaluation(target), self.case.applicable
@@ -299,7 +299,7 @@ class OpenCase:
         return measuring(facts, report.findings, self.case.applicable, target)
 
     def evaluated(self) -> tuple[ModelReport, ...]:
-        """The findings for each target of the case."""
+        """Return the findings for each target of the case."""
         return tuple(map(self.evaluate, self.case.built_for))
 
     def _evidence(self, target: Target) -> tuple[Evidence, ...]:

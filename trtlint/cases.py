@@ -197,7 +197,7 @@ def one_case(
 
 
 class _Given:
-    """The parsed keywords of one call."""
+    """The keywords of one call of the Python API, checked and converted."""
 
     def __init__(self, target: Target | Sequence[Target] | None, keywords: Mapping[str, object]) -> None:
         self._keywords = keywords = read(keywords, Keywords.__annotations__)
@@ -229,7 +229,7 @@ class _Given:
 
     @property
     def _level(self) -> Level | None:
-        """The last stage of the dry build; None without a dry build."""
+        """The last stage of the dry build; None if no dry build is requested."""
         wanted = self._keywords.get("dry_build", False)
         if wanted == "parse" or self._keywords.get("dry_parse"):
             return "parse"

@@ -1,7 +1,6 @@
-"""The command line.
+"""Command line of trtlint.
 
-Only click is imported here. Each command imports its modules when it runs, so help and usage
-errors are fast.
+Only click is imported here. Each command imports its modules when it runs, so help and usage errors are fast.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""The exceptions of trtlint, in a tree with one base.
+"""Exceptions of trtlint. They have a common base class.
 
 =================================  ==========================================================================
-:class:`TrtlintError`              base of all
-:class:`FileError`                 a model, a log, a measurement or another file cannot be read or used
-:class:`SettingError`              an option, a target, a rule or a configuration is wrong
-:class:`ArgumentError`             an argument of the Python API is wrong
-:class:`ExperimentError`           a dry build, a measurement or a comparison fails
-``trtlint.CheckError``             :func:`trtlint.check` found problems
-=================================  ==========================================================================
+:class:`TrtlintError`              base of all :class:`FileError`                 a model, a log, a
+measurement or another file cannot be read or used :class:`SettingError`              an option, a target, a
+rule or a configuration is wrong :class:`ArgumentError`             an argument of the Python API is wrong
+:class:`ExperimentError`           a dry build, a measurement or a comparison fails ``trtlint.CheckError``
+:func:`trtlint.check` found problems =================================
+==========================================================================
 
 The exceptions of all modules derive from these classes.  A message names the file, the position in the file,
 and the remedy.
@@ -17,7 +16,7 @@ from __future__ import annotations
 
 
 class TrtlintError(Exception):
-    """Base of all exceptions of trtlint."""
+    """Base class of all exceptions of trtlint."""
 
 
 class FileError(TrtlintError):
@@ -48,7 +47,7 @@ _LONGEST_SHOWN = 60
 
 
 def _shown(value: object) -> str:
-    """Format a value as one short line.  For a container, only the type is shown."""
+    """Format a value as one short line for an error message.  For a container, only the type is shown."""
     if isinstance(value, str | bytes):
         text = repr(value[:_LONGEST_SHOWN])
         return text if len(value) <= _LONGEST_SHOWN else f"{text}..."

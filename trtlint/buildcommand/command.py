@@ -51,7 +51,7 @@ _ON = frozenset({"1", "true", "True"})
 
 
 class CommandError(SettingError):
-    """A text or file without a build command, or a command with unreadable shapes."""
+    """Error: a text or file has no build command, or a command has shapes that cannot be read."""
 
 
 class Option(Struct, frozen=True):
@@ -135,7 +135,7 @@ class BuildCommand(Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The distinct names of the options."""
+        """The names of the options, without duplicates."""
         return tuple(dict.fromkeys(option.name for option in self.options))
 
     def option(self, name: str) -> Option | None:

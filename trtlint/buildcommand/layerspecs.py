@@ -41,7 +41,10 @@ class LayerSpec(Struct, frozen=True):
 
 
 def layer_specs(command: BuildCommand) -> Iterator[LayerSpec]:
-    """Yield the settings of single layers, in order. If an option is repeated, only its last value counts."""
+    """Yield the settings for single layers, in order.
+
+    If an option is repeated, only its last value counts.
+    """
     for name in OPTIONS:
         option = command.option(name)
         if option is None or option.value is None:

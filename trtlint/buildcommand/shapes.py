@@ -120,7 +120,7 @@ def read_shapes(text: str) -> list[tuple[str, Shape | None]]:
 
 
 def _parts(value: str) -> list[str]:
-    """Split at commas outside of single quotes."""
+    """Split a text at its commas, except inside single quotes."""
     return [part.strip() for part in re.findall(r"(?:'[^']*'|[^,])+", value) if part.strip()]
 
 

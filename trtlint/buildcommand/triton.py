@@ -1,8 +1,9 @@
 """Configurations of Triton Inference Server, ``config.pbtxt``: build options and served tensors.
 
-They are ``ModelConfig`` messages in protobuf's text format.  This module declares the fields that it reads,
-and skips all others.  To skip lists of messages, it must declare their names, too.
+A configuration is a ``ModelConfig`` message in protobuf's text format.  This module declares the fields that
+it reads, and skips all others.  To skip lists of messages, it must declare their names, too.
 https://github.com/triton-inference-server/common/blob/08365ea/protobuf/model_config.proto
+
 TensorRT builds an ONNX model if the ONNX Runtime backend has an accelerator ``tensorrt``:
 https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
 """

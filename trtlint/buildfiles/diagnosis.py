@@ -182,7 +182,11 @@ def _is_unexplained(record: Record) -> bool:
 
 
 def _is_anyones(record: Record) -> bool:
-    """Return whether a record may come from a program other than TensorRT."""
+    """Return whether a record may come from a program other than TensorRT.
+
+    Such a record matches no entry of the pattern table, and other programs print log prefixes like its
+    prefix.
+    """
     return record.pattern == "other" and record.common
 
 
@@ -196,7 +200,7 @@ def _is_about_engines(record: Record) -> bool:
 
 
 def _verdict(log: Log) -> Record | None:
-    """Return the line in which a tool reports its failure, such as ``&&&& FAILED``."""
+    """Return the record in which a tool reports its own failure, such as ``&&&& FAILED``; None if missing."""
     banners = log.records.get("banner", ())
     return next((record for record in banners if record.groups["state"] == "FAILED"), None)
 
@@ -208,7 +212,7 @@ _PARSED = frozenset({"parsed", "unparsed"})
 
 
 def cut_in_parsing(log: Log) -> str:
-    """Describe a log that ends while the parser reads the model; empty for other logs.
+    """Return a sentence if the log ends while the parser reads the model; empty for other logs.
 
     The parser prints a header of the ONNX file first, and later phases print other messages:
     https://github.com/onnx/onnx-tensorrt/blob/main/ModelImporter.cpp

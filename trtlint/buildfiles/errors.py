@@ -9,10 +9,10 @@ from trtlint.files.regular import is_pipe
 
 
 class BuildFileError(UnreadableError):
-    """An unreadable log, layer file, profile or plan."""
+    """Error: a log, layer file, profile or engine file cannot be read."""
 
 
 def unreadable(path: Path, error: OSError) -> BuildFileError:
-    """Return the error for a file that cannot be opened, with advice for pipes."""
+    """Return the error for a file that cannot be opened. Its message has advice for pipes."""
     way = "; pipe a log into trtlint --log -" if is_pipe(path) else ""
     return BuildFileError(f"cannot read {path}: {error.strerror or error}{way}")

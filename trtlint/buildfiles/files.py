@@ -1,4 +1,4 @@
-"""Detection of the kind of a build file, and reading."""
+"""Reading of build files. The content of a file decides which kind it has."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from trtlint.files.problem import Problem
 
 
 def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> BuildInput:
-    """Read the build files of one model."""
+    """Read the build files of one model. Each file is a pair of path and role."""
     read, problems = _read(files)
     try:
         record = together(read) if read else None

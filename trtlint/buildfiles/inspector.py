@@ -21,7 +21,7 @@ _DRIVERS = ("libcuda.so.1", "nvcuda.dll")
 
 
 def inspect_plan(path: Path) -> LayerInfo | str:
-    """Return the layers of an engine, or a short reason why they are not available.
+    """Return the layers of an engine, or a short reason why the layers are not available.
 
     Raises:
         BuildFileError: the file is unreadable or not an engine.

@@ -25,7 +25,7 @@ _ISLANDS = 500
 
 
 class NodeNames:
-    """Finds the nodes of a graph by the names that TensorRT prints."""
+    """Finds the nodes of a graph by the names that TensorRT prints in logs and layer files."""
 
     def __init__(self, graph: Graph, log: Log | None = None) -> None:
         self.graph = graph
@@ -54,7 +54,7 @@ class NodeNames:
         return bool(self._named.get(name)) or name in self.graph.values
 
     def computing(self, tensor: str) -> Node | None:
-        """Return the only node that computes a tensor of this name, or None."""
+        """Return the only node that computes a tensor of this name; None for no node or several nodes."""
         found = {value.producer for value in self.graph.values.get(tensor, ())} - {None}
         return found.pop() if len(found) == 1 else None
 
@@ -72,7 +72,7 @@ class NodeNames:
 def is_of_another_model(log: Log, names: NodeNames) -> bool:
     """Return whether a log belongs to another model: no node or input that the log names is in the graph.
 
-    False for a log without names, which may belong to any model.
+    False if the log names no node or input, because it may belong to any model.
     """
     found = {
         part.strip()

@@ -50,7 +50,7 @@ def _message(value: object) -> str | None:
 
 
 def _unescaped(text: bytes) -> str:
-    """Decode a JSON string whose end is missing."""
+    """Decode a JSON string that was truncated, so that its end is missing."""
     text = text.removesuffix(b"\\")
     try:
         return str(json.loads(b'"' + text + b'"', strict=False))

@@ -104,7 +104,7 @@ class EngineTensor(Struct, frozen=True):
 
 
 class LayerInfo(Struct, frozen=True):
-    """The layers of one engine.  ``detailed`` is False if the file has only names."""
+    """The layers of one engine.  ``detailed`` is False if the file has only the names of the layers."""
 
     layers: tuple[EngineLayer, ...]
     tensors: tuple[EngineTensor, ...] = ()
@@ -143,7 +143,7 @@ def from_json(root: object) -> LayerInfo | None:
 
 
 def _is_layer_json(root: object) -> bool:
-    """Return whether a JSON value is layer information rather than a profile or a timing file."""
+    """Return whether JSON is layer information, and not a profile or measured times."""
     if isinstance(root, dict):
         return any(key in root for key in ("Layers", "layers", "LayerInfo"))
     if not isinstance(root, list) or not root:

@@ -1,4 +1,4 @@
-"""Vectorized search for candidate lines in a block of a log, for :mod:`trtlint.buildfiles.scan`.
+"""Fast search for candidate lines in a block of a log, with NumPy, for :mod:`trtlint.buildfiles.scan`.
 
 The search hashes the first 14 bytes of each message below severity W, and looks the hash up in a table of
 known beginnings. A hash collision costs one more check of the line. The search misses no line.
@@ -46,7 +46,7 @@ _SHIFT = np.uint64(48)
 
 
 def _slot(text: bytes) -> int:
-    """Return the table slot of a message, from its first 14 bytes."""
+    """Return the position of a message in the hash table, from its first 14 bytes."""
     mixed = (_word(text[:KEY]) & _LOW) * _FACTOR + _word(text[KEY:]) * _SECOND
     return (mixed & (1 << 64) - 1) >> 48
 

@@ -1,4 +1,4 @@
-"""Index of fixed texts, to search a message for only a few of them."""
+"""Index of many fixed texts, to find out quickly which of them a message contains."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reader of build logs in one pass: records, settings, engine layers and profile tables.
+"""Reader of build logs: records, settings, engine layers and profile tables, in one pass.
 
-Memory does not grow with the log.  Each pattern has a limited number of records and a count, messages are
-shortened, and dumps and tables have a limit.
+The memory for a log is limited, whatever its length.  Each pattern has a limited number of records and a
+count, messages are shortened, and lists of layers and tables have a limit.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class LogReader:
             self._tool.take(number, _text(line[start:]))
 
     def _foreign(self, number: int, line: bytes) -> None:
-        """Read a line without a usual prefix, written by a program that uses or wraps TensorRT."""
+        """Read a line without a usual log prefix. A program that uses or wraps TensorRT has written it."""
         head = line[:_LOOKED_AT]
         self._named = self._named or b"tensorrt" in head.lower()
         self._scanner.shapes.update(name for mark, name in self._programs.items() if mark in head)
@@ -283,7 +283,7 @@ class LogReader:
         return any(pattern.tells != "hint" or not self._open for pattern, _ in found)
 
     def _dumped(self, line: bytes) -> bool:
-        """Pass a line to the current dump of layers; return False if the dump ended before this line."""
+        """Pass a line to the list of layers that is being read. Return False if the list has ended."""
         if self._dump is None:
             return line.startswith((b"Name: ", b"Layer("))
         text = _text(line)
@@ -340,7 +340,7 @@ class LogReader:
         self._open_context = self._working_on()
 
     def _working_on(self) -> str | None:
-        """Return the last node or layer that the build announced."""
+        """Return the node or layer that the build named last, as the one that it is working on."""
         return _text(self._context[self._context_at : self._context_at + 2000]) or None
 
     def _close(self) -> None:
@@ -377,7 +377,10 @@ class LogReader:
 
 
 def _joined(lines: list[str]) -> str:
-    """Join the lines of a message with newlines, or with spaces if the first line ends before the reason."""
+    """Join the lines of a message with newlines.
+
+    Spaces are used instead if the first line ends before the reason, which is then on the next line.
+    """
     if not _UNSAID.search(lines[0]):
         return "\n".join(lines).rstrip()
     text = lines[0].rstrip()

@@ -1,4 +1,4 @@
-"""Engine layers in a log, one line per layer.
+"""Engine layers in a log that prints one line for each layer.
 
 The parser searches forward for the next field name, so that its time is linear in the length of any line.
 """
@@ -65,7 +65,7 @@ class DumpReader:
 
 
 def parse_layer(text: str, index: int) -> EngineLayer | None:
-    """Parse ``Name: .., LayerType: .., Inputs: [ { .. }], .., Metadata: ..``; None for another line."""
+    """Parse ``Name: .., LayerType: .., Inputs: [ { .. }], .., Metadata: ..``; None for other lines."""
     kind = text.find(", LayerType: ")
     if not text.startswith("Name: ") or kind < 0:
         return None
@@ -117,7 +117,7 @@ def parse_layer(text: str, index: int) -> EngineLayer | None:
 
 
 def parse_legacy(text: str, index: int) -> EngineLayer | None:
-    """Parse ``Layer(Type): name, Tactic: 0x.., a (Float[1,3]) -> b (Int8[1,3:4])``; None for another line."""
+    """Parse ``Layer(Type): name, Tactic: 0x.., a (Float[1,3]) -> b (Int8[1,3:4])``; None for other lines."""
     head = _LEGACY.match(text)
     tactic = text.find(", Tactic: ")
     if not head or tactic < head.end():

@@ -99,9 +99,10 @@ class LogPattern(Struct, frozen=True, eq=False):
 
     @property
     def compiled(self) -> re.Pattern[str]:
-        """The compiled expression, cached.
+        """The compiled regular expression, cached.
 
-        Compiling the expressions of all entries takes longer than reading a small log.
+        It is compiled on first use, because compiling the expressions of all entries takes longer than
+        reading a small log.
         """
         return _compiled(self.regex)
 
@@ -172,7 +173,7 @@ class Table:
 
     @property
     def endings(self) -> Iterator[LogPattern]:
-        """The entries that match only the last line of a log."""
+        """The entries for messages that count only as the last line of a log."""
         return (pattern for pattern in self.patterns if pattern.last)
 
     def named(self, name: str) -> LogPattern | None:
@@ -217,7 +218,7 @@ class Table:
 
 
 def _is_printed(pattern: LogPattern, severity: str) -> bool:
-    """Return whether an entry accepts messages of this severity."""
+    """Return whether an entry of the pattern table accepts messages of this severity."""
     if not severity or pattern.says == "skipped":
         return True
     return severity in pattern.severity if pattern.says or pattern.bare else True
@@ -235,7 +236,7 @@ def _match(
 
 
 def groups(found: re.Match[str]) -> dict[str, str]:
-    """Return the named groups of a match, without the groups that matched nothing."""
+    """Return the named groups of a match that matched some text."""
     return {name: text for name, text in found.groupdict().items() if text is not None}
 
 

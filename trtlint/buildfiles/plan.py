@@ -56,7 +56,11 @@ def is_plan(path: Path) -> bool:
 
 
 def plan_header(data: bytes) -> PlanHeader:
-    """Parse the first 28 bytes of an engine file; raises BuildFileError as :func:`read_plan` does."""
+    """Parse the first 28 bytes of an engine file.
+
+    Raises:
+        BuildFileError: the data are too short, or do not come from an engine file.
+    """
     product = MAGIC.get(data[:4])
     if product is None:
         raise BuildFileError("not a TensorRT engine: it begins with neither 'ftrt' nor 'vtrt'", offset=0)

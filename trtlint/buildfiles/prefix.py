@@ -87,7 +87,7 @@ class Prefix(NamedTuple):
         tool: the tool that prints this form.
         start: the start of the message.
         library: whether the TensorRT library printed the line (not the tool); None if unknown.
-        common: whether programs unrelated to TensorRT also print this form of prefix.
+        common: whether programs that do not use TensorRT print such prefixes, too.
     """
 
     severity: str
@@ -98,13 +98,13 @@ class Prefix(NamedTuple):
 
 
 def letter(word: bytes) -> str:
-    """Return the severity of a word or letter: one of V I W E F."""
+    """Convert a word or letter for a severity, such as ``WARNING``, to one of V I W E F."""
     upper = word.upper()
     return _LETTER.get(upper) or chr(upper[0])
 
 
 def parse_prefix(line: bytes) -> Prefix | None:
-    """Return the prefix of a line; None if the line has no usual prefix."""
+    """Return the log prefix of a line; None if the line has no usual prefix."""
     offset = 0
     if line[:2] == b"20" and (stamp := _CI_STAMP.match(line)):
         offset = stamp.end()
@@ -122,7 +122,7 @@ def parse_prefix(line: bytes) -> Prefix | None:
 
 
 def embedded(line: bytes, start: int) -> int:
-    """Return the position of a dated prefix inside a line, from ``start``; -1 if there is none."""
+    """Return the position of a log prefix with a date inside a line, at or after ``start``; -1 if none."""
     if line.find(b"] [", start) < 0:
         return -1
     found = _EMBEDDED.search(line, start)

@@ -71,7 +71,7 @@ class TableReader:
 
     @classmethod
     def begin(cls, message: str, line: int) -> TableReader | None:
-        """Return a reader for the table under this heading, or None for another message."""
+        """Return a reader for the table whose heading is ``message``; None if it is not such a heading."""
         found = _HEADING.match(message)
         return cls(int(found[1]), line) if found and len(found[1]) < 12 else None
 
@@ -109,14 +109,14 @@ class TableReader:
 
 
 def from_json(root: object) -> Profile | Times | None:
-    """Return layer times or end-to-end times from parsed JSON; None for another document."""
+    """Return layer times or end-to-end times from parsed JSON; None for other JSON."""
     if _is_times_json(root):
         return times_from_json(root)
     return profile_from_json(root) if _is_profile_json(root) else None
 
 
 def _is_profile_json(root: object) -> bool:
-    """Return whether a JSON value comes from ``--exportProfile``."""
+    """Return whether JSON comes from ``trtexec --exportProfile``."""
     return (
         isinstance(root, list)
         and bool(root)
@@ -126,12 +126,12 @@ def _is_profile_json(root: object) -> bool:
 
 
 def _is_times_json(root: object) -> bool:
-    """Return whether a JSON value comes from ``--exportTimes``."""
+    """Return whether JSON comes from ``trtexec --exportTimes``."""
     return isinstance(root, list) and bool(root) and isinstance(root[0], dict) and "latencyMs" in root[0]
 
 
 def profile_from_json(root: object) -> Profile:
-    """Return the profile of a parsed ``--exportProfile`` file. Old releases of 8.x have no ``medianMs``.
+    """Return the layer times in a parsed ``--exportProfile`` file. Old 8.x releases write no ``medianMs``.
 
     Raises:
         BuildFileError: the value is not a list of objects.

@@ -1,4 +1,4 @@
-"""The record of one build: its log, layers, profile and engine header."""
+"""Contents of the files of one build: log, layers, profile and engine header."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class FileRead(Struct, frozen=True):
     Attributes:
         path: the file, as the user wrote it.
         content: the parsed contents.
-        note: a gap in the contents, or None.
+        note: a sentence about contents that are missing, or None.
     """
 
     path: str
@@ -167,7 +167,7 @@ def _only_layers(path: str, content: BuildFile) -> tuple[BuildFile | InspectedPl
 
 
 class _Together:
-    """Combines files, one after the other."""
+    """Combines the contents of build files into one record."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
@@ -180,7 +180,6 @@ class _Together:
         self._settings: list[tuple[BuildSettings, str]] = []
 
     def add(self, file: FileRead) -> None:
-        """Add the contents of one file."""
         try:
             self._add(file)
         except BuildFileError as error:

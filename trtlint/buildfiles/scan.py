@@ -63,7 +63,7 @@ class Scanner:
         self._tail = b""
 
     def last_line(self) -> tuple[int, bytes]:
-        """After the scan, return the number and the text of the last non-empty line.
+        """Return the number and the text of the last non-empty line, after the whole log was scanned.
 
         A long line is shortened.
         """
@@ -128,7 +128,7 @@ class Scanner:
             yield from self._block(line, 0, len(line))
 
     def _block(self, data: bytes, begin: int, end: int) -> Iterator[Batch]:
-        """Process the whole lines in the bytes from ``begin`` to ``end``.
+        """Search the lines in the bytes from ``begin`` to ``end``, and yield the candidates.
 
         The last of these bytes is a line end.
         """

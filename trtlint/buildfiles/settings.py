@@ -1,4 +1,4 @@
-"""Settings in a build's own output: product, version, GPU, flags, precision, typing."""
+"""Build settings that a log or engine file shows: product, version, GPU, flags, precision, typing."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ _HANDLERS: Mapping[str, Callable[[Collector, Mapping[str, str], int], None]] = {
 
 
 def from_json(root: object) -> BuildSettings | None:
-    """Return the settings in the TensorRT engine explorer's metadata; None for another document."""
+    """Return the settings in a metadata file of the TensorRT engine explorer; None for other JSON."""
     keys = ("model_options", "build_options", "device_information", "performance_summary")
     if isinstance(root, dict) and any(isinstance(root.get(key), dict) for key in keys):
         return _from_metadata(root)

@@ -1,4 +1,4 @@
-"""Opening of a build's output: plain, gzip or standard input, in UTF-8 or UTF-16 (Windows shells)."""
+"""Opening of build logs: plain, gzip or standard input, in UTF-8 or UTF-16 (Windows shells)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PrefixedStream:
 
 
 class Recoded:
-    """A stream converted to UTF-8 from another encoding, piece by piece."""
+    """A stream converted from another encoding to UTF-8, in chunks."""
 
     def __init__(self, rest: ByteStream, encoding: str) -> None:
         self._rest = rest
@@ -67,7 +67,7 @@ class Recoded:
 
 
 class Unzipped:
-    """A gzip stream. At truncated or damaged data the stream ends, with a note."""
+    """A gzip stream. At truncated or damaged data, the stream ends, and ``note`` states the reason."""
 
     def __init__(self, rest: ByteStream) -> None:
         self._raw = _GzipSource(rest)

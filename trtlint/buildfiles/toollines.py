@@ -37,7 +37,7 @@ class ToolLines:
 
     @property
     def options(self) -> Mapping[str, Mapping[str, str]]:
-        """The values of options by section."""
+        """The options that the tool has printed, as values by section and name."""
         found = self._options.items()
         return MappingProxyType({name: MappingProxyType(dict(values)) for name, values in found})
 
@@ -82,7 +82,7 @@ class ToolLines:
             self._section = None
 
     def end_table(self) -> None:
-        """Store the open table, if it has rows."""
+        """Store the table that is being read, if it has rows."""
         reader, self._table = self._table, None
         if reader and (profile := reader.profile()).layers:
             self._rows += len(profile.layers)

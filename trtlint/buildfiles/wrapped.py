@@ -117,9 +117,9 @@ def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
 
 
 class MarkSearch:
-    """Searches lines for marks (fixed texts of TensorRT builds).
+    """Searches lines for fixed texts that are typical of TensorRT builds, called marks.
 
-    In a long batch, the search uses only the marks that occur somewhere in the batch.
+    In a long batch of lines, the search uses only the marks that occur somewhere in the batch.
     """
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
 
 
 def prefixed(line: bytes) -> tuple[bytes, Prefix | None]:
-    """Return a line and its prefix, for any logger."""
+    """Return a line without wrappers and its log prefix, whichever logger printed the line."""
     prefix = parse_prefix(line)
     return unwrap(line) if prefix is None else (line, prefix)
 
@@ -182,12 +182,12 @@ def unquoted(line: bytes, prefix: Prefix | None) -> tuple[bytes, Prefix | None]:
 
 
 def _is_error(line: bytes, start: int) -> bool:
-    """Return whether a message of the TensorRT library that has no severity is an error."""
+    """Return whether the message at ``start`` is an error, although its prefix has no severity."""
     return _CODE.match(line, start) is not None or _NUMBERED.match(line, start) is not None
 
 
 def _own(line: bytes) -> Prefix | None:
-    """Return the prefix of a program's own logger."""
+    """Return the log prefix that a program's own logger has printed; None if there is none."""
     head = line[:_HEAD]
     if not any(mark in head for mark in _HOLDS):
         return None

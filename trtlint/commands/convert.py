@@ -156,12 +156,11 @@ def _converted(
     wanted: Sequence[Target],
     protected: Sequence[Path],
 ) -> Converted | Problem:
-    """Convert one model.  Return the problem if the model cannot be converted.
+    """Convert one model, or return the reason why it cannot be converted.
 
     Raises:
         KeepError: a name of ``--keep`` matches no operator of the model.
-        InputsError: the inputs do not match the model.
-        click.UsageError: a package is missing.
+        InputsError: the inputs do not match the model. click.UsageError: a package is missing.
     """
     if out is not None:
         remove_stale(out.parent)

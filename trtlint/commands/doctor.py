@@ -77,7 +77,7 @@ def checks() -> Iterator[Check]:
 
 
 def run_doctor() -> int:
-    """Write the report.  The exit code is always 0, because linting needs none of these packages."""
+    """Print the report.  The exit code is always 0, because linting needs none of the packages."""
     listed = list(checks())
     wide = max(len(check.name) for check in listed)
     for check in listed:

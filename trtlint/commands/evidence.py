@@ -106,7 +106,7 @@ class Readers:
 
 
 class BuildReader:
-    """Reader of the build files that the command line or the configuration names."""
+    """Reader of the build files that the command line or the configuration names, such as logs."""
 
     def __init__(
         self,

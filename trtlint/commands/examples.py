@@ -1,4 +1,4 @@
-"""``trtlint test``: run the examples of rules, of refused models and of releases with known bugs."""
+"""``trtlint test``: run the examples that test rules, and the examples of the built-in tables."""
 
 from __future__ import annotations
 

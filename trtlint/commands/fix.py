@@ -171,7 +171,7 @@ def _is_fixed(model: Path) -> bool:
 
 
 def _require_means(options: FixOptions) -> None:
-    """Check that the packages and inputs for the requested verification are available.
+    """Check that the packages and inputs for ``--verify`` and ``--verify-build`` are available.
 
     Raises:
         click.UsageError: a package or an input is missing.
@@ -271,7 +271,7 @@ def _kept(task: Task) -> tuple[str, ...]:
 
 
 def _write(fixed: Fixed, out: Path, options: FixOptions, verdicts: Sequence[CheckResult]) -> Path | None:
-    """Write the model if it changed.  Return the path; None if nothing was written."""
+    """Write the fixed model and return its path.  None if the model did not change, or is not written."""
     if not fixed.changed or fixed.fault or options.dry_run:
         return None
     write_fixed(fixed, out, [verdict.document for verdict in verdicts])

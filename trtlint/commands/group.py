@@ -44,7 +44,7 @@ class Main(click.Group):
         return super().parse_args(ctx, args)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Parse the command line.  click also prints the help here.
+        """Parse the command line. For ``--help``, click prints the help here.
 
         Raises:
             ClosedPipeError: the reader closed the pipe.

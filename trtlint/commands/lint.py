@@ -73,7 +73,7 @@ def run_lint(options: LintOptions) -> int:
 
 
 def _refuse_contradictions(options: LintOptions) -> None:
-    """Raise an error for options that cannot be used together."""
+    """Raise an error if the options contain two that cannot be used together."""
     if options.isolated and options.config is not None:
         raise click.UsageError("--isolated cannot be used with --config")
     if options.write_baseline is not None and (options.baseline is not None or options.update_baseline):
@@ -151,7 +151,7 @@ class _Run:
         self.failure = Exit.CLEAN
 
     def reports(self, tasks: Sequence[Task]) -> Iterator[tuple[ModelReport, ...]]:
-        """Yield the reports of each file, one for each target, with the policy applied."""
+        """Yield the reports of each file, after the policy is applied.  Each target has one report."""
         done = with_progress(
             outcomes(tasks, self.options), len(tasks), name=lambda index: tasks[index].file.name
         )

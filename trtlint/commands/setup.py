@@ -121,7 +121,7 @@ def rulebook(folders: Sequence[str]) -> Rulebook:
 
 
 def note_outdated(where: str, selectors: Iterable[str], book: Rulebook) -> None:
-    """Print a note for each selector of a deprecated, renamed or removed rule.
+    """Print a note for each selector that names a deprecated, renamed or removed rule.
 
     Args:
         where: the option, or the file and key, that contains the selectors.

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 
 class _StoppedError(BaseException):
-    """The process received SIGTERM."""
+    """Error: the process received SIGTERM."""
 
 
 @contextmanager

@@ -55,7 +55,7 @@ class SuppressOptions(Struct, frozen=True):
 
 
 def run_suppress(options: SuppressOptions) -> int:
-    """Write the copy and return the exit code."""
+    """Write a copy of the model with the suppression, and return the exit code."""
     refuse_addresses([options.model])
     book = rulebook(options.rules)
     try:

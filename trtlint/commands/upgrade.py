@@ -143,7 +143,7 @@ def _results(tasks: list[Task], options: UpgradeOptions, last: str) -> Iterator[
 
 
 def _upgrades(task: Task, review: Review, product: Product, first: str, last: str) -> Iterator[Upgrade]:
-    """Yield the upgrade reports for one model, one for each target."""
+    """Yield an upgrade report for each target of a model."""
     opened = task.case.open()
     rules = [entry.read() for entry in task.case.applicable]
     for base in _bases(task, product):

@@ -1,4 +1,4 @@
-"""Evaluate whether a rule applies to a target and holds for a subject.
+"""Decision whether a rule applies to a target, and whether it holds for a subject.
 
 A subject is one place in the model or build that a rule is checked at.
 """
@@ -78,8 +78,8 @@ def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
 def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
     """Return the advice for the target's version, each with a prefix such as ``TensorRT 8.6: ``.
 
-    The prefix is the range of versions of the advice.  It is empty if the target has a version, or if the
-    range of the rule is not larger.
+    The prefix names the versions that the advice is for.  It is empty if the target has a version, or if the
+    advice is for all versions that the rule affects.
     """
     found = []
     product = target.product
@@ -116,10 +116,10 @@ def shown_advice(
 
 
 def cited(rule: Rule, shown: Iterable[tuple[str, Advice]]) -> tuple[str, ...]:
-    """Return the references of a rule.  References of the shown advice come first."""
+    """Return the references of a rule; the references of the advice that a report shows come first."""
     return tuple(dict.fromkeys([*(url for _, entry in shown for url in entry.see), *rule.references]))
 
 
 def rewrites_of(shown: Iterable[tuple[str, Advice]]) -> tuple[Rewrite, ...]:
-    """Return the rewrites that the shown advice recommends."""
+    """Return the rewrites that the advice in a report recommends."""
     return tuple(dict.fromkeys(Rewrite(entry.fix, entry.safety) for _, entry in shown if entry.fix))

@@ -35,7 +35,10 @@ class Caveat(Struct, frozen=True):
 
 
 def suppressed_by_model(reports: Iterable[ModelReport]) -> tuple[tuple[str, str], ...]:
-    """Return rule and fingerprint of each finding that the metadata of the model suppresses, sorted."""
+    """Return the rule and the fingerprint of each finding that the metadata of the model suppresses.
+
+    The pairs are sorted.
+    """
     return tuple(
         sorted(
             {
@@ -49,7 +52,7 @@ def suppressed_by_model(reports: Iterable[ModelReport]) -> tuple[tuple[str, str]
 
 
 def caveats(reports: Iterable[ModelReport]) -> tuple[Caveat, ...]:
-    """Return the caveats of one model from its reports, one for each target."""
+    """Return the caveats about one model.  ``reports`` has one report of the model for each target."""
     reports = tuple(reports)
     return (*_unsearched(reports), *_suppressed(suppressed_by_model(reports)))
 

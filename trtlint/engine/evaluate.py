@@ -1,4 +1,4 @@
-"""Evaluate rules against facts and a target, and create findings with their advice."""
+"""Evaluation of rules against facts and a target, which creates findings with their advice."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class _Group(Struct, frozen=True):
 
 
 class _Hit(Struct, frozen=True):
-    """A place where a rule holds, with the data of its finding."""
+    """A place where a rule holds, with the data of the finding at this place."""
 
     subject: Subject
     group: _Group
@@ -383,7 +383,7 @@ class _RuleSearch(Struct, frozen=True):
 
 
 def _confidence(rule: Rule, product: Product, group: _Group) -> Confidence:
-    """Return the confidence of a finding, from the evidence level of its rule and from a build."""
+    """Return the confidence of a finding: from its rule's level of evidence, or from a build."""
     if group.standing == "confirmed":
         return "confirmed"
     own: Confidence = "high" if EVIDENCE[rule.evidence] else "medium"

@@ -45,7 +45,7 @@ class ModelTextError(FileError, ValueError):
 
 
 class BrokenTextError(ModelTextError):
-    """Error: the model of a text is too large for the memory, or too deep for protobuf."""
+    """Error: the model in a text is too large for the memory, or too deeply nested for protobuf."""
 
 
 def model_of_text(text: str, file: Path, *, checked: bool) -> Model:

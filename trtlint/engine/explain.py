@@ -1,4 +1,4 @@
-"""Explanation why a rule did not fire at a node."""
+"""Explanation why a rule has no finding at a node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NEAREST = 3
 
 
 def explain_miss(rule: Rule, facts: Facts, target: Target, node_path: str) -> list[str]:
-    """Explain why a rule did not fire at a node, or state that it fired.
+    """Explain why a rule has no finding at a node, or state that it has one.
 
     Args:
         rule: the rule.

@@ -101,7 +101,7 @@ class Suppression(Struct, frozen=True):
 
 
 class StaleBaselineEntry(Struct, frozen=True):
-    """An entry of a baseline that matches no site in the model."""
+    """An entry of a baseline that matches no site in the model any more."""
 
     rule: str
     fingerprint: str
@@ -170,7 +170,7 @@ class Unsearched(Struct, frozen=True):
 
 
 class EvidenceSummary(Struct, frozen=True):
-    """One piece of evidence, as data of a report."""
+    """What one piece of evidence, such as a dry build, adds to a report."""
 
     kind: str
     """The kind of evidence: the key of its data in JSON, such as ``dry_build``."""
@@ -179,7 +179,7 @@ class EvidenceSummary(Struct, frozen=True):
 
     @classmethod
     def of(cls, kind: str, data: Mapping[str, Any]) -> EvidenceSummary:
-        """Create the summary from JSON data."""
+        """Create the object from JSON data."""
         return cls(kind, json.dumps(data))
 
     @property
@@ -189,7 +189,7 @@ class EvidenceSummary(Struct, frozen=True):
 
 
 class Further(Struct, frozen=True):
-    """A file that the user can add, and the open question that this file would answer."""
+    """A file that the user can add, and the open question that the file would answer."""
 
     what: Literal["model", "layers", "inputs"]
     command: str

@@ -1,4 +1,4 @@
-"""Fingerprints: they identify a place in a model even if every name in the file has changed.
+"""Fingerprints, which identify a place in a model even if every name in the file has changed.
 
 A site is described by properties that another export of the same network preserves:
 
@@ -117,7 +117,7 @@ def _producer(value: Value | None, constants: Constants) -> Node | None:
 
 
 def _source(value: Value | None, constants: Constants) -> str:
-    """Return the source of a value (none, constant, input or operator) with its element type, in words."""
+    """Return where a value comes from (nowhere, a constant, an input or an operator), with its type."""
     if value is None:
         return "-"
     if constants.foldable(value):
@@ -126,7 +126,7 @@ def _source(value: Value | None, constants: Constants) -> str:
 
 
 class _Order:
-    """Order of the nodes along the data flow.  It does not depend on names or on the order in the file.
+    """Sorts nodes along the data flow, independently of their names and their order in the file.
 
     The sort key has three parts: the largest number of operators between the node and the inputs, a colour of
     everything upstream, and a colour of everything downstream.  A colour is a hash of a tuple of integers,

@@ -1,9 +1,9 @@
-"""Front matter of a Markdown file: a small YAML tree with line numbers.
+"""Parser for the front matter of a Markdown file: a small YAML tree with line numbers.
 
-It supports only the YAML of rule files: mappings, sequences and text.  Every scalar stays text, so that
-a version ``0.10`` is not read as the number 0.1, and tags never construct objects.
-Anchors, aliases and tags are rejected, and nesting is limited.  So the time to read an untrusted file grows
-only linearly with its length.
+It supports only the YAML of rule files: mappings, sequences and text.  Every scalar stays text, so that a
+version ``0.10`` is not read as the number 0.1, and tags never construct objects. Anchors, aliases and tags
+are rejected, and nesting is limited.  So the time to read an untrusted file grows only linearly with its
+length.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _item(event: yaml.NodeEvent, events: Iterator[yaml.Event], depth: int) -> It
 
 
 def _children(events: Iterator[yaml.Event]) -> Iterator[yaml.NodeEvent]:
-    """Yield the nodes up to the end of the current collection."""
+    """Yield the YAML nodes up to the end of the list or mapping that is being read."""
     for event in events:
         if not isinstance(event, yaml.NodeEvent):
             return

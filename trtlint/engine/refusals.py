@@ -25,7 +25,10 @@ ONNX Runtime also prints them, although it builds the model without the refused 
 
 
 def nodes_of(subject: Subject) -> frozenset[Node]:
-    """Return the refused nodes: the node of the finding, and nodes with the same role in the pattern."""
+    """Return the nodes that the parser or builder refuses according to a finding.
+
+    These are the node of the finding, and all nodes with the same role in the pattern.
+    """
     if subject.node is None:
         return frozenset()
     roles = {step.role for step in subject.chain if step.node is subject.node}
@@ -52,7 +55,7 @@ def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMe
 def errors_of_parser(
     facts: Facts, subject: Subject, refusal: Refusal, *, holds: bool
 ) -> tuple[ParserRefusal, ...]:
-    """Return the errors of NVIDIA's parser about the refused nodes, in a dry build."""
+    """Return the errors of NVIDIA's parser in a dry build that name a refused node."""
     nodes = nodes_of(subject) if holds or refusal.stage == "parse" else frozenset()
     return tuple(
         error

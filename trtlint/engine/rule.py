@@ -1,4 +1,4 @@
-"""A rule, ready to be evaluated."""
+"""Rule that is ready to be evaluated."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Concern = Literal["graph", "command", "code"]
 
 
 class RuleError(SettingError):
-    """Error in a rule file: the file, the line (from 1; 0 if unknown), and the message."""
+    """Error: a rule file is wrong.  It has the file, the line (from 1; 0 if unknown), and the message."""
 
     def __init__(self, path: Path, line: int, message: str) -> None:
         super().__init__(f"{path}:{line}: {message}" if line else f"{path}: {message}")
@@ -66,13 +66,13 @@ class RuleError(SettingError):
 
 
 class Advice(Struct, frozen=True):
-    """Advice for some targets.
+    """Advice in a rule, for all targets or for some.
 
     Attributes:
         applies: version specifier by product; empty if the advice applies to all versions of all products.
-        where: condition on the place; None without a condition.
+        where: condition on the place; None if the advice applies to all places.
         do: the sentence of the advice.
-        fix: name of the automatic fix; None without a fix.
+        fix: name of the automatic fix; None if there is none.
         safety: whether the fix preserves the results for all inputs, up to rounding.  If not, the user
             decides.
         default: whether the advice is shown only at places without other advice.
@@ -92,7 +92,7 @@ class Unfixable(Struct, frozen=True):
     """The reason why trtlint cannot fix a finding automatically.
 
     Attributes:
-        where: condition on the place; None without a condition.
+        where: condition on the place; None if the reason applies to all places.
         because: the reason, a clause without a full stop.
     """
 

@@ -67,7 +67,7 @@ class Rulebook(Struct, frozen=True):
         return len(self.entries)
 
     def rule(self, key: str) -> Rule:
-        """Return the rule with this current or former id or name, ignoring case.
+        """Return the rule with this id or name, ignoring case. Former ids and names are accepted, too.
 
         Raises:
             LookupError: there is no such rule.  The message names the nearest rule, or states that the rule
@@ -163,7 +163,7 @@ def with_builtin(paths: Iterable[Path]) -> Rulebook:
     Only the rules in other folders or files are checked.
 
     Raises:
-        RuleError: as :func:`load_rules`.
+        RuleError: a file is wrong, or two rules have the same id or name.
     """
     return _joined((*load_builtin().entries, *_checked(paths)))
 
@@ -179,7 +179,7 @@ def _builtin(folder: Path) -> Rulebook:
 
 
 def _unread(path: Path) -> RuleEntry:
-    """Return the entry of a built-in rule.  Only the file name and one line of the file are read."""
+    """Return an entry for a built-in rule.  Only one line of the rule file is read, and the file's name."""
     text = path.read_text(encoding="utf-8")
     id_, _, name = path.stem.partition("-")
     front = text[: text.find("\n---", 1)]

@@ -99,7 +99,7 @@ class _FrontMatterReader:
         self.scope: Scope | None = None
 
     def rule(self, body: str, body_line: int) -> Rule:
-        """Return the whole rule."""
+        """Read the whole rule.  ``body`` is the text after the front matter."""
         front = self.front
         id_ = _matching(front["id"], "id", _ID, "two to five capitals and three digits")
         name = _matching(front["name"], "name", _NAME, "words in lower case joined with '-'")
@@ -257,7 +257,7 @@ class _FrontMatterReader:
         return {role.choice("mark", roles): None for role in item.items("mark")}
 
     def _roles(self, find: str, pattern: Pattern | None) -> tuple[str, ...] | None:
-        """Return the roles that ``mark`` can name; None to skip the check."""
+        """Return the roles that ``mark`` can name; None if the names are not checked."""
         if not self.checked:
             return None
         return pattern.outputs if pattern is not None else tuple(facts.fact_class(find).roles)

@@ -101,7 +101,7 @@ def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
 
 
 def _comparison(tree: ast.Compare) -> tuple[str, frozenset[str]] | None:
-    """Return field and texts of ``op == "Conv"`` or ``op in ("Conv", "Gemm")``; None for other forms."""
+    """Return the field and the texts in ``op == "Conv"`` or ``op in ("Conv", "Gemm")``; else None."""
     if len(tree.ops) != 1:
         return None
     field, link, value = tree.left, tree.ops[0], tree.comparators[0]

@@ -70,7 +70,7 @@ class Subject(Struct, frozen=True, eq=False):
         return None if self.fact is None else self.fact.code_origin
 
     def names(self, target: Target) -> Mapping[str, object]:
-        """Return the names that expressions can use, with their values."""
+        """Return the values of the names that expressions can use."""
         return {**self.values, "target": target}
 
 
@@ -141,7 +141,7 @@ class Subjects:
             yield self._fact(rule.find, position)
 
     def _fact(self, kind: str, position: int) -> Subject:
-        """Return the subject for a fact.  ``position`` is the index among the facts of this kind."""
+        """Return the subject for the fact at this position among the facts of its kind."""
         if (kind, position) not in self._made:
             fact = self._facts.of(kind)[position]
             values = {name: getattr(fact, name) for name in field_names(kind)}

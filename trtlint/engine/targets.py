@@ -16,7 +16,7 @@ from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
 
 
 class MergedFinding(Struct, frozen=True):
-    """A finding, and the indexes of the targets that have it, ascending."""
+    """A finding, and the indexes of the targets that have the finding, ascending."""
 
     finding: Finding
     targets: tuple[int, ...]
@@ -61,7 +61,7 @@ def merge(findings: Sequence[Sequence[Finding]]) -> list[MergedFinding]:
 
 
 def _joined(same: Sequence[Finding]) -> Finding:
-    """Combine findings of several targets that are the same problem into one finding."""
+    """Combine the same finding for several targets into one finding."""
     first = same[0]
     advice = tuple(dict.fromkeys(text for finding in same for text in finding.advice))
     severity = min(same, key=_rank).severity

@@ -50,7 +50,7 @@ class Assessed(Struct, frozen=True):
 
 
 class Listed(Struct, frozen=True):
-    """A finding, and the release lines that have it.
+    """A finding, and the release lines that have the finding.
 
     Attributes:
         finding: the finding, with the text for the first release line that has it.
@@ -71,7 +71,7 @@ class Listed(Struct, frozen=True):
 
 
 class UpgradeStep(Struct, frozen=True):
-    """Changes from one release line to the next.  Findings are indexes into :attr:`Upgrade.findings`."""
+    """Findings that change from one release line to the next, as indexes into :attr:`Upgrade.findings`."""
 
     before: str
     after: str
@@ -86,7 +86,7 @@ class Safest(Struct, frozen=True):
         line: index of the safest line in :attr:`Upgrade.lines`.
         equals: indexes of all lines with the same risks.  ``line`` is the newest of these lines.
         last_adds: errors and warnings about the graph that only the last line of the range has, compared with
-            the safest line.  They are indexes into :attr:`Upgrade.findings`.
+            the safest line. The values are indexes into :attr:`Upgrade.findings`.
         first_adds: errors and warnings about the graph that only the first line of the range has, compared
             with the safest line.
     """
@@ -331,7 +331,7 @@ def _keys(findings: Iterable[Finding]) -> set[str]:
 def _safest(lines: Sequence[Assessed], findings: Sequence[Listed]) -> Safest | None:
     """Return the release line with the fewest errors about the graph, then the fewest warnings.
 
-    The newest of several equal lines is the safest.
+    Of several equal release lines, return the newest.
     """
     usable = [index for index, line in enumerate(lines) if line.supported]
     if not usable:

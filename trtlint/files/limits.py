@@ -83,7 +83,7 @@ class Allowance:
 
     @property
     def words(self) -> str:
-        """The time limit in words."""
+        """The limit of processor time, in words."""
         return f"the limit of {self.seconds:.0f} s of processor time"
 
 

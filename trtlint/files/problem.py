@@ -54,7 +54,7 @@ class UnreadableError(FileError):
 
 
 class Problem(Struct, frozen=True):
-    """A problem because of which trtlint did not lint a file, or a part of a file."""
+    """A problem because of which trtlint could not lint a file, or could lint it only in part."""
 
     path: str
     message: str
@@ -63,7 +63,7 @@ class Problem(Struct, frozen=True):
     node: str | None = None
 
     def __post_init__(self) -> None:
-        """Shorten the message and the node."""
+        """Shorten the message and the path of the node if they are too long."""
         force_setattr(self, "message", shorten(self.message))
         if self.node is not None:
             force_setattr(self, "node", shorten(self.node))

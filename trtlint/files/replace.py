@@ -27,7 +27,7 @@ _PERMISSIONS = 0o777
 
 
 def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
-    """Check that a path does not exist, or is a regular file that may be replaced.
+    """Check that trtlint may write to a path: it does not exist, or is a regular file.
 
     Args:
         path: file to write.

@@ -55,7 +55,7 @@ class _EndedError(ExperimentError):
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Divide a model into parts and send the result.
+    """Divide a model into parts, and send the parts to the parent process.
 
     Args:
         request: ``model``, ``rewrite``, ``provider``, ``min_nodes``, ``max_rounds`` and ``exclude``.
@@ -210,7 +210,7 @@ class _Around:
                 self._readers.setdefault(name, set()).add(position)
 
     def is_read_outside(self, name: str, region: Set[int]) -> bool:
-        """Return whether a node outside of a region reads a value."""
+        """Return whether a node outside of a region reads the value with this name."""
         return not self._readers.get(name, set()) <= region
 
 

@@ -42,7 +42,7 @@ class Removed(Struct, frozen=True):
 
 
 def removed(graph: Graph, constants: Constants, *, rewritten: bool) -> Removed:
-    """Return the nodes that ONNX Runtime removes before providers see the model.
+    """Return the nodes that ONNX Runtime removes before it passes the model to execution providers.
 
     Args:
         graph: the graph of the model.

@@ -198,7 +198,7 @@ class _Prediction:
         return "" if found is None else interface_words(found.name, str(found.dtype))
 
     def _withheld(self, node: Node) -> str:
-        """Return why the provider does not pass a node to the parser; empty if it passes the node."""
+        """Return why the provider does not pass a node to the parser; empty if the node is passed."""
         if node.op in self._settings.exclude:
             return "a provider option excludes the operator type"
         values = (each for each in (*node.inputs, *node.outputs) if each is not None)

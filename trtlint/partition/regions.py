@@ -108,7 +108,7 @@ def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) ->
 
 
 def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int]:
-    """Return the vertices on a path that ends in a cycle; empty without a cycle.
+    """Search for a cycle of regions. Return the vertices on a path that ends in a cycle, or an empty list.
 
     Each region is a vertex.  The providers identify nodes outside of regions only by name.  So all nodes with
     the same name, and all nodes without a name, are a single vertex.

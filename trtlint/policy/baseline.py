@@ -40,7 +40,7 @@ _KEYS = ("model", "rule", "fingerprint", "module", "node")
 
 
 class BaselineError(FileError, ValueError):
-    """Error in a baseline file.  The message begins with the path of the file."""
+    """Error: a baseline file is wrong.  The message begins with the path of the file."""
 
 
 class KnownSite(Struct, frozen=True):
@@ -122,14 +122,14 @@ class Baseline:
 
     @property
     def models(self) -> list[str]:
-        """Paths of the models with entries, relative to the folder of the file."""
+        """Paths of the models that have entries, relative to the folder of the baseline file."""
         return sorted(self._entries)
 
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))
 
     def key(self, model: Path) -> str:
-        """Return the path of a model as the file names it."""
+        """Return the path of a model as the baseline file names it."""
         return relative(model, self.file.parent)
 
     def apply(

@@ -38,7 +38,7 @@ _DEEPEST = 16
 
 
 class ConfigError(SettingError):
-    """Error in a configuration file.  The message begins with the file and the key."""
+    """Error: a configuration file is wrong.  The message begins with the file and the key."""
 
 
 class Choices(Struct, frozen=True):
@@ -70,7 +70,7 @@ class Choices(Struct, frozen=True):
 
 
 class ModelSection(Struct, frozen=True):
-    """Settings for the models whose path matches one of the globs."""
+    """Settings in a ``[[models]]`` section, for the models whose path matches one of its globs."""
 
     paths: tuple[str, ...]
     choices: Choices
@@ -224,7 +224,7 @@ def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
 
 
 def _is_there(file: Path) -> bool:
-    """Return whether a path exists and is not a folder.  For a device file, a later read reports an error."""
+    """Return whether a path exists and is not a folder.  A device file is rejected when it is read."""
     return os.path.exists(file) and not os.path.isdir(file)  # noqa: PTH110, PTH112
 
 

@@ -102,7 +102,7 @@ class Review:
     def apply(
         self, model: Path, reports: Sequence[ModelReport], policy: Policy, ran: Ran
     ) -> tuple[ModelReport, ...]:
-        """Apply the policy to the reports of one model, one for each target.
+        """Apply the policy to the reports of one model. There is one report for each target.
 
         Args:
             model: the model.

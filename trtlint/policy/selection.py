@@ -43,7 +43,7 @@ class Selectable(Protocol):
 
     @property
     def status(self) -> str:
-        """``preview``, ``stable`` or ``deprecated``."""
+        """The status of the rule: ``preview``, ``stable`` or ``deprecated``."""
 
 
 class RuleName(NamedTuple):
@@ -66,7 +66,7 @@ _Rule = TypeVar("_Rule", bound=Selectable)
 def choose(
     rules: Sequence[_Rule], select: Iterable[str] = (), ignore: Iterable[str] = (), *, preview: bool = False
 ) -> list[_Rule]:
-    """Select the rules to run, in their order.
+    """Return the rules to run, in the order of ``rules``.
 
     Args:
         rules: all rules.
@@ -105,7 +105,7 @@ class RuleLayer(Struct, frozen=True):
 def choose_by_layers(
     rules: Sequence[_Rule], layers: Iterable[RuleLayer], *, preview: bool = False
 ) -> list[_Rule]:
-    """Select the rules to run, in their order, from several layers.
+    """Return the rules that several layers of selectors select, in the order of ``rules``.
 
     Args:
         rules: all rules, which run by default.

@@ -165,7 +165,7 @@ def apply(
 def _split(
     finding: Finding, entries: Sequence[Acceptance], today: date, used: Counter[Acceptance]
 ) -> tuple[Finding | None, list[Finding]]:
-    """Split the sites of a finding by the suppression that matches them.
+    """Split the sites of a finding by the suppression that matches each site.
 
     All suppressions in ``entries`` must match the rule of the finding.
 

@@ -14,7 +14,7 @@ _AT_ONCE = 5_000
 
 
 class _TooMuchError(TrtlintError):
-    """The file exceeds a limit."""
+    """Error: the Parquet file exceeds a limit."""
 
 
 def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:

@@ -36,7 +36,7 @@ class Accepted(Struct):
 
     @property
     def clean(self) -> str:
-        """The words for a run without findings."""
+        """The words for a run without findings: ``no findings``, or ``no new findings`` with a baseline."""
         return "no new findings" if self.known else "no findings"
 
     @property

@@ -72,7 +72,7 @@ class Closing(Struct):
 
     @property
     def hidden(self) -> str:
-        """A line about hidden findings and the options that show them; empty without hidden findings."""
+        """A line about hidden findings and the options that show them; empty if no findings are hidden."""
         return hidden_line(self._hidden, self._accepted, self._folded)
 
     def further(self, width: int | None) -> Iterator[str]:

@@ -37,7 +37,7 @@ def lines(report: Report, *, show_conditional: bool = False) -> Iterator[str]:
 
 
 def writer(file: TextIO, style: Style) -> ReportWriter:
-    """Return the writer of this format."""
+    """Return a writer for this format."""
     return _ConciseWriter(file, style)
 
 

@@ -1,4 +1,4 @@
-"""Report of a conversion on a terminal."""
+"""Report of a conversion, for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wording of counts of findings, and of the options that decide whether findings hold."""
+"""Wording for counts of findings, and for the options that decide whether findings hold."""
 
 from __future__ import annotations
 

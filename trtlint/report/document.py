@@ -26,7 +26,7 @@ _LONGEST = 1000
 
 
 class Code(Struct, frozen=True):
-    """Text in a fixed-width font, such as the name of a file or a node."""
+    """Text in a document in a fixed-width font, such as the name of a file or a node."""
 
     text: str
 
@@ -54,7 +54,7 @@ class Items(Struct, frozen=True):
 
 
 class Listing(Struct, frozen=True):
-    """Lines in a fixed-width font, such as a command or a diff."""
+    """Lines of a document in a fixed-width font, such as a command or a diff."""
 
     text: str
     language: str = "text"

@@ -83,7 +83,7 @@ class FixReport:
         verdicts: Sequence[CheckResult] = (),
         costs: Costs | None = None,
     ) -> None:
-        """Report the fixes of a model, their costs (file size, run time), and the written file."""
+        """Report the fixes of a model, their costs (file size, run time), and the file that was written."""
         costs = costs or Costs()
         lines = list(difference(fixed)) if self._diff else []
         if self._as_json:
@@ -95,7 +95,7 @@ class FixReport:
             self._print(line)
 
     def close(self) -> None:
-        """Write the JSON document."""
+        """Write the JSON document, if the report is JSON."""
         if self._as_json:
             problems = [problem_data(problem) for problem in self._problems]
             document = {"schema": SCHEMA, "models": self._models, "errors": problems}

@@ -42,7 +42,7 @@ class FixMarkdown:
         self._problems.append(str(problem))
 
     def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], costs: Costs) -> None:
-        """Add the fixes of a model, their costs (file size, run time), and the written file."""
+        """Add the fixes of a model, their costs (file size, run time), and the file that was written."""
         self._rewritten += len(fixed.outcome.applied)
         blocks = list(_blocks(fixed, written, verdicts, costs))
         if self._diff and (lines := list(difference(fixed))):

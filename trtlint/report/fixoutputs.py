@@ -68,7 +68,7 @@ class FixOutputs:
             page.problem(problem)
 
     def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], costs: Costs) -> None:
-        """Report the fixes of a model, their costs (file size, run time), and the written file."""
+        """Report the fixes of a model, their costs (file size, run time), and the file that was written."""
         for report in self._reports:
             report.add(fixed, written, verdicts, costs)
         for page, _ in self._pages:

@@ -56,7 +56,7 @@ class FixPage:
         self._problems.append(problem)
 
     def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[CheckResult], costs: Costs) -> None:
-        """Add the fixes of a model, their costs (file size, run time), and the written file."""
+        """Add the fixes of a model, their costs (file size, run time), and the file that was written."""
         outcome = fixed.outcome
         before, after = outcome.before.findings, outcome.after.findings
         self._before.update(finding.severity for finding in before)

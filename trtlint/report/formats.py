@@ -98,7 +98,7 @@ class ReportWriter(Protocol):
     """Writes the reports of a run in one format, after each file or at the end of the run."""
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
-        """Add the reports of one file, one for each target.
+        """Add the reports of one file. There is one report for each target.
 
         Args:
             models: the reports.

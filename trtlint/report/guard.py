@@ -32,7 +32,7 @@ _AT_START = re.compile(rf"(?:^|(?<=\r))((?:\x1b\[[0-9;]*m|[^\x21-\x7e\r\n])*):(?
 
 
 def harmless(text: str) -> str:
-    r"""Escape the first character of each CI command in whole lines.  The escape is also valid in JSON.
+    r"""Escape the first character of each CI command in a text of whole lines. JSON stays valid.
 
     >>> harmless("##[stop-commands]x")
     '\\u0023#[stop-commands]x'

@@ -106,7 +106,7 @@ def _findings(findings: Iterable[Finding], listed: int | None) -> list[dict[str,
 
 
 def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
-    """Convert a finding to JSON data, with the first ``listed`` sites; None lists all sites."""
+    """Convert a finding to JSON data, with its first ``listed`` sites; None stands for all sites."""
     more = 0 if listed is None else max(0, len(finding.sites) - listed)
     refusal: dict[str, Any] = {}
     if finding.refusal is not None:

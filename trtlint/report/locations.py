@@ -174,7 +174,7 @@ def _fingerprint(finding: Finding, sites: Iterable[Site]) -> str:
 
 
 def relative(path: str, root: Path | None) -> str:
-    """Return a path relative to the repository, with ``/``; paths outside stay unchanged."""
+    """Return a path relative to the repository, with ``/``; a path outside the repository is unchanged."""
     if is_address(path):
         return path
     given = Path(path)

@@ -59,7 +59,7 @@ def code(plain: str) -> str:
 
 
 def fenced(content: str, language: str) -> Iterator[str]:
-    """Yield a fenced block of code, with a fence that the content cannot end."""
+    """Yield the lines of a fenced code block. The fence is longer than any fence in the content."""
     shown = "\n".join(clean(line) for line in content.splitlines())
     fence = _fence(shown, 3)
     yield from (f"{fence}{language}", shown, fence)

@@ -1,4 +1,4 @@
-"""Report of a measurement on a terminal: errors, ranges, and nodes to keep in FP32."""
+"""Report of a measurement, for a terminal: errors, ranges, and nodes to keep in FP32."""
 
 from __future__ import annotations
 

@@ -55,12 +55,12 @@ class TypeLine(Struct, frozen=True):
 
 
 def error_words(error: float | None) -> str:
-    """Format an error."""
+    """Format the error of an output, such as ``0.00037``; ``not finite`` for None."""
     return "not finite" if error is None else f"{error:.2g}"
 
 
 def band_words(errors: Iterable[float | None]) -> str:
-    """Format the span of errors, such as ``0.00037 to 0.41``."""
+    """Format the smallest and the largest error, such as ``0.00037 to 0.41``."""
     found = list(errors)
     finite = [error for error in found if error is not None]
     if not finite:
@@ -138,7 +138,7 @@ def _reason(band: Band, bound: float) -> str:
 
 
 def type_lines(found: Measurement) -> list[TypeLine]:
-    """Return the errors of each type; empty unless all types were measured."""
+    """Return the errors of each type; empty unless the user measured all types."""
     if not found.types or found.error is None or found.verdict is None:
         return []
     pairs = [(found.type, found.error), *((each.type, each.error) for each in found.types)]

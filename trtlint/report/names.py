@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def collapse(names: Iterable[str]) -> list[str]:
-    """Merge names that differ only in numbers into patterns with ``*``, in order.
+    """Merge names that differ only in numbers into patterns with ``*``. The order stays.
 
     >>> collapse(["blocks.0.attn1", "blocks.1.attn1", "head"])
     ['blocks.*.attn1', 'head']

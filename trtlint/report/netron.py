@@ -1,7 +1,8 @@
 """Findings as an attachment for Netron, which shows the findings at the selected node.
 
-Netron does not document the format. According to its source code, it reads attachments from a ``.json`` file
-that the user opens while the model is open: https://github.com/lutzroeder/netron/blob/main/source/view.js
+Netron does not document the format. According to its source code, Netron reads attachments from a ``.json``
+file that the user opens while the model is open:
+https://github.com/lutzroeder/netron/blob/main/source/view.js
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class NotebookReport(Report, frozen=True):
 
 
 def _facts_of(path: str) -> Facts | None:
-    """Read a local model again and return its facts; None if it cannot be read."""
+    """Read a local model again and return its facts; None if the model cannot be read."""
     if not Path(path).is_file():
         return None
     try:

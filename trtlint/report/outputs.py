@@ -218,7 +218,7 @@ class Outputs:
             raise OutputError(str(error)) from None
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
-        """Add the reports of one file, one for each target.
+        """Add the reports of one file. There is one report for each target.
 
         Args:
             models: the reports, with located sources.

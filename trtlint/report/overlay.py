@@ -25,7 +25,7 @@ _MOST_SITES = 50_000
 
 
 class Remark(Struct, frozen=True):
-    """The text of a finding at one node."""
+    """The text of a finding that a graph viewer shows at one node."""
 
     finding: Finding
     label: str

@@ -1,4 +1,4 @@
-"""Rules on a terminal: a table of all rules, and the explanation of one rule."""
+"""Output of rules on a terminal: a table of all rules, and the explanation of one rule."""
 
 from __future__ import annotations
 

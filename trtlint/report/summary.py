@@ -41,7 +41,7 @@ class _Row(Struct):
 
 
 class Summary(Struct):
-    """Counts of findings over files."""
+    """Counts of the findings in several files."""
 
     _rows: dict[tuple[Severity, str], _Row] = field(default_factory=dict)
     _findings: Counter[str] = field(default_factory=Counter)
@@ -145,7 +145,7 @@ class Summary(Struct):
 
 
 def writer(file: TextIO, style: Style) -> ReportWriter:
-    """Return the writer of this format."""
+    """Return a writer for this format."""
     return SummaryWriter(file, all_rules=style.statistics)
 
 

@@ -1,4 +1,4 @@
-"""Report on a terminal, with findings drawn like compiler messages.
+"""Report for a terminal, with findings drawn like compiler messages.
 
 Colours are used if the console supports them.  Lines are wrapped only on a terminal.  The findings of a file
 are printed as soon as the file is linted.
@@ -71,7 +71,7 @@ def render(report: Report, file: TextIO, *, width: int | None = None, show_condi
 
 
 def writer(file: TextIO, style: Style) -> ReportWriter:
-    """Return the writer of this format."""
+    """Return a writer for this format."""
     return _TextWriter(file, style)
 
 
@@ -298,7 +298,7 @@ class TextReport:
     def _short(
         self, item: MergedFinding, message: str, models: Sequence[ModelReport], names: Sequence[str]
     ) -> None:
-        """Write one line for a finding whose rule was explained before."""
+        """Write one line for a finding whose rule the report has already explained."""
         finding = item.finding
         title = Text.assemble(
             (f"{finding.severity}[{finding.rule}]", SEVERITY_STYLES[finding.severity]), f" {finding.name}: "

@@ -43,7 +43,7 @@ class TorchUpgradeReport:
         self._first = True
 
     def problem(self, problem: Problem) -> None:
-        """Write why a file has no report."""
+        """Write the reason why a file has no report."""
         self._hung(Text("error: ", style="bold red"), str(problem))
 
     def add(self, upgrade: TorchUpgrade) -> None:

@@ -53,7 +53,7 @@ class RuleRow(Struct):
 
     @property
     def released(self) -> str:
-        """The release lines in words, and whether the current release line is one of them."""
+        """The release lines in words, with a remark if the current release line is one of them."""
         if not self.already:
             return self.first
         if len(self.already) < len(self.models):
@@ -106,7 +106,7 @@ def decide(upgrades: Sequence[Upgrade]) -> Decision:
 
 
 def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
-    """Return the errors and warnings about the graph at a release line.  Low confidence is ignored."""
+    """Return the errors and warnings about the graph at a release line, except those of low confidence."""
     found = (upgrade.findings[number] for number in upgrade.lines[line].found)
     return tuple(
         item
@@ -147,7 +147,7 @@ def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
 
 
 def changed_code(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the rules about code with findings at a release line, but not at the first.
+    """Return the rules about code that have findings at a release line, but none at the first line.
 
     Notes are ignored.
     """

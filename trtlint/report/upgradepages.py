@@ -106,7 +106,7 @@ def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Itera
 
 
 def _markdown_decision(upgrades: Sequence[Upgrade]) -> Iterator[str]:
-    """Yield the content of :func:`_decision` as Markdown."""
+    """Yield the lines about the version to choose as Markdown; see :func:`_decision`."""
     yield ""
     yield from (f"* **{key}**: {plain(sentence)}" for key, sentence in sentences(upgrades))
     yield from ("", "### Rules and models", "")

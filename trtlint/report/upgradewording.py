@@ -20,7 +20,7 @@ def some(names: Sequence[str], between: str = ", ") -> str:
 
 
 def newest_words(upgrade: Upgrade) -> str:
-    """Describe the last version of the range, and whether trtlint knows a newer version."""
+    """Describe whether the last version of the range is the newest version that trtlint knows."""
     known = minors(upgrade.product)[-1]
     return "the newest" if upgrade.lines[-1].line == known else "the newest of the range"
 

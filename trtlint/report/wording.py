@@ -45,7 +45,7 @@ def site_of(spot: Spot) -> str:
 
 
 def sentences(spot: Spot) -> Iterator[str]:
-    """Yield the sentences below the message: place, builds, advice and confidence."""
+    """Yield the sentences below the message of a finding: place, builds, advice and confidence."""
     finding = spot.finding
     yield f"In {site_of(spot)}"
     if finding.depends:

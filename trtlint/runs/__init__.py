@@ -1,1 +1,1 @@
-"""Lint many files in this process, in worker processes or on a cluster, with a result cache."""
+"""Linting of many files in this process, in worker processes or on a cluster, with a result cache."""

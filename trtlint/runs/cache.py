@@ -89,7 +89,7 @@ def folder() -> Path | None:
 
 
 class Cache:
-    """The cached results in one folder, which may not exist yet."""
+    """The cached results in one folder.  The folder may not exist yet."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
@@ -226,7 +226,9 @@ def known_by(path: Path) -> str:
 
 
 def known_of(case: Case) -> str:
-    """Return an identity of a model: as :func:`known_by` or, for a remote model, its version on the server.
+    """Return an identity of a model.
+
+    It is the version on the server for a remote model, and the result of :func:`known_by` for a local one.
 
     Raises:
         OSError: the model cannot be read.

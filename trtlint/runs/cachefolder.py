@@ -40,7 +40,7 @@ def is_cache(folder: Path) -> bool:
 
 
 def may_be_cache(folder: Path) -> bool:
-    """Return whether a folder is a cache, or is missing or empty and can become one."""
+    """Return whether a folder is a cache, or can become one because it is missing or empty."""
     try:
         return is_cache(folder) or (stat.S_ISDIR(folder.lstat().st_mode) and not any(folder.iterdir()))
     except FileNotFoundError:

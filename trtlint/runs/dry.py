@@ -1,4 +1,4 @@
-"""Dry builds for a run: one for each GPU, with a cache and a memory limit for concurrent builds.
+"""Dry builds of a model, one for each GPU. Results are cached, and concurrent builds share a memory limit.
 
 The cache contains results and logs.  The name of an entry is a digest of everything that a dry build depends
 on, except files with external data.  The entry lists these files, and a later run checks that they are

@@ -48,7 +48,7 @@ class DryJob(Struct, frozen=True):
         return frozenset({"build", "trial"})
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
-        """Run the dry builds, one for each GPU of the targets.
+        """Run one dry build for each GPU that a target names.
 
         Raises:
             WheelError: the wheels are not installed.

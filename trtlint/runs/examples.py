@@ -1,4 +1,4 @@
-"""Run the examples of rule files in a process with limits.
+"""Execution of the examples in rule files, in a process with limits.
 
 Rule files can be untrusted.  Their examples are models for ONNX's parser, checker and shape inference.  This
 native code crashes on some texts, and needs gigabytes for others.  So a forked process runs all examples one

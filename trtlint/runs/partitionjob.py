@@ -43,7 +43,7 @@ class PartitionJob(Struct, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """Empty, because no facts come from a partition."""
+        """Return an empty set, because no facts come from a partition."""
         return frozenset()
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:  # noqa: ARG002

@@ -57,7 +57,7 @@ def cores() -> int:
 
 @contextmanager
 def processes(most: int) -> Iterator[Pool]:
-    """Start fresh processes on this machine.
+    """Start worker processes on this machine, at most ``most``.
 
     The processes are spawned, not forked, because numpy runs threads.  If such a thread holds a lock during a
     fork, the child can never acquire this lock.
@@ -165,7 +165,7 @@ def _version() -> str:
 
 
 def _require_same_version(address: str, versions: dict[str, object]) -> None:
-    """Raise an error for a cluster without workers, or with another version of trtlint."""
+    """Check that a cluster has workers, and that all of them have this version of trtlint."""
     if not versions:
         raise ExecutorError(f"{address} has no workers")
     for worker, version in versions.items():

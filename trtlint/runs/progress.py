@@ -121,7 +121,7 @@ class Activity:
 
 
 def _wanted() -> bool:
-    """Return whether a person watches the output.
+    """Return whether a person watches the output, so that a progress bar is useful.
 
     A terminal is not enough, because some CI systems run commands in a terminal.
     """

@@ -55,7 +55,7 @@ def failed(job: Job, message: str, code: Exit) -> Outcome:
 def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
     """Return the outcome for the reports of a job.  The reports are new or come from the cache.
 
-    They get the name that the user gave to the file.
+    The reports get the name that the user gave to the file.
     """
     named = tuple(renamed(report, job.name) for report in reports)
     if job.revised:

@@ -1,4 +1,4 @@
-"""Base class of evidence: to which targets it applies, how it judges findings, and the lines in reports."""
+"""Base class of evidence: the targets it applies to, its verdicts on findings, and its lines in reports."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class BuildEvidence(Evidence, Struct, frozen=True):
         return self.record.files
 
     def form(self, path: str) -> str:
-        """Return the kind of a file of the build.  A file with several kinds of content is a log."""
+        """Return the kind of a build file.  A file with several kinds of content is a log."""
         record = self.record
         named = {
             record.profile_name: "profile",
@@ -70,19 +70,22 @@ class BuildEvidence(Evidence, Struct, frozen=True):
         return self.record
 
     def states(self, fact: str) -> bool:
-        """Return whether facts of a kind come from a build."""
+        """Return whether facts of this kind come from the files of a build."""
         return ground_of(fact) == "build"
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge one place by the log, the layers and the settings of the build."""
+        """Judge a finding at one place by the log, the layers and the settings of the build."""
         return None if question.facts.of_another_model else judged(question)
 
     def citations(self, subject: Subject) -> Iterable[str]:
-        """File, line and text of the log message, if the finding is about a log message."""
+        """Return the log message that a finding is about, as ``file:line: text``."""
         return cited_message(subject)
 
     def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:
-        """Time of the engine layers of the finding, from the profile of the build."""
+        """Return the time of the engine layers that compute the operators of a finding.
+
+        The time comes from the profile of the build.
+        """
         layers = {id(layer): layer for subject in subjects for layer in layers_of(facts, subject)}
         timed = [layer for layer in layers.values() if layer.ms is not None and layer.share is not None]
         if not timed:
@@ -148,7 +151,7 @@ def _places(found: Iterable[tuple[str, str]]) -> frozenset[str]:
 
 
 def quotations(question: Question) -> Iterator[tuple[str, str]]:
-    """Yield each log error about the refused nodes: file and line, and the quoted sentence."""
+    """Yield each error in the log about the refused nodes: the quoted sentence, and its ``file:line``."""
     for message in errors_in_log(question.facts, question.subject, holds=question.holds):
         yield message.at, quoted(message)
 

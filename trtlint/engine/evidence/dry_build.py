@@ -75,7 +75,7 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
         return not self.targets or target in self.targets
 
     def states(self, fact: str) -> bool:
-        """Return whether the dry build or its log provides facts of a kind."""
+        """Return whether facts of this kind come from the dry build or its log."""
         return fact in _FACTS or ground_of(fact) == "build"
 
     def holds_for(self, fact: str, target: Target) -> bool:
@@ -93,7 +93,7 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
         return None if self.build is None else _judged(self.build.result, question)
 
     def citations(self, subject: Subject) -> Iterable[str]:
-        """File, line and text of the log message, if the finding is about a log message."""
+        """Return the log message that a finding is about, as ``file:line: text``."""
         return cited_message(subject)
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:
@@ -161,8 +161,7 @@ def _judged(result: DryBuildResult, question: Question) -> Verdict:
 def _judged_refusal(result: DryBuildResult, question: Question) -> Verdict:
     """Judge a finding that predicts an error of the parser or builder.
 
-    If an error of the dry build names the node of the finding, the error counts more than the success of a
-    stage.
+    An error that names the node of the finding counts more than a stage that succeeds.
     """
     refusal, stage = question.subject.refusal, _reached(result)
     assert refusal is not None

@@ -42,7 +42,7 @@ class RangeEvidence(Evidence, Struct, frozen=True):
         return fact == TensorRange.kind
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge one place by the ranges of its tensors."""
+        """Judge a finding at one place by the measured ranges of the tensors there."""
         measured = question.subject.fact
         if isinstance(measured, TensorRange):
             return _own(measured)

@@ -18,7 +18,7 @@ class TorchEvidence(Evidence, Struct, frozen=True):
     grounds = frozenset({"torch"})
 
     def states(self, fact: str) -> bool:
-        """Return whether facts of a kind come from this file."""
+        """Return whether facts of this kind come from this file."""
         return ground_of(fact) == "torch"
 
     def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002

@@ -35,12 +35,12 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
         return (self.program.path,)
 
     def form(self, path: str) -> str:  # noqa: ARG002
-        """Return the kind of the file."""
+        """Return the kind of the file for reports."""
         return "program"
 
     @property
     def data(self) -> Program:
-        """The program."""
+        """The exported program."""
         return self.program
 
     def judge(self, question: Question) -> Verdict | None:

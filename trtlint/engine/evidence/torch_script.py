@@ -25,7 +25,7 @@ class TorchScriptEvidence(TorchEvidence, frozen=True):
         return (self.script.path,)
 
     def form(self, path: str) -> str:  # noqa: ARG002
-        """Return the kind of the file."""
+        """Return the kind of the file for reports."""
         return "script"
 
     @property

@@ -53,7 +53,7 @@ def quoted(message: LogMessage) -> str:
 
 
 def quoted_without_place(message: LogMessage) -> str:
-    """Quote a message that does not name its nodes."""
+    """Quote a message with a remark that it does not name the nodes it is about."""
     return f"{quoted(message)} (the log does not name the nodes of this message)"
 
 
@@ -79,15 +79,15 @@ def layer_in_words(layer: LayerFact) -> str:
 
 
 def shortened(text: str) -> str:
-    """Shorten a text to one line."""
+    """Shorten a text that is too long for a line of a report."""
     return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
 
 
 def in_percent(share: float) -> str:
-    """Format a share of the total time as percent."""
+    """Format a share of the total time, 0 to 1, as percent."""
     return f"{share * 100:.0f} %" if share >= 0.095 else f"{share * 100:.1f} %"
 
 
 def milliseconds(ms: float) -> str:
-    """Format a time."""
+    """Format a time in milliseconds."""
     return f"{figure(ms)} ms"

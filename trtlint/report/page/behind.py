@@ -54,7 +54,7 @@ class Behind:
 
     @cached_property
     def times(self) -> Mapping[Node, float]:
-        """Milliseconds by node; the time of a layer is divided evenly among its nodes."""
+        """The time of each node in milliseconds; the time of a layer is divided evenly among its nodes."""
         found: dict[Node, float] = {}
         for layer in self.layers:
             for node in layer.nodes:

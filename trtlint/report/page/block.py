@@ -224,7 +224,7 @@ class _Block:
 
 
 def words(block: SiteDiagram) -> str:
-    """Return a text description of a picture for screen readers."""
+    """Describe a picture in a text for screen readers."""
     return "; ".join(_words(box) for box in block.boxes if box.kind == "row")
 
 

@@ -56,7 +56,7 @@ class CardEntry(Struct, frozen=True):
 def card(
     entry: CardEntry, behind: Behind | None, target: str, number: str, room: int, *, repeated: bool = False
 ) -> tuple[Markup, int]:
-    """Return the element of a finding, and the number of characters of its picture.
+    """Return the HTML element that shows a finding, and the number of characters in its picture.
 
     Args:
         entry: the finding.
@@ -100,7 +100,7 @@ def badge(severity: str) -> Markup:
 
 
 def ticked(words: str) -> Markup:
-    """Format text between backticks as code, and shorten long text."""
+    """Format a text as HTML: words between backticks become code, and a long text is shortened."""
     parts = clipped(words).split("`")
     if len(parts) % 2 == 0:
         return join(clipped(words))

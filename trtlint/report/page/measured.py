@@ -66,7 +66,7 @@ def _ranges(found: Measurement) -> Markup:
 
 
 def _folded(words: str, heads: list[str], rows: list[list[Content]], figures: int) -> Markup:
-    """Return a collapsible table.  The columns from index ``figures`` on contain numbers."""
+    """Return a table that the reader can collapse.  The columns from index ``figures`` on are numbers."""
     if not rows:
         return tag("p", words, class_="notes")
 

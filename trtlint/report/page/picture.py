@@ -283,5 +283,5 @@ def _ports(
 
 
 def _n(number: float) -> str:
-    """Format a length in tenths of a pixel."""
+    """Format a length in pixels, rounded to tenths."""
     return f"{number:.1f}".removesuffix(".0")

@@ -54,7 +54,7 @@ class Section(Struct, frozen=True):
 
     @property
     def gravity(self) -> tuple[int, ...]:
-        """Sort key: sections with the most errors first, then unreadable files."""
+        """A sort key that puts sections with many errors first, then unreadable files."""
         return (*(-self.counted[severity] for severity in SEVERITIES), -len(self.problems))
 
 
