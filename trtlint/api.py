@@ -57,8 +57,8 @@ def lint(
 
     Returns:
         A report for each file and target. ``errors`` holds the reason why a file cannot be linted.
-        ``suppressed`` holds findings that the metadata of the model suppresses. Configuration files are
-        ignored. A notebook shows the report as cards.
+        ``suppressed`` holds findings that the metadata of the model suppresses. A notebook shows the report
+        as a page. This function ignores configuration files.
 
     Raises:
         ArgumentError: a keyword is unknown or has a wrong value, or ``path`` is neither a path nor a model.

@@ -145,7 +145,9 @@ def diagnose(log: Log) -> Diagnosis:
 
 
 def _outcome(record: Record, says: Mapping[str, Outcome]) -> Outcome:
-    """Return the outcome of a record. A cause printed as a warning does not count as one.
+    """Return the outcome of a record in the pattern table.
+
+    A record with the outcome ``cause`` or ``refused`` gets ``passed`` if it is not printed as an error.
 
     Args:
         record: a record of the log.

@@ -183,7 +183,7 @@ class Table:
     def bare(self, line: str) -> Iterator[tuple[LogPattern, dict[str, str]]]:
         """Yield every entry that matches a line without a log prefix, each with its regex groups.
 
-        Entries whose text comes first in the table come first.
+        The entries are in the order of the table.
         """
         seen: set[str] = set()
         for place, at in self._texts_bare.inside(line):

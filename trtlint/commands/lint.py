@@ -81,7 +81,7 @@ def _refuse_contradictions(options: LintOptions) -> None:
 
 
 def _warn(tasks: Iterable[Task]) -> None:
-    """Print a warning about each unsupported target, once for each target."""
+    """Print a warning about unsupported targets, once for each target."""
     for target in dict.fromkeys(target for task in tasks for target in task.case.built_for):
         if sentence := target.unsupported():
             click.echo(f"trtlint: warning: {sentence}", err=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
-    """Return the operator types that the parser also refuses because of the problem at these subjects."""
+    """Return the operator types that the parser refuses as a consequence of the problem at these subjects."""
     facts = (subject.fact for subject in subjects if subject.fact is not None)
     return tuple(sorted({op for fact in facts for op in fact.consequences}))
 

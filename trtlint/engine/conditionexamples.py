@@ -36,10 +36,10 @@ Expected = Literal["refused", "accepted"]
 
 
 class ConditionExample(Struct, frozen=True):
-    """An example of an entry.
+    """An example in an entry of conditions.yaml.
 
     Attributes:
-        product: the product.
+        product: the product that the example is about.
         line: the release line, ``10.8``.
         target: the build target, from the product, the release and the options of the example.
         text: the model in the text form.

@@ -194,7 +194,7 @@ class _RuleSearch(Struct, frozen=True):
         rule: the rule.
         target: the target.
         applies: whether the rule applies to the target's version.
-        reported: what earlier findings report, and the search does not repeat.
+        reported: what earlier findings report. The search does not repeat it.
     """
 
     evaluation: Evaluation

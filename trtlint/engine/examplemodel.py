@@ -111,7 +111,7 @@ def _bit_patterns(tensor: re.Match[str]) -> str:
 
 
 def _fill(graph: onnx.GraphProto) -> None:
-    """Fill the initializers of a graph that have no elements with zeros."""
+    """Fill each initializer of a graph that has no elements. All new elements are zero."""
     room = _MOST_ZEROS
     for tensor in graph.initializer:
         external = tensor.data_location == onnx.TensorProto.EXTERNAL

@@ -104,7 +104,7 @@ def _without_tf32(found: Measurement) -> MeasurementAdvice:
 
 
 def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
-    """Yield the advice for a model that FP16, BF16 or TF32 is not suitable for: build without this type."""
+    """Yield the advice to build without FP16, BF16 or TF32, if this type is not suitable for the model."""
     label = found.type.upper()
     if found.typed:
         yield MeasurementAdvice(f"export the model in FP32: the types in the model are {label}")

@@ -29,7 +29,7 @@ def summary(rule: Rule) -> str:
 
 
 def sections(rule: Rule) -> tuple[str, str, str]:
-    """Return the documentation of a rule in three parts: how to fix, examples last, other text between.
+    """Return the documentation of a rule in three parts: how to fix the problem, other text, and examples.
 
     If the documentation has no section about the fix, the first part lists the advice of the rule.
     """

@@ -24,7 +24,7 @@ class Shared(Struct):
 def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
     """Return the findings about the build command or about code, each once for all models.
 
-    They are in the order of their first release line.
+    The findings are in the order of their first release line.
     """
     found: dict[object, Shared] = {}
     for upgrade in upgrades:

@@ -109,7 +109,7 @@ class Evidence:
 
     @property
     def data(self) -> object:
-        """Return the data from which facts are derived; None if there are no facts of the evidence."""
+        """Return the data from which facts are derived; None if no facts come from the evidence."""
         raise NotImplementedError
 
     @property

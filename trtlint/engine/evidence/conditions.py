@@ -96,7 +96,7 @@ def read_conditions(
         refusal: whether the findings of the rule predict a refusal.
 
     Raises:
-        FrontMatterError: the entry does not have the form above.
+        FrontMatterError: the entry does not have the form that the documentation of this module describes.
     """
     if item is None:
         return EvidenceConditions()

@@ -97,7 +97,7 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
         return cited_message(subject)
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:
-        """Return the places (``file:line``) of all errors in the log, for the rule about parser errors.
+        """Return the places (``file:line``) of all errors in the log, if ``rule`` is about parser errors.
 
         Rules that are evaluated later do not report the same errors again.
         """

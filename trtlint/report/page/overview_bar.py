@@ -190,7 +190,10 @@ def _bands(behind: Behind, cells: int, top: float) -> Iterator[Markup]:
 
 
 def _widest(modules: Sequence[tuple[str, ...]], depth: int) -> int:
-    """Return the largest number of consecutive cells in one module, at this depth of module names."""
+    """Return the largest number of neighbouring cells whose nodes are in the same module.
+
+    ``depth`` is the number of components of module names to compare.
+    """
     return max(sum(1 for _ in run) for _, run in groupby(module[:depth] for module in modules))
 
 
