@@ -100,7 +100,7 @@ def _toml(values: Sequence[str]) -> str:
 
 
 def _completed(target: TargetOptions, build: str | None) -> TargetOptions:
-    """Return the options of the target.  Options that are not set come from the build command.
+    """Return the options of the target.  Flags that are not set come from the build command.
 
     If ``build`` contains several commands, the first one is used.
     """

@@ -177,7 +177,7 @@ def casts_note(outcome: FixOutcome) -> str:
 
 
 def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
-    """Return whether a check compared outputs in FP32, although the engine computes in FP16."""
+    """Return whether a check compared the outputs of the models, and the engine computes in FP16."""
     values = (value for same in outcome.after.model.graph.values.values() for value in same)
     half = any(value.dtype == "f16" for value in values)
     asked = any("FP16" in report.target.split(", ") for report in outcome.after.reports)

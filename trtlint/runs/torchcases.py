@@ -25,9 +25,9 @@ TorchCase = tuple[Path, tuple[Evidence | PendingEvidence, ...], tuple[Problem, .
 
 @contextmanager
 def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
-    """Yield paths of scripts and programs; a program in memory is saved to a temporary file first.
+    """Yield the paths of scripts and programs. A program in memory is saved to a temporary file first.
 
-    The second value is whether the path is such a temporary file.
+    The second value is whether the only path is such a temporary file.
 
     Raises:
         TypeError: ``path`` is not a path and not an exported program.

@@ -42,7 +42,7 @@ class Behind:
 
     @cached_property
     def layers(self) -> tuple[LayerFact, ...]:
-        """The slowest layers of the engine, the slowest first; empty if no times were measured."""
+        """The engine layers with a measured time, the slowest first; empty if no times were measured."""
         layers = [layer for layer in self.facts.of("layer") if isinstance(layer, LayerFact)]
         return tuple(sorted((layer for layer in layers if layer.ms), key=lambda layer: -(layer.ms or 0.0)))
 

@@ -132,7 +132,7 @@ def _with_bends(
 
 
 def _ordered(layers: _Layers, graph: nx.DiGraph[_Item]) -> tuple[_Layers, int]:
-    """Reorder the items in each layer, so that few lines cross. Return the order and the crossings."""
+    """Reorder the items in each layer, so that few lines cross. Also return the number of crossings."""
     best = order = [list(layer) for layer in layers]
     fewest = _crossings(order, graph)
     for turn in range(_ROUNDS):
