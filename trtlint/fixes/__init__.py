@@ -1,9 +1,10 @@
 """Model rewrites, and the proof that each rewrite preserves the results of the model.
 
-Each module of :mod:`trtlint.fixes.rewrites` is one rewrite. The function ``propose(fact, model)`` of the
-module returns a :class:`~trtlint.fixes.patch.Patch` for the site of a fact, or raises
-:class:`~trtlint.fixes.patch.NotApplicable` with the reason.  The advice of a rule names the module, with
-dashes for underscores. To add a rewrite, add a module; there is no registry.
+Each module of :mod:`trtlint.fixes.rewrites` is one rewrite. Its function ``propose(fact, model)`` returns a
+:class:`~trtlint.fixes.patch.Patch` for the nodes that ``fact`` describes. If the rewrite does not apply
+there, the function raises :class:`~trtlint.fixes.patch.NotApplicable` with the reason. Rule files name a
+rewrite by its module, with dashes instead of underscores: ``fuse-norm`` is ``fuse_norm.py``. To add a
+rewrite, add a module; there is no registry.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Propose: TypeAlias = "Callable[[Fact, Model], Patch]"
 
 @cache
 def names() -> tuple[str, ...]:
-    """Names of all rewrites, sorted."""
+    """Return the names of all rewrites, sorted."""
     return tuple(
         sorted(
             module.name.replace("_", "-")
@@ -37,7 +38,7 @@ def names() -> tuple[str, ...]:
 
 
 def proposer(name: str) -> Propose:
-    """Return the ``propose`` function of a rewrite.
+    """Return the ``propose`` function of the rewrite with a name, such as ``fuse-norm``.
 
     Raises:
         KeyError: there is no such rewrite.

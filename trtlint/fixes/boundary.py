@@ -1,8 +1,8 @@
-"""Test inputs for a patch: tensors at the boundary of the changed nodes.
+"""Random tensors to test a patch: one array for each input of the changed nodes.
 
 Random tensors alone prove little. Small numbers do not reach the bound of a Clip, and large numbers hide an
-epsilon. Random tensors rarely contain negative indices or fully masked rows. So each of these cases has a
-separate set of inputs.
+epsilon. Random tensors rarely contain negative indices or fully masked rows. So trtlint generates a separate
+set of inputs for each of these cases.
 """
 
 from __future__ import annotations
@@ -76,15 +76,15 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Feeds(Struct, frozen=True):
-    """Tensors for the inputs of a region.
+    """One array for each input of the nodes that a patch changes.
 
     Attributes:
-        kind: a key of ``_COMMON``, or one of these words. ``beyond``: numbers outside the bounds that the
-            model stores. ``masked``: fully masked rows. ``far``: scores below the FP16 range. ``edge``:
-            numbers up to the bounds of the patch. ``away``: no zeros. ``tiny``: numbers near zero.
-            ``empty``: empty tensors.
-        size: size of dynamic dimensions.
-        arrays: arrays by name.
+        kind: how the numbers are chosen: a key of ``_COMMON``, or one of these words. ``beyond``: numbers
+            outside the bounds of Clips and comparisons in the model. ``masked``: fully masked rows. ``far``:
+            scores below the FP16 range. ``edge``: numbers up to ``Patch.bounds``. ``away``: no zeros.
+            ``tiny``: numbers near zero. ``empty``: empty tensors.
+        size: size that all dynamic dimensions get.
+        arrays: the arrays by input name.
     """
 
     kind: str
@@ -93,18 +93,18 @@ class Feeds(Struct, frozen=True):
 
     @property
     def is_common(self) -> bool:
-        """Return whether all results must be finite in the region's types."""
+        """Return whether results of these inputs must be finite in the model's own types, such as FP16."""
         return self.kind in _PLAIN
 
 
 def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False) -> Iterator[Feeds]:
-    """Yield one :class:`Feeds` for each kind of inputs and each choice of sizes.
+    """Yield input arrays for the nodes that a patch changes: each kind of numbers, with each dynamic size.
 
     Args:
         model: the model.
         patch: the patch.
         region: the nodes that the patch changes.
-        plain: whether to omit inputs with which some operator implementations crash.
+        plain: whether to omit the inputs that make some operator implementations crash.
 
     Raises:
         RegionError: the type or shape of an input is unknown.
@@ -129,7 +129,7 @@ def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False)
 
 
 def _sizes(shapes: Iterable[Dimensions | None]) -> list[int]:
-    """Return the sizes to try for dynamic dimensions: the defaults, and the sizes of static dimensions.
+    """Return the sizes to try for dynamic dimensions: the default sizes, and the sizes of static dimensions.
 
     A dynamic dimension may have to be equal to a static dimension.
     """
@@ -139,7 +139,7 @@ def _sizes(shapes: Iterable[Dimensions | None]) -> list[int]:
 
 
 class _Boundary:
-    """Test tensors for one choice of sizes."""
+    """Generator of input arrays in which all dynamic dimensions have the same size."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class _Boundary:
         self.scales["beyond"] = _BEYOND * max(_bounds(region, model), default=0.0)
 
     def of_kind(self, kind: str) -> dict[str, Array]:
-        """Return a tensor of one kind for each input."""
+        """Return an array for each input, by name. For ``kind``, see :class:`Feeds`."""
         feeds = {}
         for value in self.region.inputs:
             known = self.fixed[value]
@@ -183,7 +183,7 @@ class _Boundary:
         return feeds
 
     def _random(self, value: Value, kind: str) -> Array:
-        """Return a random tensor with the type of a value."""
+        """Return a random array with the type and shape of ``value``. For ``kind``, see :class:`Feeds`."""
         shape, rng = self._sized(value, self.shapes[value]), self.rng
         dtype = numpy_type(value.dtype)
         if value.name in self.holds:
@@ -224,7 +224,7 @@ class _Boundary:
         return np.asarray(rng.integers(low, max(high, low + 1), size=shape)).astype(dtype)
 
     def _whole(self, dtype: np.dtype[Any], shape: list[int], kind: str) -> Array:
-        """Return random integers over the whole range of a quantized type, including both ends."""
+        """Return random 8-bit or 16-bit integers, from the lowest to the highest integer of the type."""
         ends = np.iinfo(dtype)
         if kind in ("random", "masked"):
             return self.rng.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)
@@ -233,7 +233,10 @@ class _Boundary:
         return np.full(shape, {"zeros": 0, "small": ends.min}.get(kind, ends.max), dtype)
 
     def _reach(self, value: Value, kind: str) -> tuple[int, int]:
-        """Return the smallest and the largest integer of a tensor; for indices, the valid positions."""
+        """Return the range (low, high) of random integers for a tensor.
+
+        If a Gather or a similar operator uses the tensor as indices, the range contains only valid indices.
+        """
         found = []
         for reader, port in value.uses:
             if reader.op == "OneHot" and port == 0:
@@ -259,7 +262,7 @@ class _Boundary:
         return (-_WHOLE, _WHOLE) if kind == "large" and not found else (0, 2)
 
     def _sized(self, value: Value, shape: Dimensions | None) -> list[int]:
-        """Return the shape of a value with sizes for its dynamic dimensions."""
+        """Return ``shape`` with a size for each dynamic dimension."""
         if shape is None or value.dtype is None:
             raise RegionError(
                 f"trtlint cannot check the rewrite: the shape or type of {value.name} is unknown"
@@ -275,9 +278,12 @@ class _Boundary:
         return sizes
 
     def _stored(self, value: Value) -> Array | None:
-        """Return the elements of a constant; None for other values and unknown elements.
+        """Return the elements of a constant. Return None if the value is not a constant.
 
-        A parameter gets random elements, because all stored elements may be one or zero.
+        Float weights are replaced by random elements, because the stored elements may all be one or zero.
+
+        Raises:
+            RegionError: the constant cannot be read, or is too large.
         """
         model = self.model
         if not model.constants.foldable(value):
@@ -298,7 +304,7 @@ class _Boundary:
 
 
 def _within(bound: Bound, numbers: Array, dtype: str) -> Array:
-    """Scale random numbers to a range, both ends included, but not beyond the range of a type."""
+    """Scale random numbers to the range of ``bound``, including its ends, within the range of ``dtype``."""
     least = lowest(dtype)
     low, high = max(bound.low, least), min(bound.high, -least)
     shares = 1 - np.minimum(np.abs(numbers), 1) / 100  # distinguishes rows and reaches both ends
@@ -311,7 +317,10 @@ def _ops(uses: Iterable[tuple[Node, int]]) -> set[str]:
 
 
 def _fitting(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
-    """Return the required sizes of dimensions, by dimension name, or by value name and axis."""
+    """Return the sizes that a patch requires for dynamic dimensions.
+
+    Keys are the name of a dimension, or the name of a tensor and the index of the dimension.
+    """
     found: dict[tuple[str, int] | str, int] = {}
     for value, shape in patch.shapes:
         for axis, (dim, size) in enumerate(zip(value.shape or (), shape, strict=False)):
@@ -321,7 +330,7 @@ def _fitting(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
 
 
 def _smallest(patch: Patch) -> float:
-    """Return the smallest number that a patch stores or uses as an epsilon."""
+    """Return the smallest positive number that a patch adds to the model, such as an epsilon; 1.0 if none."""
     from onnx import numpy_helper
 
     arrays = (numpy_helper.to_array(tensor) for tensor in patch.initializers)
@@ -331,7 +340,7 @@ def _smallest(patch: Patch) -> float:
 
 
 def _bounds(region: Region, model: Model) -> list[float]:
-    """Return the magnitudes of the stored bounds that a Clip or a comparison uses."""
+    """Return the magnitudes of all constants that bound numbers: limits of Clips and of comparisons."""
     found = []
     for node in region.nodes:
         ends: list[float] = []
@@ -347,10 +356,10 @@ def _bounds(region: Region, model: Model) -> list[float]:
 
 
 def _masking(value: Value, region: Region) -> str:
-    """Return the type of the operator that exponentiates a tensor.  Empty if there is none.
+    """Return the type of the operator that exponentiates a tensor, such as ``Softmax``. Empty if none.
 
-    Only additions may be between the tensor and the operator (such as a Softmax). Then an element of -inf
-    masks a score.
+    Between the tensor and this operator may only be additions and operators that move elements. Then the
+    tensor can be an attention mask, and its elements of -inf mask scores.
     """
     if value.dtype not in FLOAT_DTYPES:
         return ""

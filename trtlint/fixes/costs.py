@@ -1,4 +1,4 @@
-"""Costs of a fixed model: file size and run time, compared with its source."""
+"""Compare the file size and run time of a fixed model with those of the original model."""
 
 from __future__ import annotations
 
@@ -31,14 +31,13 @@ _MOST_OUTLIERS = 0.2
 
 
 class Costs(Struct, frozen=True):
-    """Costs of a model before and after its fixes.
+    """File size and run time of a model before and after its fixes.
 
     Attributes:
-        bytes_before: size of the source with external data; 0 if unknown.
-        bytes_after: size of the fixed model; 0 if unknown.
-        times_before: seconds of each run of the source in ONNX Runtime; empty if it did not run.
-        times_after: seconds of each run of the fixed model. Runs of the source and of the fixed model
-            alternate.
+        bytes_before: size of the original file and its external data, in bytes; 0 if unknown.
+        bytes_after: size of the fixed model, in bytes; 0 if unknown.
+        times_before: seconds of each run of the original model in ONNX Runtime; empty if it was not run.
+        times_after: seconds of each run of the fixed model. The runs of both models alternate.
     """
 
     bytes_before: int = 0
@@ -48,7 +47,7 @@ class Costs(Struct, frozen=True):
 
     @property
     def larger(self) -> float | None:
-        """Return the growth factor of the file.  None if the file grew by less than a tenth."""
+        """Return the size of the fixed file divided by the original size. None below 1.1."""
         growth = self.bytes_after - self.bytes_before
         if not self.bytes_before or growth < _LEAST_GROWTH:
             return None
@@ -57,12 +56,12 @@ class Costs(Struct, frozen=True):
 
     @property
     def slower(self) -> float | None:
-        """Return the slowdown factor of a run; None if the slowdown is not clearly above 20 %."""
+        """Return the new run time divided by the original run time. None if not clearly above 1.2."""
         return slower(self.times_before, self.times_after)
 
     @property
     def words(self) -> list[str]:
-        """Return one line for each cost that increased."""
+        """Return one sentence for each cost that increased."""
         found = []
         if ratio := self.larger:
             sizes = f"{_size(self.bytes_before)} before, {_size(self.bytes_after)} after"
@@ -74,7 +73,7 @@ class Costs(Struct, frozen=True):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The figures as JSON data."""
+        """Return the sizes and times as JSON data."""
         timed = bool(self.times_before and self.times_after)
         return {
             "bytes_before": self.bytes_before or None,
@@ -89,13 +88,13 @@ class Costs(Struct, frozen=True):
 def costs_of(
     fixed: Fixed, source: SourceModel, written: Path | None, verdicts: Sequence[CheckResult]
 ) -> Costs:
-    """Compare the costs of a fixed model with those of its source.
+    """Collect the file sizes and run times of a fixed model and its source.
 
     Args:
         fixed: the fixed model.
-        source: the model.
+        source: the original model.
         written: the file of the fixed model; None if it was not written.
-        verdicts: verdicts on the fixed model.
+        verdicts: results of the checks of the fixed model; they contain the run times.
     """
     before = fixed.raw.tensors.size
     if not fixed.changed or not before:
@@ -111,11 +110,17 @@ def costs_of(
 
 
 def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
-    """Return the slowdown factor of runs; None if the factor is not clearly above 1.2.
+    """Return how many times longer the second runs took. None if the factor is not clearly above 1.2.
 
-    The factor compares the shortest runs, because other programs can only lengthen a run. The slowdown is
-    clear if the medians, and at least four of five pairs of consecutive runs, show a slowdown. >>>
-    slower([1.0, 1.1, 1.0, 1.2, 1.0], [1.5, 1.6, 1.5, 1.4, 1.6]) 1.4
+    The factor compares the shortest runs, because other programs can only lengthen a run. The factor is clear
+    if the medians show it, and at least four of five pairs of consecutive runs.
+
+    Args:
+        before: seconds of each run of the original model.
+        after: seconds of each run of the fixed model.
+
+    >>> slower([1.0, 1.1, 1.0, 1.2, 1.0], [1.5, 1.6, 1.5, 1.4, 1.6])
+    1.4
     """
     if min(len(before), len(after)) < _FEWEST or min(before) <= 0:
         return None

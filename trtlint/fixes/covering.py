@@ -1,9 +1,9 @@
-"""Nodes to keep in FP32 that the rewrite of a finding also converts to FP32.
+"""Find rewrites that convert the nodes to keep in FP32 together with the rest of their block.
 
 A measurement may list only some nodes of a norm, but a finding about the norm covers all of its nodes. The
-rewrite of the finding converts all of these nodes, and so removes the finding. Casts around the listed
-nodes alone do not remove the finding: before TensorRT 11, ``--fp16`` lets the builder run FP32 layers in
-FP16. https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
+rewrite for the finding converts all of these nodes, and so removes the finding. Casts around the listed nodes
+alone do not remove the finding: before TensorRT 11, ``--fp16`` lets the builder run FP32 layers in FP16.
+https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ REWRITES = frozenset({"widen-norm", "widen-chain", "widen-node", "fuse-norm"})
 
 
 class KeptGroups(Struct, frozen=True):
-    """Nodes to keep in FP32, identified by their output names.
+    """Nodes to keep in FP32.
 
-    A rewrite can rename other nodes, but it keeps the names of their outputs.
+    A rewrite can rename nodes, but it keeps the names of their outputs. So the output names identify the
+    nodes.
 
     Attributes:
-        paths: the requested paths.
+        paths: the requested node paths, such as ``/model/norm/Sqrt``.
         nodes: the nodes of the model at these paths.
-        groups: the nodes that can change, grouped by shared tensors.
+        groups: the nodes that can change to FP32. Nodes that share a 16-bit tensor are in the same group.
     """
 
     paths: tuple[str, ...]
@@ -37,16 +38,16 @@ class KeptGroups(Struct, frozen=True):
     groups: tuple[frozenset[Node], ...]
 
     def covered(self, patch: Patch) -> bool:
-        """Return whether a patch converts at least one whole group, and no group partly.
+        """Return whether ``patch`` converts at least one whole group to FP32, and no group only in part.
 
-        A Cast to FP16 between a kept node and the patch would overflow.
+        If it converted a group in part, a Cast to FP16 between two nodes of the group could overflow.
         """
         inside = frozenset((*patch.remove, *patch.around))
         met = [group for group in self.groups if group & inside]
         return bool(met) and all(group <= inside for group in met)
 
     def left(self, after: Model) -> list[str]:
-        """Return the requested paths that a rewritten model still has, and the unknown paths."""
+        """Return the paths that no rewrite has converted yet, and the paths that the model never had."""
         known = {(node.scope, _first(node), node.op): node.path for node in after.graph.nodes}
         of = {node.path: (node.scope, _first(node), node.op) for node in self.nodes}
         kept = (known.get(of[path]) if path in of else path for path in self.paths)
@@ -54,7 +55,7 @@ class KeptGroups(Struct, frozen=True):
 
 
 def kept_groups(model: Model, paths: Sequence[str]) -> KeptGroups:
-    """Return the nodes of a model to keep in FP32."""
+    """Find the nodes at these paths, and group them by shared tensors."""
     wanted = frozenset(paths)
     nodes = tuple(node for node in model.graph.nodes if node.path in wanted)
     groups = adjacent([node for node in nodes if not obstacle(node, model)])

@@ -1,4 +1,4 @@
-"""Application of patches to the protobuf structure of a model."""
+"""Apply patches to the ONNX protobuf of a model."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
     Declared types of removed or retyped values are removed, too.
 
     Args:
-        proto: the structure of the model with functions inlined.
-        graph: the graph of this structure.
+        proto: the ONNX protobuf of the model, with its functions inlined.
+        graph: the graph of ``proto``.
         patches: the patches.
 
     Raises:
@@ -69,7 +69,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
 
 
 def _container(main: onnx.GraphProto, graph: Graph, node: Node) -> onnx.GraphProto:
-    """The graph or body that contains a node."""
+    """Return the graph that contains a node: the main graph, or the body of an If or Loop."""
     owner = graph.owner(node)
     if owner is None:
         return main
@@ -81,7 +81,7 @@ def _container(main: onnx.GraphProto, graph: Graph, node: Node) -> onnx.GraphPro
 
 
 def _find(container: onnx.GraphProto, node: Node) -> onnx.NodeProto:
-    """Find the ``NodeProto`` of a node by its outputs."""
+    """Return the ``NodeProto`` of ``container`` that has the same outputs as ``node``."""
     wanted = _key(node.proto)
     for proto in container.node:
         if _key(proto) == wanted:
@@ -141,14 +141,19 @@ def _delete(items: _Items, unwanted: Callable[[Any], bool]) -> None:
 
 
 def _forget(container: onnx.GraphProto, retyped: set[str]) -> None:
-    """Remove the declared types of removed or retyped values."""
+    """Remove the declared type of each value that has a new type or no longer exists.
+
+    Args:
+        container: the edited graph.
+        retyped: names of the values with a new type.
+    """
     there = {text(name) for node in container.node for name in node.output} - retyped
     there |= {text(info.name) for info in container.input} | {text(t.name) for t in container.initializer}
     _delete(container.value_info, lambda info: text(info.name) not in there)
 
 
 def _reads(graph: onnx.GraphProto) -> Iterator[str]:
-    """Names that a graph reads, including outer names that its bodies read."""
+    """Yield the names that a graph reads. The bodies of its nodes may read names of the surrounding graph."""
     for info in graph.output:
         yield text(info.name)
     for node in graph.node:
@@ -156,12 +161,17 @@ def _reads(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def _depth(graph: Graph, scope: str) -> int:
-    """Number of nested bodies (of If and loops) around the nodes of a scope."""
+    """Return how many If or Loop bodies surround the nodes of a scope."""
     return sum(1 for _ in graph.owners(scope))
 
 
 def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
-    """Remove nodes and tensors of one edited graph that became unused."""
+    """Remove the nodes and tensors that became unused in one edited graph.
+
+    Args:
+        graph: the graph after the edit.
+        before: names that the graph read before the edit.
+    """
     uses = Counter(_reads(graph))
     producers = {text(name): node for node in graph.node for name in node.output}
     pending = [name for name in before if not uses[name]]
@@ -212,7 +222,7 @@ def _sort(container: onnx.GraphProto) -> None:
 
 
 def needs(node: onnx.NodeProto) -> Iterator[str]:
-    """Names that a node reads, including outer names that its bodies read."""
+    """Yield the names that a node and its bodies read from the surrounding graph."""
     yield from (text(name) for name in node.input if name)
     for attribute in node.attribute:
         for body in bodies(attribute):
@@ -221,10 +231,10 @@ def needs(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
-    """Raise the opset of a model to ``least``, which the inserted nodes need.
+    """Raise the opset of a model to ``least`` if it is lower.
 
     Raises:
-        EditError: another operator has a different meaning in that opset.
+        EditError: an operator of the model has a different meaning in opset ``least``.
     """
     for opset in proto.opset_import:
         if not domain_of(opset.domain) and opset.version < least:

@@ -1,9 +1,9 @@
-"""Examples below ``## Fixed`` in rule files: a model before and after ``trtlint fix``.
+"""Run the examples below ``## Fixed`` in rule files: a model before and after ``trtlint fix``.
 
-The first of two ``onnx`` blocks is the model before the fix. The header of this block may have the same
-words as in other examples, and ``unsafe`` for an unsafe rewrite. The second block is the model after the
-fix. The rule must fire on the first model and not on the second. Both models must compute the same results.
-After the rewrite, the first model must be equal to the second model, except for names.
+The first of two ``onnx`` blocks is the model before the fix. The header of this block may contain the same
+words as in other examples, and the word ``unsafe`` if the rewrite is unsafe. The second block is the model
+after the fix. The rule must report the first model and not the second. Both models must compute the same
+results. After ``trtlint fix``, the first model must be equal to the second model, except for names.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class FixedExample(Struct, frozen=True):
-    """A model before and after.
+    """A model before and after ``trtlint fix``.
 
     Attributes:
-        before, after: the blocks.
+        before, after: the two ``onnx`` blocks of the rule file.
         target: the build target.
         unsafe: whether to apply unsafe rewrites.
-        checked: whether the ONNX checker must accept the model before.
+        checked: whether the ONNX checker must accept the first model.
     """
 
     before: ExampleBlock
@@ -93,7 +93,7 @@ def fixed_examples(rule: Rule) -> list[FixedExample]:
 
 
 def run_fixed_examples(rules: Iterable[Rule], begin: Begin = always) -> Iterator[ExampleResult]:
-    """Fix every example of some rules and check the result.
+    """Fix the models in the ``## Fixed`` examples of rules, and check the results.
 
     Args:
         rules: the rules.
@@ -137,13 +137,22 @@ def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, 
 
 
 def fixed_by(rule: Rule, example: FixedExample, path: Path) -> Fixed:
-    """Fix the first model of an example with one rule."""
+    """Lint the first model of an example with this rule alone, and apply the rule's fix.
+
+    Args:
+        rule: the rule.
+        example: the example.
+        path: the file of the first model.
+    """
     case = Case(path, (example.target,), RuleSet.of([rule]))
     return fix_file(read_source(path), judging(case, Review()), unsafe=example.unsafe)
 
 
 def _shape_of(proto: onnx.ModelProto) -> list[str]:
-    """Return an expression for each output of a graph, with numbered inputs instead of names."""
+    """Return a text for each output that shows how the graph computes it.
+
+    Intermediate values have no names in the text, so equal texts mean equal graphs.
+    """
     known: dict[str, str] = {info.name: f"input {info.name}" for info in proto.graph.input}
     for tensor in proto.graph.initializer:
         if math.prod(tensor.dims) > _MOST_COMPARED:
@@ -171,9 +180,9 @@ def _setting(attribute: onnx.AttributeProto) -> str:
 
 
 def _compared(model: Model, before: onnx.ModelProto, after: onnx.ModelProto) -> tuple[Outcome, str]:
-    """Compare both models in ONNX's reference evaluator.
+    """Run the models before and after the fix in ONNX's reference evaluator, and compare their results.
 
-    If their results differ in 16-bit types, compare them in FP64, because the rewrite may fix rounding.
+    If the results differ in 16-bit types, compare them in FP64, because the rewrite may fix rounding.
     """
     rng = np.random.default_rng(0)
     feeds = {value.name: _random(value, rng) for value in model.graph.inputs}

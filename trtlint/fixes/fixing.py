@@ -1,4 +1,4 @@
-"""Fix of one model: rewrite, check, and write a new file."""
+"""Fix one model: apply rewrites, check the result, and write a new file."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Fixed(Struct, frozen=True):
     """Result of fixing one file.
 
     Attributes:
-        path: the source.
-        outcome: the applied and refused rewrites.
-        proto: the structure of the fixed model, or of the source if nothing changed.
+        path: the file before the fix.
+        outcome: the applied rewrites, and the refused rewrites with reasons.
+        proto: the ONNX protobuf of the fixed model; the original protobuf if nothing changed.
         fault: error of the ONNX checker; empty if the model is valid.
-        raw: the source as it was read.
+        raw: the file before the fix, as it was read.
     """
 
     path: Path
@@ -49,12 +49,12 @@ class Fixed(Struct, frozen=True):
 
     @property
     def functions(self) -> bool:
-        """Return whether the model's functions were inlined."""
+        """Return whether model-local functions were inlined."""
         return self.raw.has_functions
 
     @property
     def source(self) -> str:
-        """Identity of the source file: see :func:`_digest`."""
+        """Return a hash of the source file: see :func:`_digest`."""
         return _digest(self.path, self.raw)
 
     @property
@@ -72,18 +72,18 @@ def fix_file(
     keep: Sequence[str] = (),
     verify: Check | None = None,
 ) -> Fixed:
-    """Fix one model without writing it.
+    """Rewrite one model until no fixable finding is left. The new model is not written to a file.
 
     A rewrite is withdrawn in two cases: the ONNX checker rejects the rewritten model, or a check of the
     whole model fails because of the rewrite. All other rewrites stay.
 
     Args:
         source: the model.
-        judge: lints the model.
+        judge: called to lint the model before the first and after each rewrite.
         unsafe: whether to apply unsafe rewrites.
-        prove: proves each patch separately before it is applied.
-        keep: paths of operators to keep in FP32.
-        verify: describes what is wrong with the whole model after some patches.
+        prove: called with patches before they are applied; compares the results of the changed nodes.
+        keep: paths of operators to keep in FP32, such as ``/model/norm/Sqrt``.
+        verify: called with the rewritten model; returns the error, or an empty text if the model is good.
 
     Raises:
         UnreadableError: the model cannot be linted, or exceeds a limit.
@@ -119,12 +119,13 @@ def fix_file(
 
 
 def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
-    """Write a fixed model with a record of its fixes in its metadata.
+    """Write a fixed model to a file. Its metadata list the applied fixes.
 
     Args:
         fixed: the model.
-        out: the file to write.  It must be in the folder of the source, where the external data stay.
-        proofs: JSON data of the proofs for the whole model.
+        out: the file to write.  It must be in the folder of the original file, because both files use the
+            same external data.
+        proofs: results of the checks of the whole model, as JSON data.
 
     Raises:
         ModelError: the source has changed since it was read.
@@ -134,7 +135,7 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
 
 
 def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
-    """The structure of a fixed model with a record of its fixes in its metadata."""
+    """Return the ONNX protobuf of a fixed model, with the applied fixes listed in its metadata."""
     proto = onnx.ModelProto()
     proto.CopyFrom(fixed.proto)
     for index in range(len(proto.metadata_props) - 1, -1, -1):
@@ -152,7 +153,7 @@ def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
 def _done(outcome: FixOutcome) -> list[dict[str, object]]:
     """Return the applied rewrites as JSON data.
 
-    Each rewrite is listed with all its sites, and equal proofs are listed once.
+    Each rewrite is one entry with all changed nodes. Equal proofs of different nodes are listed once.
     """
     groups: dict[tuple[str, str], list[AppliedFix]] = {}
     for applied in outcome.applied:
@@ -171,10 +172,11 @@ def _done(outcome: FixOutcome) -> list[dict[str, object]]:
 
 
 def _digest(path: Path, raw: RawModel) -> str:
-    """Hash of a file, prefixed with the method.
+    """Return a hash of the model file with the method in front, such as ``sha256:9f86d0…``.
 
-    ``sha256`` covers the whole file without external data.  For large files, ``sampled-sha256`` covers only
-    the structure and samples of each tensor, because hashing everything takes longer than writing the file.
+    ``sha256`` covers the whole file without external data. For large files, ``sampled-sha256`` covers the
+    protobuf without its weights, and samples of each weight. Hashing a large file completely takes longer
+    than writing it.
     """
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:

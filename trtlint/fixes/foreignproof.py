@@ -1,6 +1,6 @@
-"""Proof of patches to operators that ONNX's reference evaluator cannot compute, with ONNX Runtime.
+"""Check patches in ONNX Runtime if ONNX's reference evaluator cannot compute their operators.
 
-A separate process runs the changed nodes of all sites, before and after the rewrite.
+A separate process runs the changed nodes before and after each rewrite.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SPLIT_WANTS_A_COUNT = 18
 
 
 def is_foreign(region: Region) -> bool:
-    """Return whether ONNX's reference evaluator cannot compute, or wrongly computes, a changed operator."""
+    """Return whether ONNX's reference evaluator fails for a node of a region, or computes it wrongly."""
     nodes = region.before.graph.node
     return any(
         domain_of(node.domain) or node.op_type in _LOOPS | _OPEN or _is_unknown(node) for node in nodes
@@ -47,17 +47,18 @@ def is_foreign(region: Region) -> bool:
 
 
 def _is_unknown(node: onnx.NodeProto) -> bool:
-    """Return whether ONNX's reference rejects an attribute value."""
+    """Return whether a node has an attribute value that ONNX's reference evaluator rejects."""
     return any(attribute.s in _UNKNOWN.get(node.op_type, ()) for attribute in node.attribute)
 
 
 def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof]:
-    """Run the regions of several cases in ONNX Runtime, before and after the rewrite, in one process.
+    """Run regions in ONNX Runtime before and after their rewrite, and compare the results.
 
-    The proof uses the first choice of sizes that ONNX Runtime accepts, and an empty batch or length.
+    One process runs all regions. Each region uses the first size of dynamic dimensions that ONNX Runtime
+    accepts, and then an empty batch or length.
 
     Args:
-        cases: the regions, each with its inputs grouped by choice of sizes.
+        cases: the regions, each with its inputs. Inputs with the same sizes are adjacent.
     """
     if not available():
         return [_unproven(missing())] * len(cases)
@@ -81,7 +82,7 @@ def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof
 
 
 class _Choices:
-    """Inputs of a region by choice of sizes.
+    """Inputs of one region, grouped by the size of dynamic dimensions.
 
     Attributes:
         failure: reason why no more inputs can be generated; empty otherwise.
@@ -93,7 +94,7 @@ class _Choices:
         self.failure = ""
 
     def next(self) -> list[Feeds]:
-        """Return inputs for the next choice of sizes above zero.  Empty if all choices are used."""
+        """Return the inputs with the next size above zero. Empty after the last size."""
         try:
             for size, group in self._groups:
                 if size:
@@ -104,7 +105,7 @@ class _Choices:
         return []
 
     def empty(self) -> list[Feeds]:
-        """Return inputs of an empty batch or length; empty if no dimension is dynamic."""
+        """Return the inputs in which dynamic dimensions have size zero. Empty if no dimension is dynamic."""
         while self.next():
             pass
         return self._empty
@@ -113,7 +114,12 @@ class _Choices:
 def _compared(
     cases: Sequence[tuple[Region, Iterable[Feeds]]], drawn: Mapping[int, list[Feeds]]
 ) -> dict[int, Proof]:
-    """Return the proofs of the cases for which inputs were generated."""
+    """Run regions in ONNX Runtime and return a proof for each index of ``drawn`` that has inputs.
+
+    Args:
+        cases: the regions with all their inputs.
+        drawn: the inputs to use, by index of the region in ``cases``.
+    """
     with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
         pairs = {
             index: _saved(cases[index][0], chosen, Path(name, str(index)))
@@ -143,7 +149,7 @@ def _proof(found: Comparison | InputsError) -> Proof:
 
 
 def _saved(region: Region, chosen: Sequence[Feeds], folder: Path) -> Pair:
-    """Write a region before and after and its inputs to files."""
+    """Save two models, a region before and after its rewrite, and the input arrays to ``folder``."""
     folder.mkdir()
     files = []
     for index, each in enumerate(chosen):
@@ -156,15 +162,15 @@ def _saved(region: Region, chosen: Sequence[Feeds], folder: Path) -> Pair:
 
 
 def _stored(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
-    """Convert an array for a NumPy file, which does not support BF16."""
+    """Convert BF16 arrays to FP32, because NumPy files do not support BF16."""
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
 def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """Unpack Q, K and V of attention for ONNX Runtime's CPU kernels.
+    """Insert Split and Reshape before each MultiHeadAttention with packed Q, K and V.
 
-    Packed tensors are stacked along the fourth of five axes:
-    https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
+    ONNX Runtime's CPU kernels need separate tensors. Packed tensors are stacked along the fourth of five
+    axes: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
     """
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
@@ -191,7 +197,7 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
-    """Declare the input types of a region, because ONNX Runtime requires them."""
+    """Return a copy of a model that declares its input types, because ONNX Runtime requires them."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     copy.ir_version = IR_VERSION

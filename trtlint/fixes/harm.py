@@ -1,4 +1,4 @@
-"""New findings that a rewrite introduces."""
+"""Find new findings that a rewrite causes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from trtlint.fixes.outcome import Linted
 
 
 def harm_of(before: Linted, after: Linted, mildest: int) -> str:
-    """Describe a new finding of at least this severity; empty if there is no such finding."""
+    """Return a message about a finding that only the rewritten model has. Empty if there is none.
+
+    Args:
+        before: the model and its findings before the rewrite.
+        after: the model and its findings after the rewrite.
+        mildest: index in ``SEVERITIES`` of the lowest severity to consider.
+    """
     old, new = _counts(before.reports, mildest), _counts(after.reports, mildest)
     if any(count > old[key] for key, count in new.items()):
         new = _counts(after.reports, mildest, _seen_late(before, after))
@@ -21,15 +27,15 @@ def harm_of(before: Linted, after: Linted, mildest: int) -> str:
 
 
 def _message(report: ModelReport, rule: str) -> str:
-    """First message of a rule, after a colon."""
+    """Return ``": "`` and the message of the first finding of a rule. Empty if the rule reports nothing."""
     return next((f": {finding.message}" for finding in report.findings if finding.rule == rule), "")
 
 
 def _seen_late(before: Linted, after: Linted) -> frozenset[str]:
-    """Return sites of unchanged operators that have an input whose type or shape the rewrite made known.
+    """Return paths of unchanged nodes that had an input of unknown type or shape before the rewrite.
 
-    Shape inference stops at operators of other domains.  Findings after such operators are not new, because
-    their cause existed before the rewrite.
+    Shape inference stops at operators of other domains. If a rewrite replaces such an operator, trtlint sees
+    the types and shapes after it for the first time. Findings at these nodes are not caused by the rewrite.
     """
     blind = {
         node.path: node.proto.SerializeToString()
@@ -46,7 +52,13 @@ def _seen_late(before: Linted, after: Linted) -> frozenset[str]:
 def _counts(
     reports: Sequence[ModelReport], mildest: int, but: frozenset[str] = frozenset()
 ) -> Counter[tuple[int, str]]:
-    """Count sites of findings of at least this severity by target and rule."""
+    """Count the affected nodes for each target (by index) and rule.
+
+    Args:
+        reports: one report for each target.
+        mildest: index in ``SEVERITIES`` of the lowest severity to count.
+        but: paths of nodes to skip.
+    """
     return Counter(
         (index, finding.rule)
         for index, report in enumerate(reports)
@@ -56,7 +68,7 @@ def _counts(
 
 
 def places_of(reports: Iterable[ModelReport]) -> Iterator[tuple[Finding, str]]:
-    """Yield each finding with each of its sites."""
+    """Yield each finding with the path of each node that it affects."""
     for report in reports:
         for finding in report.findings:
             for site in finding.sites:

@@ -1,4 +1,4 @@
-"""Operators of 16-bit models that run in FP32, with Casts at their inputs and outputs.
+"""Run single operators of a 16-bit model in FP32, with Casts at their inputs and outputs.
 
 Since TensorRT 11, the model's types set the precision, so FP32 operators need FP32 types in the file:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision-control.html
@@ -31,11 +31,11 @@ _INSIDE = frozenset({"stash_type", "output_dtype"})
 
 
 class Fp32Group(Struct, frozen=True):
-    """Adjacent operators that compute in FP32 together.
+    """Adjacent operators that one patch converts to FP32.
 
     Attributes:
         nodes: the operators in graph order.
-        patch: the patch.
+        patch: the patch that converts them.
     """
 
     nodes: tuple[Node, ...]
@@ -43,15 +43,15 @@ class Fp32Group(Struct, frozen=True):
 
 
 def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[str, str]]:
-    """Make operators compute in FP32.  Operators that share a tensor form one group.
+    """Create patches that convert operators to FP32. Operators that share a 16-bit tensor get one patch.
 
     Args:
         model: the model.
-        paths: paths of the operators. The types of stored constants do not change, because the Casts are at
-            the readers.
+        paths: paths of the operators. Paths of Constant operators are ignored: Casts at their readers convert
+            them.
 
     Returns:
-        The groups, and the reason for each operator that cannot change, by path.
+        The groups with their patches; and, by path, the reason why an operator cannot run in FP32.
     """
     known = {node.path: node for node in model.graph.nodes}
     chosen, refused = [], {}
@@ -68,7 +68,7 @@ def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[s
 
 
 def adjacent(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Return groups of nodes that share 16-bit tensors; each group is in graph order."""
+    """Group nodes that share 16-bit tensors. The nodes of each group are in graph order."""
     import networkx
 
     graph: networkx.Graph[Node | Value] = networkx.Graph()
@@ -105,7 +105,7 @@ def obstacle(node: Node, model: Model) -> str:
 
 
 def _refused_type(node: Node, schema: defs.OpSchema) -> str:
-    """Return why ONNX does not allow FP32 for a tensor of an operator; empty if all tensors can be FP32."""
+    """Return why ONNX forbids FP32 for a 16-bit input or output of a node. Empty if FP32 is allowed."""
     allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
     follow = set()
     for values, ports, computed in (
@@ -126,7 +126,7 @@ def _refused_type(node: Node, schema: defs.OpSchema) -> str:
 
 
 def _says_type(node: Node) -> bool:
-    """Return whether an attribute sets the output type of an operator and must change to FP32."""
+    """Return whether an attribute of a node names a 16-bit type, which must change to FP32."""
     before, after = onnx.NodeProto(), onnx.NodeProto()
     before.CopyFrom(node.proto)
     after.CopyFrom(node.proto)
@@ -142,12 +142,12 @@ def _widen(proto: onnx.NodeProto) -> None:
 
 
 def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
-    """Make operators compute in FP32 with Casts at their inputs and outputs.
+    """Create a patch that runs operators in FP32, with Casts at their inputs and outputs.
 
     Args:
         model: the model.
         nodes: operators without an :func:`obstacle`, in graph order.
-        title: description of the change, a clause without a subject.
+        title: description of the change without a subject, such as ``computes the norm in FP32``.
     """
     draft = Draft(model, nodes[0])
     inside = set(nodes)
@@ -175,7 +175,7 @@ def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
 
 
 def _only_narrows(node: Node) -> bool:
-    """Return whether an operator is a Cast to a 16-bit type, which FP32 makes superfluous."""
+    """Return whether a node is a Cast from a float to a 16-bit type. In FP32, this Cast is not needed."""
     first = node.input(0)
     return (
         node.op == "Cast"

@@ -1,4 +1,4 @@
-"""Key for sites: equal keys need only one proof."""
+"""Compute a key for each patch, so that equal patches at different nodes are proven only once."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from trtlint.model.sizes import Dimensions
 
 
 def likeness(model: Model, patch: Patch, region: Region) -> bytes:
-    """Hash everything that a proof of a patch computes with.
+    """Return a hash of everything that can change the result of a patch's proof.
 
-    Names are replaced by numbers, in the order of appearance. If a proof uses random elements for a stored
-    tensor, the hash omits the stored elements.
+    Numbers in order of appearance replace names. If a proof uses random elements instead of stored weights,
+    the hash does not contain the weights.
 
     Args:
         model: the model.
@@ -63,7 +63,7 @@ def only_renames(patch: Patch) -> bool:
 
 
 def _unnamed(node: onnx.NodeProto) -> bytes:
-    """Serialize an operator without its name; tensor names stay."""
+    """Serialize a node without its name. The names of its inputs and outputs stay."""
     bare = onnx.NodeProto()
     bare.CopyFrom(node)
     bare.ClearField("name")
@@ -71,24 +71,24 @@ def _unnamed(node: onnx.NodeProto) -> bytes:
 
 
 class _NameNumbers:
-    """Numbers for names, in order of appearance."""
+    """Numbers that replace names, in order of appearance."""
 
     def __init__(self) -> None:
         self._met: dict[str, int] = {"": 0}
 
     def of(self, name: str) -> int:
-        """Number of a name."""
+        """Return the number of a name."""
         return self._met.setdefault(name, len(self._met))
 
     def dims(self, shape: Dimensions | Iterable[int | str | None] | None) -> list[object] | None:
-        """A shape with numbers instead of names."""
+        """Return a shape in which numbers replace the names of dynamic dimensions."""
         if shape is None:
             return None
         return [dim if dim is None or isinstance(dim, int) else (self.of(f"dim {dim}"),) for dim in shape]
 
 
 def _stored(model: Model, patch: Patch, value: Value) -> object:
-    """Return the elements of a constant, as far as a proof uses them."""
+    """Return the part of a constant that a proof uses: its elements, or only its shape and type."""
     array = model.constants.payload(value)
     if array is None:
         folded = model.constants.array(value)

@@ -1,4 +1,4 @@
-"""Operator definitions compared between opsets."""
+"""Compare the definitions of operators in two opsets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TYPE_NAMES: Mapping[str, str] = {
 
 
 def has(op: str, opset: int) -> bool:
-    """Return whether an opset of the default domain contains an operator."""
+    """Return whether ONNX's default domain defines the operator type ``op`` in an opset."""
     try:
         schema_at(op, opset)
     except defs.SchemaError:
@@ -38,7 +38,7 @@ def has(op: str, opset: int) -> bool:
 
 @cache
 def same_but_types(op: str, one: int, other: int) -> bool:
-    """Return whether an operator's definitions in two opsets differ only in element types.
+    """Return whether an operator has equal definitions in two opsets, apart from the supported element types.
 
     A new version that changes the computation also changes inputs, attributes or defaults.
     """
@@ -47,7 +47,10 @@ def same_but_types(op: str, one: int, other: int) -> bool:
 
 @cache
 def raises(op: str, old: int, new: int) -> bool:
-    """Return whether an operator has the same meaning in a newer opset, apart from new optional parts."""
+    """Return whether every node of type ``op`` keeps its meaning if the opset is raised.
+
+    The newer definition may only add optional inputs and optional attributes.
+    """
     if op in _CHANGED:
         return same_but_types(op, old, new)
     before, after = _attributes(op, old), _attributes(op, new)
@@ -67,12 +70,12 @@ def raises(op: str, old: int, new: int) -> bool:
 
 
 def means_the_same(node: Node, old: int, new: int) -> bool:
-    """Return whether a node has the same meaning in an older opset."""
+    """Return whether a node keeps its meaning if the opset is lowered from ``new`` to ``old``."""
     return not difference(node, old, new)
 
 
 def difference(node: Node, old: int, new: int) -> str:
-    """Return the reason why a node has another meaning in an older opset.
+    """Return why a node would change its meaning if the opset is lowered from ``new`` to ``old``.
 
     Empty if the meaning is the same.
     """
@@ -99,10 +102,10 @@ def difference(node: Node, old: int, new: int) -> str:
 
 
 def _untaken(node: Node, old: int, new: int) -> str:
-    """Return an element type of a node that its operator supports only in the newer opset.
+    """Return an element type that a node uses, but that its operator does not support in opset ``old``.
 
-    The result is empty if the older opset supports all types. The result is a question mark if a type is
-    unknown and may be unsupported.
+    Return an empty text if the older opset supports all types. Return a question mark if a type is unknown
+    and may be unsupported.
     """
     bound: dict[str, str] = {}
     for value, one, other in _with_formals(node, old, new):
@@ -122,7 +125,7 @@ def _untaken(node: Node, old: int, new: int) -> str:
 def _with_formals(
     node: Node, old: int, new: int
 ) -> Iterator[tuple[Value, defs.OpSchema.FormalParameter | None, defs.OpSchema.FormalParameter | None]]:
-    """The values of a node with their definitions in both opsets."""
+    """Yield each input and output of a node with its definitions in opsets ``old`` and ``new``."""
     for side, values in (("inputs", node.inputs), ("outputs", node.outputs)):
         formals = [getattr(schema_at(node.op, opset), side) for opset in (old, new)]
         for port, value in enumerate(values):
@@ -133,9 +136,9 @@ def _with_formals(
 def _formal(
     formals: Sequence[defs.OpSchema.FormalParameter], port: int
 ) -> defs.OpSchema.FormalParameter | None:
-    """Return the definition of an input or output.
+    """Return the definition of the input or output with index ``port``.
 
-    If the last definition is variadic, use it for all further inputs or outputs.
+    If the last definition is variadic, it also applies to all further indices.
     """
     variadic = defs.OpSchema.FormalParameterOption.Variadic
     if port < len(formals):
@@ -144,12 +147,12 @@ def _formal(
 
 
 def same_meaning(op: str, old: int, new: int) -> bool:
-    """Return whether an operator has the same meaning in a newer opset, or exists only there."""
+    """Return whether ``op`` has the same meaning in both opsets, or exists only in the newer opset."""
     return has(op, new) and (not has(op, old) or raises(op, old, new))
 
 
 def raisable(model: Model, least: int) -> bool:
-    """Return whether a model has at least this opset, or can get it without other changes.
+    """Return whether a model has opset ``least`` or newer, or can be raised to it without other changes.
 
     Operators without a definition in any ONNX opset are ignored, because they belong to ONNX Runtime.
     """
@@ -165,7 +168,7 @@ https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 
 
 def _attributes(op: str, opset: int) -> dict[str, tuple[object, bool, bytes]]:
-    """Type, requirement and default of each attribute of an operator."""
+    """Return the type, the required flag and the default of each attribute of an operator."""
     return {
         name: (each.type, each.required, each.default_value.SerializeToString())
         for name, each in schema_at(op, opset).attributes.items()
@@ -173,7 +176,7 @@ def _attributes(op: str, opset: int) -> dict[str, tuple[object, bool, bytes]]:
 
 
 def _formals(op: str, opset: int) -> tuple[list[tuple[str, object]], list[tuple[str, object]]]:
-    """Names and options of an operator's inputs and outputs."""
+    """Return name and option (such as Optional) of each input, and of each output, of an operator."""
     schema = schema_at(op, opset)
     inputs: list[tuple[str, object]] = [(formal.name, formal.option) for formal in schema.inputs]
     return inputs, [(formal.name, formal.option) for formal in schema.outputs]

@@ -1,4 +1,4 @@
-"""Result of fixing a model: applied and refused rewrites, and intermediate models."""
+"""Results of fixing a model: applied rewrites, refused rewrites, and intermediate models."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Linted(Struct, frozen=True):
     """A model and its findings.
 
     Attributes:
-        proto: the structure.
-        facts: its facts.
+        proto: the ONNX protobuf of the model, without its weights.
+        facts: the facts that the rules read.
         reports: one report for each target.
     """
 
@@ -35,23 +35,23 @@ class Linted(Struct, frozen=True):
 
     @property
     def model(self) -> Model:
-        """The model of the structure."""
+        """Return the graph and the constants of the model."""
         return self.facts.model
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings of all targets without duplicates."""
+        """Return the findings of all targets, without duplicates."""
         found = (finding for report in self.reports for finding in report.findings)
         return list({finding.fingerprint: finding for finding in found}.values())
 
 
 class Proof(Struct, frozen=True):
-    """Result of a local proof of a patch.
+    """Result of running only the nodes that a patch changes, before and after the patch.
 
     Attributes:
         equal: whether the results are the same; None if unknown.
-        words: the figures as text.
-        figures: the figures by name.
+        words: a summary of the comparison, or the reason why it failed.
+        figures: numbers of the comparison by name, such as ``difference``.
         bounds: tensor ranges for which the proof holds; empty if the proof holds for all numbers.
     """
 
@@ -62,12 +62,12 @@ class Proof(Struct, frozen=True):
 
     @property
     def difference(self) -> float:
-        """The largest difference; 0 if none was computed."""
+        """Return the largest difference; 0 if none was computed."""
         return float(self.figures.get("difference", 0.0))
 
     @property
     def document(self) -> dict[str, object]:
-        """The proof as JSON data."""
+        """Return the proof as JSON data."""
         bounds = [
             {"tensor": each.tensor, "low": _number(each.low), "high": _number(each.high)}
             for each in self.bounds
@@ -75,24 +75,24 @@ class Proof(Struct, frozen=True):
         return {"equal": self.equal, "says": self.words, "figures": self.figures, "bounds": bounds}
 
     def under(self, patch: Patch) -> Proof:
-        """Return the proof with the assumptions of a patch."""
+        """Return a copy of the proof that also lists the bounds and the condition of ``patch``."""
         if not (self.equal and patch.condition):
             return self
         return replace(self, words=f"{self.words}, for {patch.condition}", bounds=patch.bounds)
 
 
 def _number(bound: float) -> float | None:
-    """Convert a bound for JSON: None for infinity."""
+    """Convert a bound for JSON, which has no infinity: return None instead."""
     return bound if math.isfinite(bound) else None
 
 
 class AppliedFix(PartlyCompared, frozen=True):
-    """A rewrite applied at one site.
+    """A rewrite that was applied at one node.
 
     ``rule`` is empty if a measurement or the ONNX checker requested the rewrite, instead of a finding.
 
     Attributes:
-        key: the rewrite and the site, by names that other rewrites do not change.
+        key: name of the rewrite, and a name of the node that other rewrites do not change.
         patch: the patch; None if unknown.
     """
 
@@ -110,7 +110,7 @@ class AppliedFix(PartlyCompared, frozen=True):
 
 
 class RefusedFix(Struct, frozen=True):
-    """A rewrite that was not applied at one site.  ``fix`` is None if the rule has no rewrite.
+    """A rewrite that was not applied at one node. ``fix`` is None if the rule has no rewrite.
 
     ``rule`` is empty if a measurement or the ONNX checker requested the rewrite, instead of a finding.
     """
@@ -128,9 +128,9 @@ class FixOutcome(Struct):
     Attributes:
         before: the original model.
         after: the fixed model.
-        applied: applied rewrites in order.
-        refused: refused rewrites, one for each site.
-        rounds: patches of ``applied`` by round, each round with the model that it applies to.
+        applied: applied rewrites in the order of their application.
+        refused: refused rewrites, one for each node, with reasons.
+        rounds: one entry for each round: the model before the round, and the patches of the round.
     """
 
     before: Linted
@@ -141,7 +141,10 @@ class FixOutcome(Struct):
 
 
 def proofs(members: Iterable[AppliedFix]) -> Iterator[str]:
-    """Summarize the proofs of several sites: one successful proof, and one that could not be computed."""
+    """Yield one sentence for each kind of result among the proofs of several rewrites.
+
+    The first sentence is about a successful proof, the second about a proof that could not be computed.
+    """
     found: dict[bool | None, dict[str, None]] = {True: {}, None: {}}
     for each in members:
         if each.proof is not None:

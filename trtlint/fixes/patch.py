@@ -1,4 +1,4 @@
-"""Patches: the nodes that a rewrite removes and inserts, or the reason why the rewrite does not apply."""
+"""Describe a change of a model as a patch: the nodes to remove, and the nodes to insert."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _COMPARED = 64
 
 
 class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not fit a place
-    """A rewrite that does not apply. The text is the reason: ``the scores are an output of the model``."""
+    """The rewrite does not apply. The text is the reason: ``the scores are an output of the model``."""
 
 
 class Bound(Struct, frozen=True):
-    """Range of a tensor in which a patch preserves the results.
+    """Range of a tensor's elements in which a patch does not change the results.
 
     Attributes:
-        tensor: the tensor of the model.
+        tensor: name of the tensor.
         low, high: lowest and highest element; NaN is excluded.
     """
 
@@ -43,7 +43,7 @@ class Bound(Struct, frozen=True):
 
 
 class Patch(Struct, frozen=True):
-    """An edit of one graph: the main graph or a body.
+    """A change of one graph: the main graph, or the body of an If or Loop.
 
     A value with the same meaning keeps its name.  An inserted node can use the name of a removed node's
     output.  A value with another type or shape gets a new name, and its readers are rewired.
@@ -53,7 +53,7 @@ class Patch(Struct, frozen=True):
         remove: nodes to remove.
         insert: nodes to insert, in data-flow order.
         initializers: small tensors to add.
-        rewire: inputs of other nodes, each with the name of its new value.
+        rewire: inputs of other nodes, as node, input index, and name of the new value.
         retyped: values whose declared type becomes invalid.
         opset: lowest opset of the default domain for the inserted nodes; 0 for any.
         set_opset: new opset of the model; 0 to keep it.
@@ -65,9 +65,9 @@ class Patch(Struct, frozen=True):
         shapes: shapes of inputs that the removed nodes require.
         around: surrounding nodes that the proof must include, because the results are equal only after
             these nodes.
-        finite: inputs that contain no -inf, because no earlier operator adds a mask.
-        holds: inputs that can only have a few values, with these values.
-        parts: patches to prove separately instead of the whole patch, if the sites are far apart.
+        finite: names of inputs that cannot contain -inf, because no earlier operator adds a mask.
+        holds: names of inputs whose elements can only have a few values, with these values.
+        parts: patches to prove one by one instead of the whole patch, if the changed nodes are far apart.
         bounds: tensor ranges in which the results are the same; empty if the results are the same for all
             numbers.
         condition: the bounds and other assumptions of a proof as text: ``scores above -5e+08``.
@@ -94,7 +94,7 @@ class Patch(Struct, frozen=True):
     condition: str = ""
 
     def with_parts(self, parts: Iterable[Patch]) -> Patch:
-        """Return the patch with parts that are proven one by one."""
+        """Return the patch with ``parts``. These patches are proven one by one instead of the whole patch."""
         return replace(self, parts=tuple(parts))
 
     @property
@@ -154,7 +154,7 @@ class Draft(Struct):
         return outputs[0]
 
     def again(self, node: Node, inputs: Iterable[str], outputs: Iterable[str]) -> onnx.NodeProto:
-        """Insert and return a copy of a node with the same name, but other inputs and outputs."""
+        """Insert and return a copy of ``node`` with the same name, but with other inputs and outputs."""
         proto = onnx.NodeProto()
         proto.CopyFrom(node.proto)
         del proto.input[:], proto.output[:]
@@ -164,7 +164,7 @@ class Draft(Struct):
         return proto
 
     def insert(self, proto: onnx.NodeProto) -> None:
-        """Insert a node unchanged."""
+        """Insert ``proto`` unchanged."""
         self._nodes.append(proto)
 
     def store(self, tensor: onnx.TensorProto) -> None:
@@ -172,7 +172,13 @@ class Draft(Struct):
         self._tensors.append(tensor)
 
     def constant(self, array: np.ndarray[Any, Any], what: str = "constant", *, out: str = "") -> str:
-        """Add an initializer and return its name: ``out`` if given, else a new name."""
+        """Add an initializer and return its name.
+
+        Args:
+            array: the elements.
+            what: a word for the new name, if ``out`` is empty.
+            out: the name; must be unique in the model.
+        """
         solid = np.asarray(array, order="C")
         shared = not out and solid.size <= _COMPARED
         key = solid.dtype.str, solid.shape, solid.tobytes() if shared else b""
@@ -185,11 +191,17 @@ class Draft(Struct):
         return str(tensor.name)
 
     def ints(self, *values: int) -> str:
-        """Add a vector of INT64."""
+        """Add a vector of INT64 as an initializer, and return its name."""
         return self.constant(np.array(values, np.int64), "ints")
 
     def like(self, number: float, value: Value | str | None, what: str = "constant") -> str:
-        """Add a scalar of a value's element type, or of a named type such as ``f16``."""
+        """Add a scalar initializer and return its name.
+
+        Args:
+            number: the number.
+            value: a value whose element type the scalar gets, or a type such as ``f16``.
+            what: a word for the new name.
+        """
         dtype = value if isinstance(value, str) else None if value is None else value.dtype
         return self.constant(np.array(number, numpy_type(dtype)), what)
 
@@ -212,7 +224,7 @@ class Draft(Struct):
         bounds: Iterable[Bound] = (),
         condition: str = "",
     ) -> Patch:
-        """Create the patch from everything added so far."""
+        """Create the patch from the nodes and tensors added so far. Parameters: see :class:`Patch`."""
         return Patch(
             title,
             tuple(dict.fromkeys(remove)),
@@ -234,7 +246,7 @@ class Draft(Struct):
         )
 
     def name(self, what: str) -> str:
-        """Return a new name that is unique in the model."""
+        """Return a new name that contains ``what`` and is unique in the model."""
         base = name = f"{self.node.path}/{what}"
         graph = self.model.graph
         count = self._counts.get(base, 1)
@@ -263,17 +275,17 @@ def numpy_type(dtype: str | None) -> np.dtype[Any]:
 
 
 def lowest(dtype: str) -> float:
-    """Return the lowest finite number of a float type, also of BF16."""
+    """Return the lowest finite number of a float type. Unlike NumPy, this function supports BF16."""
     return _LOWEST_BF16 if dtype == "bf16" else float(np.finfo(numpy_type(dtype)).min)
 
 
 def onnx_type(dtype: str) -> int:
-    """ONNX element type number for a short type name."""
+    """Return the ONNX element type number of a short type name such as ``f16``."""
     return next(number for number, short in DTYPES.items() if short == dtype)
 
 
 def shared(values: Iterable[Value], block: Iterable[Node]) -> Value | None:
-    """Return the first value that is a model output or is read outside a block.
+    """Return the first value that is a model output, or that a node outside ``block`` reads; None if none.
 
     None if there is no such value.
     """

@@ -1,4 +1,4 @@
-"""Proof of one patch: trtlint runs only the changed nodes, before and after the rewrite.
+"""Check that a patch preserves the results: run only the changed nodes, before and after the patch.
 
 A comparison of whole models is weak, because later blocks hide the errors of one block. A proof runs only
 the changed nodes, with random tensors as inputs. Parameters are random, because gains of one and biases of
@@ -55,12 +55,12 @@ _proven: dict[bytes, Proof] = {}
 
 
 def prove(model: Model, patch: Patch) -> Proof:
-    """Run the region of a patch before and after the rewrite, and compare the results."""
+    """Run the nodes that a patch changes, before and after the patch, and compare the results."""
     return prove_all(model, [patch])[0]
 
 
 def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
-    """Prove patches of one model.  Equal sites are computed once.
+    """Prove patches of one model. Patches with the same key (:func:`likeness`) are computed once.
 
     The computations run in separate processes with limits of time and memory.
     """
@@ -69,7 +69,7 @@ def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
 
 
 def _all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
-    """Proofs of patches of one model, without the assumptions of the patches."""
+    """Return the proofs of patches, without the bounds and conditions of the patches."""
     found: dict[int, Proof] = {}
     keys: dict[int, bytes] = {}
     new: dict[bytes, tuple[Patch, Region]] = {}
@@ -100,7 +100,12 @@ def _all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
 
 
 def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict[bytes, Proof]:
-    """Compute proofs by key."""
+    """Compute proofs and return them by key.
+
+    Args:
+        model: the model.
+        cases: a patch and its region, by the key of :func:`likeness`.
+    """
     foreign = {key: case for key, case in cases.items() if is_foreign(case[1])}
     drawn = [(region, feeds_of(model, patch, region, plain=True)) for patch, region in foreign.values()]
     found = dict(zip(foreign, prove_foreign(drawn) if drawn else (), strict=True))
@@ -115,7 +120,7 @@ def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict
 
 
 def _written(model: Model, patch: Patch, region: Region) -> bytes:
-    """Compute the proof of a patch as JSON."""
+    """Compute the proof of a patch, and return it as JSON text for the parent process."""
     try:
         proof = _compared(model, patch, region)
     except EditError as error:
@@ -126,13 +131,13 @@ def _written(model: Model, patch: Patch, region: Region) -> bytes:
 
 
 def _together(proofs: Sequence[Proof]) -> Proof:
-    """Return the worst proof among the parts of a patch."""
+    """Return the worst of the proofs for the parts of a patch: failed, then unknown, then successful."""
     order = (False, None, True)
     return min(proofs, key=lambda proof: (order.index(proof.equal), -proof.difference))
 
 
 def _same_operators(model: Model, patch: Patch) -> Proof:
-    """Check that all operators have the same meaning in the new opset."""
+    """Check that no operator of a model changes its meaning in the opset that a patch sets."""
     opset = model.opset or 1
     for node in model.graph.nodes:
         reason = "" if node.domain else difference(node, patch.set_opset, opset)
@@ -142,7 +147,7 @@ def _same_operators(model: Model, patch: Patch) -> Proof:
 
 
 def _same_tensors(model: Model, patch: Patch) -> Proof:
-    """Check that the elements do not change if a patch stores tensors in another format."""
+    """Check that the dense tensors of a patch have the same elements as the model's sparse tensors."""
     for tensor in patch.initializers:
         value = model.graph.resolve(tensor.name)
         stored = None if value is None else model.graph.sparse.get(value)
@@ -238,7 +243,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
 
 
 def _of_nothing(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -> str:
-    """Return the error for an empty batch or length; an empty text without an error."""
+    """Return an error if the rewritten nodes fail, or change a shape, for inputs without elements."""
     try:
         before = run_reference(protos[0], feeds)
     except MemoryError:
@@ -267,7 +272,10 @@ def _is_comparable(results: Sequence[Array], feeds: Feeds) -> bool:
 
 
 def _same_integers(region: Region, feeds: Feeds) -> bool:
-    """Return whether integer results are equal in the model's own types.  FP64 would hide their rounding."""
+    """Return whether integer results are equal before and after, computed in the model's own types.
+
+    A computation in FP64 would hide the rounding of integers.
+    """
     try:
         before, after = (run_reference(proto, feeds.arrays) for proto in (region.before, region.after))
     except MemoryError:
@@ -279,7 +287,7 @@ def _same_integers(region: Region, feeds: Feeds) -> bool:
 
 
 def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
-    """Return the type error of the rewritten nodes, which a run in FP64 hides; empty without an error."""
+    """Return an error if the rewritten nodes mix types or change a result's type. FP64 runs hide this."""
     before, after = (_types(proto, feeds) for proto in (region.before, region.after))
     if before is None:
         return ""
@@ -294,7 +302,7 @@ def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
 
 
 def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
-    """Return the element type of each result, or 0 if it is unknown.  None if types contradict each other."""
+    """Return the inferred element type of each output, 0 if unknown. None if types contradict each other."""
     try:
         found = onnx.shape_inference.infer_shapes(
             typed(proto, feeds.arrays), check_type=True, strict_mode=True
@@ -305,9 +313,10 @@ def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
 
 
 def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
-    """Return the largest difference among results that were finite; infinity if a new result is not finite.
+    """Return the largest difference between results, for a patch that removes NaN or infinity on purpose.
 
-    An epsilon for a zero divisor must not increase the results near that divisor.
+    Only results that were finite before are compared. Return infinity if a result is not finite after the
+    patch. An epsilon that avoids a division by zero must not increase results near that divisor.
     """
     worst = 0.0
     for one, other in zip(before, after, strict=True):
@@ -322,7 +331,7 @@ def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
 
 
 def _difference(before: list[Array], after: list[Array]) -> float:
-    """Return the largest difference relative to the largest result.  Infinite if NaNs or shapes differ."""
+    """Return the largest difference, divided by the largest result. Infinite if NaNs or shapes differ."""
     worst = 0.0
     for one, other in zip(before, after, strict=True):
         if one.shape != other.shape:
@@ -341,7 +350,13 @@ def _difference(before: list[Array], after: list[Array]) -> float:
 
 
 def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[Array]) -> float:
-    """Return the difference between the results of a region in its own types and in FP64; 1 for overflow."""
+    """Run a region in its own types, and return the difference from the FP64 results; 1 for an overflow.
+
+    Args:
+        proto: the region before or after the patch.
+        feeds: the inputs.
+        truth: the FP64 results.
+    """
     try:
         results = run_reference(proto, feeds)
     except Exception:  # noqa: BLE001 - the reference does not mix these types

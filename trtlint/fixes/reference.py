@@ -1,4 +1,4 @@
-"""Execution of models in ONNX's reference evaluator, in their own types and in FP64."""
+"""Run models in ONNX's reference evaluator, in their own types or in FP64."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class NoImplementationError(ExperimentError):
-    """An operator that the reference does not implement in any equivalent opset."""
+    """ONNX's reference evaluator implements an operator in no opset that gives it the same meaning."""
 
 
 def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
@@ -33,8 +33,8 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
     If the evaluator does not implement an operator in the model's opset, the model runs in a newer opset.
 
     Raises:
-        NoImplementationError: the reference lacks an operator.
-        Exception: any error of the evaluator, such as for unsuitable inputs.
+        NoImplementationError: the evaluator does not implement an operator.
+        Exception: any error of the evaluator, for example if input shapes do not match.
     """
     from onnx.reference import ReferenceEvaluator
 
@@ -64,7 +64,7 @@ def wide(array: Array) -> Array:
 
 
 def widened(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """Convert a model to compute in FP64 instead of other float types."""
+    """Return a copy of a model that computes in FP64 instead of its float types."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     for graph in graphs(copy):

@@ -1,4 +1,4 @@
-"""Regions: the nodes that a patch changes, as separate models before and after."""
+"""Extract the nodes that a patch changes, as two small models: before and after the patch."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _MOST_NODES = 2000
 
 
 class RegionError(TrtlintError):
-    """A patch whose nodes cannot be run without the rest of the model. The text gives the reason."""
+    """The nodes of a patch cannot run without the other nodes of the model. The text gives the reason."""
 
 
 class Region(Struct, frozen=True):
-    """The nodes that a patch changes.
+    """The nodes that a patch changes, and the nodes between them.
 
     Attributes:
-        before, after: the nodes as models with the same inputs and outputs.
-        nodes: the nodes before.
+        before, after: models of the nodes before and after the patch. Their inputs and outputs are equal.
+        nodes: the nodes before the patch.
         inputs: values that the nodes read but do not compute.
         outputs: names of values that other nodes read.
     """
@@ -40,7 +40,7 @@ class Region(Struct, frozen=True):
 
 
 def region_of(model: Model, patch: Patch) -> Region:
-    """Extract the changed nodes, the nodes between these, and the nodes that compute their shapes.
+    """Extract the nodes that a patch changes, the nodes between them, and the nodes that compute shapes.
 
     Raises:
         RegionError: the nodes cannot be extracted.
@@ -89,13 +89,13 @@ def region_of(model: Model, patch: Patch) -> Region:
 
 
 def _resolved(names: Iterable[str], scope: str, model: Model) -> list[Value]:
-    """Values of names in a scope; unknown names are skipped."""
+    """Return the values with these names that are visible in a scope. Unknown names are skipped."""
     found = (model.graph.resolve(name, scope) for name in names)
     return [value for value in found if value is not None]
 
 
 def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
-    """Return nodes and all nodes on paths between them, in graph order."""
+    """Return ``nodes`` and all nodes on paths between them, in graph order."""
     chosen = set(nodes)
     if not chosen:
         return []
@@ -118,7 +118,7 @@ def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
 
 
 def _with_shapes(core: list[Node], patch: Patch, model: Model) -> list[Node]:
-    """Return nodes together with the nodes that compute shapes for them, in graph order."""
+    """Return the nodes of ``core``, and the nodes that compute shapes which they read, in graph order."""
     found = set(core)
     reads = {name for node in patch.insert for name in node.input}
     pending = [v for node in core for v in node.inputs if v is not None]
@@ -183,6 +183,6 @@ def _model(
 
 
 def _results(outputs: Iterable[str], stored: set[str]) -> Iterator[str]:
-    """Yield the names of results.  A result that is now a stored tensor gets another name."""
+    """Yield the output names of a region. If the patch stores an output, its name ends with ``/result``."""
     for name in outputs:
         yield f"{name}/result" if name in stored else name

@@ -1,4 +1,4 @@
-"""Lint and ONNX check of a model structure between rewrites."""
+"""Lint and check a model between rewrites."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ Judge = Callable[[Model], tuple[Facts, tuple[ModelReport, ...]]]
 
 
 def judging(case: Case, review: Review) -> Judge:
-    """Create a function that lints a case (model, target and evidence) between rewrites of the model.
+    """Create a function that lints the model of a case between rewrites.
 
     Args:
-        case: the case.  Its build evidence is used only for the original model.
+        case: the model, its targets and its evidence. Evidence from builds is used only for the original
+            model.
         review: removes suppressed findings from the reports.
     """
 
@@ -37,10 +38,9 @@ def judging(case: Case, review: Review) -> Judge:
 
 
 def linting(judge: Judge, source: SourceModel) -> Lint:
-    """Create a function that lints rewritten structures of a model as if they were the file.
+    """Create a function that lints rewritten versions of a model as if they were the original file.
 
-    A rewritten structure contains no model-local functions, because the functions of the source are
-    inlined.
+    The rewritten versions contain no model-local functions, because the functions of ``source`` are inlined.
 
     Args:
         judge: lints a model.
@@ -58,17 +58,17 @@ def linting(judge: Judge, source: SourceModel) -> Lint:
 
 
 def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
-    """Check a structure with the ONNX checker.
+    """Run the ONNX checker on a rewritten model.
 
-    If the only errors are wrong declared types of intermediate values, the check removes these types,
-    because the source has the same errors.
+    If the only errors are wrong declared types of intermediate values, remove these declarations, because the
+    original model has the same errors.
 
     Args:
-        proto: the structure.
-        before: the structure before the rewrite.
+        proto: the rewritten model.
+        before: the model before the rewrite.
 
     Returns:
-        The structure, and the error of the checker; empty if the structure is valid.
+        The model, and the error of the checker; empty if the model is valid.
     """
     wrong = checker_error(proto)
     if wrong and proto.graph.value_info:

@@ -1,4 +1,4 @@
-"""Fix session: propose rewrites, apply them, lint again, and undo failures."""
+"""Fix one model: propose rewrites, apply them, lint again, and undo rewrites that fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _UNIFY = "unify-types"
 
 
 class _RequestedFix(Struct, frozen=True):
-    """A rewrite requested by a finding at one site."""
+    """A rewrite that a finding requests at one node."""
 
     rule: str
     severity: Severity
@@ -42,12 +42,12 @@ class _RequestedFix(Struct, frozen=True):
 
     @property
     def key(self) -> Key:
-        """The rewrite and the site, by a name that other rewrites do not change."""
+        """Return the name of the rewrite, and a name of the node that other rewrites do not change."""
         return self.rewrite.name, _value_of(self.fact.node)
 
 
 class _Proposal(Struct, frozen=True):
-    """A patch for a finding and its proof."""
+    """A patch for a requested rewrite, and the proof of the patch."""
 
     wanted: _RequestedFix
     patch: Patch
@@ -55,13 +55,13 @@ class _Proposal(Struct, frozen=True):
 
 
 class FixSession:
-    """The fixes of one model.
+    """Apply rewrites to one model until no fixable finding is left.
 
     Args:
-        lint: lints a structure.
+        lint: called with the ONNX protobuf of a model; returns its findings.
         unsafe: whether to apply unsafe rewrites.
-        prove: proves each patch separately before it is applied; None for no proof.
-        withdrawn: reasons of the rewrites to skip, by key.
+        prove: called with patches before they are applied; None for no proof.
+        withdrawn: rewrites to skip; the reason by :attr:`AppliedFix.key`.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class FixSession:
         """Apply all possible rewrites to a model.
 
         Args:
-            proto: the structure of the model.
+            proto: the ONNX protobuf of the model, without its weights.
             keep: paths of operators to keep in FP32.
         """
         state = self._lint(proto)
@@ -97,7 +97,7 @@ class FixSession:
         return outcome
 
     def _repeat(self, outcome: FixOutcome, due: Callable[[Linted], list[_RequestedFix]]) -> None:
-        """Apply the requested rewrites until no request is left."""
+        """Apply the rewrites that ``due`` returns for the current model, until it returns none."""
         for _ in range(MOST_ROUNDS):
             batch = due(outcome.after)
             if not batch:
@@ -105,7 +105,7 @@ class FixSession:
             self._round(outcome, batch)
 
     def _uncovered(self, outcome: FixOutcome, paths: Sequence[str]) -> list[str]:
-        """Apply rewrites of findings that also convert nodes to keep in FP32.
+        """Apply the rewrites that fix a finding and also convert nodes of ``paths`` to FP32.
 
         Returns:
             The paths of the nodes that no such rewrite converts.
@@ -131,7 +131,7 @@ class FixSession:
         return kept.left(outcome.after.model)
 
     def _keep(self, outcome: FixOutcome, paths: Sequence[str]) -> None:
-        """Convert operators to FP32 before other rewrites, which rename operators."""
+        """Convert operators to FP32 before all other rewrites, because those rename operators."""
         state = outcome.after
         wanted = [path for path in paths if (keep_fp32.NAME, path) not in self._withdrawn]
         found, refused = keep_fp32.to_fp32(state.model, wanted)
@@ -175,14 +175,11 @@ class FixSession:
         ]
 
     def _proofs(self, model: Model, patches: Sequence[Patch]) -> Sequence[Proof | None]:
-        """Proofs of patches; None for each if proofs are off."""
+        """Return the proof of each patch. Return None for each patch if no proof is requested."""
         return [None] * len(patches) if self._prove is None else self._prove(model, patches)
 
     def _name_unfixable(self, outcome: FixOutcome) -> None:
-        """Add a reason for each remaining finding without a reason.
-
-        If a rewrite is refused at a site, all findings that request it there get the reason.
-        """
+        """Record for each remaining finding why it was not fixed, unless ``outcome`` already has a reason."""
         reported = {refused.rule for refused in outcome.refused}
         tried = {(refused.fix, refused.place): refused.reason for refused in outcome.refused}
         found: dict[RefusedFix, None] = {}
@@ -197,7 +194,7 @@ class FixSession:
         outcome.refused += found
 
     def _next(self, state: Linted) -> list[_RequestedFix]:
-        """Return all sites of the next rewrite: the rewrite for the most severe open finding."""
+        """Return the rewrites of the next round: the fix of the most severe finding, for all nodes."""
         wanted = self._open(_wanted(state))
         if not wanted:
             return []
@@ -206,14 +203,14 @@ class FixSession:
         return list({each.key: each for each in reversed(list(same))}.values())[::-1]
 
     def _open(self, wanted: Iterable[_RequestedFix]) -> list[_RequestedFix]:
-        """Requested rewrites that have not been processed yet."""
+        """Return the requested rewrites that have not been tried yet."""
         return [each for each in wanted if each.key not in self._done]
 
     def _round(self, outcome: FixOutcome, batch: Sequence[_RequestedFix]) -> None:
-        """Apply one rewrite at all independent sites; if the result is harmful, apply it site by site.
+        """Apply one kind of rewrite at all nodes together; if this causes harm, apply it node by node.
 
-        Refused sites are tried again after a success.  ONNX Runtime's operators hide types and shapes, and a
-        rewrite of such an operator reveals them.
+        After a success, refused rewrites are tried again: ONNX Runtime's operators hide types and shapes, and
+        replacing such an operator reveals them.
         """
         count = len(outcome.refused)
         proposals = self._proposals(outcome, batch)
@@ -235,7 +232,7 @@ class FixSession:
                 )
 
     def _alone(self, outcome: FixOutcome, wanted: _RequestedFix) -> None:
-        """Apply a rewrite at one site if its finding still exists."""
+        """Apply a rewrite at one node if the finding that requested it still exists."""
         for again in (_wanted if wanted.rule else _mixed)(outcome.after):
             if again.key == wanted.key:
                 for proposal in self._proposals(outcome, [again]):
@@ -244,9 +241,9 @@ class FixSession:
                 return
 
     def _finished(self, trial: FixOutcome, staying: Sequence[_RequestedFix]) -> bool:
-        """Return whether a second rewrite removes the findings that remain after a rewrite.
+        """Return whether a second rewrite, applied to ``trial``, removes the findings that still exist.
 
-        A site can need two rewrites.  For example, attention heads are too small, and their axes are in an
+        A node can need two rewrites. For example, attention heads are too small, and their axes are in an
         order that TensorRT does not fuse.
         """
         done = set(self._done)
@@ -260,7 +257,7 @@ class FixSession:
         return False
 
     def _proposals(self, outcome: FixOutcome, batch: Iterable[_RequestedFix]) -> list[_Proposal]:
-        """Create patches that share no node; record refusals."""
+        """Create patches for the requested rewrites, and prove them. No two patches share a node."""
         found: list[tuple[_RequestedFix, Patch]] = []
         touched: set[Node] = set()
         for wanted in batch:
@@ -303,7 +300,7 @@ class FixSession:
         outcome.refused.append(RefusedFix(wanted.rule, wanted.severity, name, wanted.place, reason))
 
     def _try(self, outcome: FixOutcome, proposals: Sequence[_Proposal]) -> str:
-        """Apply patches if they improve the model, and return an empty text; otherwise return the reason."""
+        """Apply patches if they improve the model. Return the reason if not, otherwise an empty text."""
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
         try:
@@ -338,7 +335,7 @@ class FixSession:
 
 
 def _wanted(state: Linted) -> list[_RequestedFix]:
-    """The rewrites of all findings at all sites, most severe first."""
+    """Return the rewrites that all findings request, the most severe findings first."""
     found: dict[tuple[object, ...], _RequestedFix] = {}
     for report in state.reports:
         for finding in report.findings:
@@ -352,7 +349,7 @@ def _wanted(state: Linted) -> list[_RequestedFix]:
 
 
 def _why_unfixable(finding: Finding, site: Site) -> str:
-    """Return why trtlint tried no rewrite at a site; empty for a note if the rule gives no reason."""
+    """Return why trtlint tried no rewrite for a finding at one site. Empty for a note without a reason."""
     if finding.fixes:
         return ""
     unknown = "" if finding.severity == "note" else "trtlint has no automatic fix for this finding"
@@ -360,7 +357,7 @@ def _why_unfixable(finding: Finding, site: Site) -> str:
 
 
 def _fact(state: Linted, site: Site) -> Fact:
-    """Return the fact of a site.  For a pattern match, the fact contains its nodes with their roles."""
+    """Return the fact that caused a finding at one site. For a pattern, it contains the matched nodes."""
     if site.route is not None:
         return state.facts.of(site.route.kind)[site.route.position]
     nodes = state.model.graph.nodes
@@ -369,7 +366,7 @@ def _fact(state: Linted, site: Site) -> Fact:
 
 
 def _mixed(state: Linted) -> list[_RequestedFix]:
-    """Return all sites where operators read two types, regardless of the target.
+    """Return a rewrite for each operator that reads two float types, for any target.
 
     A weakly typed network accepts such operators. But the ONNX checker rejects a model with such operators,
     so trtlint could not write the model.
@@ -382,19 +379,19 @@ def _mixed(state: Linted) -> list[_RequestedFix]:
 
 
 def _staying(after: Linted, made: Sequence[_RequestedFix]) -> list[_RequestedFix]:
-    """Return the applied rewrites whose findings still exist."""
+    """Return those of the applied rewrites ``made`` whose findings still exist."""
     nodes = {node.path: node for node in after.model.graph.nodes}
     there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in places_of(after.reports)}
     return [wanted for wanted in made if (wanted.rule, wanted.key[1]) in there]
 
 
 def _mildest(made: Iterable[_RequestedFix]) -> int:
-    """Index of the lowest severity among rewrites."""
+    """Return the index in ``SEVERITIES`` of the lowest severity among requested rewrites."""
     return max((SEVERITIES.index(wanted.severity) for wanted in made), default=0)
 
 
 def _value_of(node: Node | None) -> str:
-    """Return the name of the first output of a node.  Renaming the node does not change it."""
+    """Return the name of a node's first output. It identifies the node even after a rename."""
     if node is None:
         return ""
     return f"{node.scope}:{next((value.name for value in node.outputs if value.name), node.path)}"

@@ -1,4 +1,4 @@
-"""Source model of a fix."""
+"""Read the model to fix."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MEMORY = 1800 << 20
 
 
 class SourceModel(Struct, frozen=True):
-    """A file and its structure before any rewrite.
+    """A model file before any rewrite.
 
     Attributes:
         path: the file.
         raw: the file as it was read.
-        proto: the structure with functions inlined.
-        inlined: the functions that the file calls.
+        proto: the ONNX protobuf without the weights, with model-local functions inlined.
+        inlined: the functions that were inlined.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class SourceModel(Struct, frozen=True):
 
     @property
     def external(self) -> int:
-        """Bytes of the external data files."""
+        """Return the size of the external data files in bytes."""
         names = {
             text(entry.value)
             for tensor in all_tensors(self.proto)
@@ -61,7 +61,7 @@ class SourceModel(Struct, frozen=True):
         return size
 
     def allowance(self) -> Allowance:
-        """Time and memory for fixing the model.
+        """Return the limits of CPU time and memory for fixing the model.
 
         Both limits grow with the size of the model and its external data.
         """
@@ -71,12 +71,12 @@ class SourceModel(Struct, frozen=True):
 
 
 def beside(model: Path) -> Path:
-    """Default path of the fixed model."""
+    """Return the default path for the fixed model: ``model.fixed.onnx`` for ``model.onnx``."""
     return model.with_name(f"{model.stem}.fixed{model.suffix}")
 
 
 def read_source(path: Path) -> SourceModel:
-    """Read a model without its weights.
+    """Read a model file for fixing. Weights stay in the file.
 
     Raises:
         UnreadableError: the file is not a readable model, or exceeds a limit.

@@ -1,4 +1,7 @@
-"""Export of rewrites as a script of https://github.com/NVIDIA/TensorRT/tree/main/tools/onnx-graphsurgeon."""
+"""Export applied rewrites as a Python script for onnx-graphsurgeon.
+
+https://github.com/NVIDIA/TensorRT/tree/main/tools/onnx-graphsurgeon
+"""
 
 from __future__ import annotations
 
@@ -56,16 +59,16 @@ _TAIL = "\n\ngraph.cleanup().toposort()\nonnx.save(gs.export_onnx(graph), sys.ar
 
 
 class SurgeonError(TrtlintError):
-    """Rewrites without an equivalent script; the text gives the reason."""
+    """The rewrites cannot be expressed as a script. The text gives the reason."""
 
 
 def script(outcome: FixOutcome, name: str, own: str) -> str:
-    """Convert the rewrites of an outcome to a Python script.
+    """Return a Python script that applies the same rewrites with onnx-graphsurgeon.
 
     Args:
         outcome: the result of fixing the model.
         name: file name of the model.
-        own: file name of the script.
+        own: file name of the script itself, for its usage line.
 
     Raises:
         SurgeonError: a rewrite is in the body of an If or a loop, a rewrite adds a tensor that is too large
@@ -129,5 +132,5 @@ def _value(attribute: onnx.AttributeProto) -> str:
 
 
 def _key(node: Node) -> str:
-    """Name of a node's first output, which identifies it in the script."""
+    """Return the name of a node's first output, by which the script finds the node."""
     return next(value.name for value in node.outputs if value.name)

@@ -1,4 +1,4 @@
-"""Comparison of a fixed model with its source: outputs, builds and parsed networks."""
+"""Compare a fixed model with the original model: their outputs, TensorRT builds and parsed networks."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class CheckResult(Struct, frozen=True):
         check: kind of check: ``outputs``, ``build`` or ``network``.
         good: whether the fixed model is not worse. If False, trtlint does not write the model. None if the
             check gave no result.
-        words: the figures as text.
-        figures: the figures by name.
+        words: the result as text.
+        figures: numbers of the check by name.
         times: run times of both models in ONNX Runtime, if measured.
     """
 
@@ -42,12 +42,12 @@ class CheckResult(Struct, frozen=True):
 
     @property
     def judgement(self) -> str:
-        """The verdict as text."""
+        """Return the result as one word or phrase."""
         return _EQUAL if self.good and self.check == "outputs" else _JUDGEMENTS[self.good]
 
     @property
     def document(self) -> dict[str, Any]:
-        """The verdict as JSON data."""
+        """Return the result as JSON data."""
         return {"check": self.check, "good": self.good, "says": self.words, "figures": self.figures}
 
 
@@ -61,15 +61,15 @@ def outputs(
     keep_a_key: bool = False,
     timed: bool = False,
 ) -> CheckResult:
-    """Compare the outputs of both models.
+    """Run the original and the fixed model with the same inputs, and compare their outputs.
 
     Args:
-        before: the source.
-        after: the fixed model.
+        before: file of the original model.
+        after: file of the fixed model.
         inputs: the inputs of both models.
-        wide: whether to run both models in FP32, because the source may overflow in its own types.
-        ignore_nan: whether elements that are NaN in the source may have any value.
-        keep_a_key: whether every row of a mask allows at least one key.
+        wide: whether to run both models in FP32, because the original model may overflow in its own types.
+        ignore_nan: whether to ignore elements that are NaN in the outputs of the original model.
+        keep_a_key: whether to generate only masks that allow at least one key in each row.
         timed: whether to measure the run time of both models.
     """
     found = compare(
@@ -88,7 +88,7 @@ def outputs(
 
 
 def build(before: Path, after: Path, sm: int | None) -> CheckResult:
-    """Build both models with TensorRT-RTX without a GPU."""
+    """Build the original and the fixed model with TensorRT-RTX, without a GPU, and compare the builds."""
     from trtlint.dry_build.drybuild import dry_build
     from trtlint.dry_build.errors import DryBuildError, WheelError
 
@@ -119,15 +119,15 @@ def build(before: Path, after: Path, sm: int | None) -> CheckResult:
 
 
 def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
-    """Compare the parsed networks of both models with ONNX.
+    """Parse both models with TensorRT, and compare how well each network matches its ONNX model.
 
     Args:
-        before: the source.
-        after: the fixed model.
+        before: file of the original model.
+        after: file of the fixed model.
         inputs: the inputs of both models; random inputs if empty.
 
     Returns:
-        The verdict; None if neither network can be compared.
+        The result; None if neither network can be compared.
     """
     from trtlint.dry_build.errors import WheelError
     from trtlint.dry_build.wheels import find
@@ -166,7 +166,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
 
 
 def _no_worse(before: str, after: str) -> bool | None:
-    """Return whether the second build reached at least the same stage as the first build; None if unknown."""
+    """Return whether a build after the fix got at least as far as the build before. None if unknown."""
     if before in _STAGES and after in _STAGES:
         return _STAGES.index(after) >= _STAGES.index(before)
     if _STAGES[-1] in (before, after):
@@ -175,7 +175,7 @@ def _no_worse(before: str, after: str) -> bool | None:
 
 
 def _stage(found: DryBuild) -> str:
-    """Result of a build: one of ``_STAGES`` if it ended normally."""
+    """Return how far a build got, as one of ``_STAGES``; other texts if it did not end normally."""
     result = found.result
     if result.built:
         return "built"
@@ -189,12 +189,12 @@ def _stage(found: DryBuild) -> str:
 
 
 def _fused(found: DryBuild) -> int:
-    """Number of fused attention layers."""
+    """Return the number of fused attention layers in the engine."""
     layers = found.record.layers if found.record is not None else None
     return 0 if layers is None else sum("mha" in layer.name.lower() for layer in layers.layers)
 
 
 def _warnings(found: DryBuild) -> int:
-    """Number of warnings in the build log."""
+    """Return the number of warnings in the build log."""
     log = found.record.log if found.record is not None else None
     return 0 if log is None else log.severities.get("W", 0)

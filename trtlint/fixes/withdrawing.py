@@ -1,8 +1,8 @@
-"""Withdrawal of rewrites that make the whole model worse or invalid.
+"""Find and undo rewrites that make the whole model worse or invalid.
 
 trtlint applies rewrites in rounds, and stores the model before each round. A binary search finds the first
-round after which the check fails, and then the bad patch in this round. Then all rounds run again without
-this rewrite at this site, because later rewrites may depend on it.
+round after which the check of the model fails, and then the bad patch in this round. Then all rounds run
+again without this patch, because later rewrites may depend on it.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ Run = Callable[[Mapping[Key, str]], FixOutcome]
 
 
 class _SpentError(TrtlintError):
-    """The checks are used up."""
+    """The maximum number of checks is reached."""
 
 
 def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
-    """Rewrite a model without the rewrites that make it worse.
+    """Rewrite a model, and skip the rewrites that make the model worse.
 
     Args:
-        run: rewrites the model.
-        check: checks the result.
+        run: called with the rewrites to skip; rewrites the model.
+        check: called with a rewritten model; returns the error, or an empty text.
         most: maximum number of checks. When the limit is reached, all rounds that were not checked are
-            withdrawn.
+            undone.
 
     Returns:
-        The final outcome. Its model passed the check, or is the unchanged source.
+        The final result. Its model passed the check, or is the unchanged original model.
     """
     left = most
     withdrawn: dict[Key, str] = {}
@@ -76,11 +76,16 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
 
 
 def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key], str, bool]:
-    """Find the first bad patch.
+    """Find the first patch after which the check of the model fails.
+
+    Args:
+        outcome: the applied rounds.
+        check: called with a rewritten model; returns the error, or an empty text.
+        why: the error of the check after the last round.
 
     Returns:
-        The last good round, the rewrites of the patch, the reason, and whether the number of checks reached
-        its limit.
+        The number of good rounds; the keys of the rewrites in the bad patch; the error of the check; and
+        whether the maximum number of checks was reached.
     """
     states = [state for state, _ in outcome.rounds]
     good, bad = 0, len(states)
@@ -110,12 +115,18 @@ def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key],
 
 
 def _patches(outcome: FixOutcome, rounds: int) -> tuple[Patch, ...]:
-    """The patches of the first rounds."""
+    """Return the patches of the first rounds; ``rounds`` is their number."""
     return tuple(patch for _, patches in outcome.rounds[:rounds] for patch in patches)
 
 
 def _up_to(outcome: FixOutcome, rounds: int, reason: str) -> FixOutcome:
-    """Reduce an outcome to its first rounds; the other rewrites are refused."""
+    """Return an outcome with only the first rounds. List the later rewrites as refused.
+
+    Args:
+        outcome: the applied rounds.
+        rounds: number of rounds to keep.
+        reason: reason to record for the later rewrites.
+    """
     if rounds == len(outcome.rounds):
         return outcome
     kept = {id(patch) for patch in _patches(outcome, rounds)}
