@@ -156,7 +156,7 @@ class _Boundary:
         self.region = region
         self.shapes = shapes
         self.size = size
-        self.bound = _fitting(patch)
+        self.bound = _required_sizes(patch)
         self.holds = dict(patch.holds)
         self.plain = plain
         self.rng = np.random.default_rng(_SEED + size)
@@ -184,7 +184,7 @@ class _Boundary:
 
     def _random(self, value: Value, kind: str) -> Array:
         """Return a random array with the type and shape of ``value``. For ``kind``, see :class:`Feeds`."""
-        shape, rng = self._sized(value, self.shapes[value]), self.rng
+        shape, rng = self._static_shape(value, self.shapes[value]), self.rng
         dtype = numpy_type(value.dtype)
         if value.name in self.holds:
             chosen = rng.integers(0, 2, size=shape)
@@ -205,7 +205,7 @@ class _Boundary:
             if kind == "far" and value.dtype in _WIDE and _masking(value, self.region) in _SHIFTED:
                 numbers = _FAR * (1 + 0.1 * numbers)
             if kind == "edge" and value.name in self.bounds:
-                numbers = _within(self.bounds[value.name], numbers, value.dtype)
+                numbers = _scaled_to(self.bounds[value.name], numbers, value.dtype)
             if kind == "beyond":  # exceed both bounds, even with few elements
                 numbers = np.abs(numbers) * (1 - 2 * (np.arange(numbers.size) % 2)).reshape(shape)
             is_masked = kind == "masked" and shape[-1:] > [1] and value.name not in self.patch.finite
@@ -217,13 +217,13 @@ class _Boundary:
                 rows[1:-1][:1] = -np.inf if reader == "Exp" else lowest(value.dtype)
             return numbers.astype(dtype)
         if value.dtype in _QUANTIZED_TYPES and not any(op in _INDEXED for op in _ops(value.uses)):
-            return self._whole(dtype, shape, kind)
-        low, high = (0, 2) if self.plain or self.patch.keeps_a_key else self._reach(value, kind)
+            return self._quantized_integers(dtype, shape, kind)
+        low, high = (0, 2) if self.plain or self.patch.keeps_a_key else self._integer_range(value, kind)
         if dtype.kind == "u":
             low = max(low, 0)
         return np.asarray(rng.integers(low, max(high, low + 1), size=shape)).astype(dtype)
 
-    def _whole(self, dtype: np.dtype[Any], shape: list[int], kind: str) -> Array:
+    def _quantized_integers(self, dtype: np.dtype[Any], shape: list[int], kind: str) -> Array:
         """Return random 8-bit or 16-bit integers, from the lowest to the highest integer of the type."""
         ends = np.iinfo(dtype)
         if kind in ("random", "masked"):
@@ -232,7 +232,7 @@ class _Boundary:
             return np.asarray(self.rng.choice([ends.min, ends.max], size=shape)).astype(dtype)
         return np.full(shape, {"zeros": 0, "small": ends.min}.get(kind, ends.max), dtype)
 
-    def _reach(self, value: Value, kind: str) -> tuple[int, int]:
+    def _integer_range(self, value: Value, kind: str) -> tuple[int, int]:
         """Return the range (low, high) of random integers for a tensor.
 
         If a Gather or a similar operator uses the tensor as indices, the range contains only valid indices.
@@ -249,8 +249,8 @@ class _Boundary:
             shape = None if read is None else self.model.constants.dimensions(read)
             if read is None or not shape:
                 continue
-            sizes = self._sized(read, shape)
-            depth = self._sized(value, self.shapes[value])[-1:] if reader.op.endswith("ND") else []
+            sizes = self._static_shape(read, shape)
+            depth = self._static_shape(value, self.shapes[value])[-1:] if reader.op.endswith("ND") else []
             axis = int(reader.number("axis", 0)) if along is None else along
             if depth:
                 found.append(min(sizes[: depth[0]], default=1))
@@ -261,7 +261,7 @@ class _Boundary:
             return (-min(found) if signed else 0), min(found)
         return (-_WHOLE, _WHOLE) if kind == "large" and not found else (0, 2)
 
-    def _sized(self, value: Value, shape: Dimensions | None) -> list[int]:
+    def _static_shape(self, value: Value, shape: Dimensions | None) -> list[int]:
         """Return ``shape`` with a size for each dynamic dimension."""
         if shape is None or value.dtype is None:
             raise RegionError(
@@ -303,7 +303,7 @@ class _Boundary:
         return np.asarray(array)
 
 
-def _within(bound: Bound, numbers: Array, dtype: str) -> Array:
+def _scaled_to(bound: Bound, numbers: Array, dtype: str) -> Array:
     """Scale random numbers to the range of ``bound``, including its ends, within the range of ``dtype``."""
     least = lowest(dtype)
     low, high = max(bound.low, least), min(bound.high, -least)
@@ -316,7 +316,7 @@ def _ops(uses: Iterable[tuple[Node, int]]) -> set[str]:
     return {node.op for node, _ in uses}
 
 
-def _fitting(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
+def _required_sizes(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
     """Return the sizes that a patch requires for dynamic dimensions.
 
     Keys are the name of a dimension, or the name of a tensor and the index of the dimension.

@@ -19,7 +19,7 @@ def harm_of(before: Linted, after: Linted, mildest: int) -> str:
     """
     old, new = _counts(before.reports, mildest), _counts(after.reports, mildest)
     if any(count > old[key] for key, count in new.items()):
-        new = _counts(after.reports, mildest, _seen_late(before, after))
+        new = _counts(after.reports, mildest, _nodes_with_new_types(before, after))
     for (target, rule), count in new.items():
         if count > old[target, rule]:
             return f"withdrawn because it causes {rule}{_message(after.reports[target], rule)}"
@@ -31,7 +31,7 @@ def _message(report: ModelReport, rule: str) -> str:
     return next((f": {finding.message}" for finding in report.findings if finding.rule == rule), "")
 
 
-def _seen_late(before: Linted, after: Linted) -> frozenset[str]:
+def _nodes_with_new_types(before: Linted, after: Linted) -> frozenset[str]:
     """Return paths of unchanged nodes that had an input of unknown type or shape before the rewrite.
 
     Shape inference stops at operators of other domains. If a rewrite replaces such an operator, trtlint sees

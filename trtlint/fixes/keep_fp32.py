@@ -120,12 +120,12 @@ def _refused_type(node: Node, schema: defs.OpSchema) -> str:
                 return f"{node.op} does not support FP32 for {value.name}"
             if not computed:
                 follow.add(kind)
-            elif kind not in follow and not _says_type(node):
+            elif kind not in follow and not _sets_output_type(node):
                 return f"the inputs of {node.op} do not determine the type of {value.name}"
     return ""
 
 
-def _says_type(node: Node) -> bool:
+def _sets_output_type(node: Node) -> bool:
     """Return whether an attribute of a node names a 16-bit type, which must change to FP32."""
     before, after = onnx.NodeProto(), onnx.NodeProto()
     before.CopyFrom(node.proto)

@@ -82,7 +82,7 @@ def difference(node: Node, old: int, new: int) -> str:
     op = node.op
     if not has(op, old):
         return f"opset {old} has no {op}"
-    kind = _untaken(node, old, new)
+    kind = _unsupported_type(node, old, new)
     if kind == _UNKNOWN:
         return f"{op} supports fewer types in opset {old}, and an input or output type is unknown"
     if kind:
@@ -101,7 +101,7 @@ def difference(node: Node, old: int, new: int) -> str:
     return f"{op} has another definition in opset {old}"
 
 
-def _untaken(node: Node, old: int, new: int) -> str:
+def _unsupported_type(node: Node, old: int, new: int) -> str:
     """Return an element type that a node uses, but that its operator does not support in opset ``old``.
 
     Return an empty text if the older opset supports all types. Return a question mark if a type is unknown

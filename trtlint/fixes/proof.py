@@ -110,7 +110,7 @@ def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict
     drawn = [(region, feeds_of(model, patch, region, plain=True)) for patch, region in foreign.values()]
     found = dict(zip(foreign, prove_foreign(drawn) if drawn else (), strict=True))
     own = {key: case for key, case in cases.items() if key not in foreign}
-    works = [partial(_written, model, patch, region) for patch, region in own.values()]
+    works = [partial(_proof_as_json, model, patch, region) for patch, region in own.values()]
     for key, answer in zip(own, compute_all(works), strict=True):
         if isinstance(answer, ComputationError):
             found[key] = Proof(None, f"could not be checked separately: {answer}", {})
@@ -119,7 +119,7 @@ def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict
     return found
 
 
-def _written(model: Model, patch: Patch, region: Region) -> bytes:
+def _proof_as_json(model: Model, patch: Patch, region: Region) -> bytes:
     """Compute the proof of a patch, and return it as JSON text for the parent process."""
     try:
         proof = _compared(model, patch, region)
@@ -183,7 +183,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             continue
         wide_feeds = {name: wide(array) for name, array in feeds.arrays.items()}
         if feeds.kind == EMPTY:
-            if sizes and not guessed and (wrong := _of_nothing(doubled, wide_feeds)):
+            if sizes and not guessed and (wrong := _error_without_elements(doubled, wide_feeds)):
                 return Proof(False, wrong, {})
             continue
         try:
@@ -242,7 +242,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     return Proof(not worse, words, figures)
 
 
-def _of_nothing(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -> str:
+def _error_without_elements(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -> str:
     """Return an error if the rewritten nodes fail, or change a shape, for inputs without elements."""
     try:
         before = run_reference(protos[0], feeds)

@@ -90,8 +90,8 @@ class FixSession:
         if keep:
             self._keep(outcome, self._uncovered(outcome, keep))
         self._repeat(outcome, self._next)
-        if outcome.applied and _mixed(outcome.after) and checker_error(outcome.after.proto):
-            self._repeat(outcome, lambda state: self._open(_mixed(state)))
+        if outcome.applied and _mixed_types(outcome.after) and checker_error(outcome.after.proto):
+            self._repeat(outcome, lambda state: self._open(_mixed_types(state)))
             self._repeat(outcome, self._next)
         self._name_unfixable(outcome)
         return outcome
@@ -113,7 +113,7 @@ class FixSession:
         model = outcome.after.model
         kept = kept_groups(model, paths)
         keys: set[Key] = set()
-        for wanted in self._open(_wanted(outcome.after)):
+        for wanted in self._open(_requested(outcome.after)):
             if wanted.rewrite.name not in REWRITES:
                 continue
             try:
@@ -124,7 +124,7 @@ class FixSession:
                 keys.add(wanted.key)
 
         def due(state: Linted) -> list[_RequestedFix]:
-            open_ = [each for each in self._open(_wanted(state)) if each.key in keys]
+            open_ = [each for each in self._open(_requested(state)) if each.key in keys]
             return [each for each in open_ if each.rewrite == open_[0].rewrite]
 
         self._repeat(outcome, due)
@@ -195,7 +195,7 @@ class FixSession:
 
     def _next(self, state: Linted) -> list[_RequestedFix]:
         """Return the rewrites of the next round: the fix of the most severe finding, for all nodes."""
-        wanted = self._open(_wanted(state))
+        wanted = self._open(_requested(state))
         if not wanted:
             return []
         first = min(wanted, key=lambda each: SEVERITIES.index(each.severity))
@@ -225,22 +225,22 @@ class FixSession:
             self._refuse(outcome, proposals[0].wanted, harm)
         else:
             for each in proposals[:MOST_TRIES]:
-                self._alone(outcome, each.wanted)
+                self._apply_alone(outcome, each.wanted)
             for each in proposals[MOST_TRIES:]:
                 self._refuse(
                     outcome, each.wanted, f"for all places together: {harm}; too many places to try each one"
                 )
 
-    def _alone(self, outcome: FixOutcome, wanted: _RequestedFix) -> None:
+    def _apply_alone(self, outcome: FixOutcome, wanted: _RequestedFix) -> None:
         """Apply a rewrite at one node if the finding that requested it still exists."""
-        for again in (_wanted if wanted.rule else _mixed)(outcome.after):
+        for again in (_requested if wanted.rule else _mixed_types)(outcome.after):
             if again.key == wanted.key:
                 for proposal in self._proposals(outcome, [again]):
                     if harm := self._try(outcome, [proposal]):
                         self._refuse(outcome, again, harm)
                 return
 
-    def _finished(self, trial: FixOutcome, staying: Sequence[_RequestedFix]) -> bool:
+    def _second_rewrite_helps(self, trial: FixOutcome, staying: Sequence[_RequestedFix]) -> bool:
         """Return whether a second rewrite, applied to ``trial``, removes the findings that still exist.
 
         A node can need two rewrites. For example, attention heads are too small, and their axes are in an
@@ -248,7 +248,7 @@ class FixSession:
         """
         done = set(self._done)
         places = {(wanted.rule, wanted.key[1]) for wanted in staying}
-        rest = [each for each in self._open(_wanted(trial.after)) if (each.rule, each.key[1]) in places]
+        rest = [each for each in self._open(_requested(trial.after)) if (each.rule, each.key[1]) in places]
         first = [each for each in rest if each.rewrite.name == rest[0].rewrite.name]
         proposals = self._proposals(trial, first)
         if len(proposals) == len(places) and not self._try(trial, proposals):
@@ -309,7 +309,7 @@ class FixSession:
             return str(error)
         trial = FixOutcome(state, after, rounds=[(state, patches)])
         made = [each.wanted for each in proposals]
-        if (staying := _staying(after, made)) and not self._finished(trial, staying):
+        if (staying := _still_reported(after, made)) and not self._second_rewrite_helps(trial, staying):
             return f"withdrawn because trtlint still reports {staying[0].rule} after the rewrite"
         if harm := harm_of(state, trial.after, _mildest(made)):
             return harm
@@ -334,7 +334,7 @@ class FixSession:
         return ""
 
 
-def _wanted(state: Linted) -> list[_RequestedFix]:
+def _requested(state: Linted) -> list[_RequestedFix]:
     """Return the rewrites that all findings request, the most severe findings first."""
     found: dict[tuple[object, ...], _RequestedFix] = {}
     for report in state.reports:
@@ -365,7 +365,7 @@ def _fact(state: Linted, site: Site) -> Fact:
     return Fact(next((step.node for step in chain if step.node.path == site.node), None), chain)
 
 
-def _mixed(state: Linted) -> list[_RequestedFix]:
+def _mixed_types(state: Linted) -> list[_RequestedFix]:
     """Return a rewrite for each operator that reads two float types, for any target.
 
     A weakly typed network accepts such operators. But the ONNX checker rejects a model with such operators,
@@ -378,7 +378,7 @@ def _mixed(state: Linted) -> list[_RequestedFix]:
     ]
 
 
-def _staying(after: Linted, made: Sequence[_RequestedFix]) -> list[_RequestedFix]:
+def _still_reported(after: Linted, made: Sequence[_RequestedFix]) -> list[_RequestedFix]:
     """Return those of the applied rewrites ``made`` whose findings still exist."""
     nodes = {node.path: node for node in after.model.graph.nodes}
     there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in places_of(after.reports)}

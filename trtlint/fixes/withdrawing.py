@@ -65,7 +65,7 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
         if not why:
             return outcome
         good, found, why, spent = _search(outcome, counted, why)
-        fallback = _up_to(outcome, good, f"withdrawn together with all rewrites after it: {why}")
+        fallback = _first_rounds(outcome, good, f"withdrawn together with all rewrites after it: {why}")
         if spent or not found:
             return fallback
         names = {name for name, _ in found}
@@ -119,7 +119,7 @@ def _patches(outcome: FixOutcome, rounds: int) -> tuple[Patch, ...]:
     return tuple(patch for _, patches in outcome.rounds[:rounds] for patch in patches)
 
 
-def _up_to(outcome: FixOutcome, rounds: int, reason: str) -> FixOutcome:
+def _first_rounds(outcome: FixOutcome, rounds: int, reason: str) -> FixOutcome:
     """Return an outcome with only the first rounds. List the later rewrites as refused.
 
     Args:

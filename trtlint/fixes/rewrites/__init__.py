@@ -1,1 +1,1 @@
-"""Rewrites, one module each; modules with a leading underscore contain shared code."""
+"""Rewrites, one module each. Modules with a leading underscore contain code that several rewrites share."""

@@ -1,4 +1,4 @@
-"""Decomposed attention blocks for rewrites."""
+"""Find the nodes of a decomposed attention block, and copy its matrix products."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _TERMS = 3
 
 
 class AttentionBlock(Struct, frozen=True):
-    """Decomposed attention: softmax(Q·Kᵀ)·V.
+    """The nodes of a decomposed attention block: softmax(Q·Kᵀ)·V.
 
     Attributes:
         softmax: the softmax.
-        path: the nodes from the product of Q and K to the softmax.
-        weights: the product with V.
-        query, key: the operands of the first product.
+        path: the nodes from the product Q·Kᵀ to the softmax.
+        weights: the product of the probabilities and V.
+        query, key: the operands of the product Q·Kᵀ.
     """
 
     softmax: Node
@@ -37,22 +37,22 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def product(self) -> Node:
-        """The product of Q and K."""
+        """Return the node of the product Q·Kᵀ."""
         return self.path.product.node
 
     def port(self, operand: Value) -> int:
-        """Input index of an operand in the product of Q and K."""
+        """Return the input index of ``operand`` in the product Q·Kᵀ."""
         return self.product.inputs.index(operand)
 
     @property
     def ports(self) -> tuple[int, int]:
-        """Return the input indices of Q and K in their product.  Both can be the same tensor."""
+        """Return the input indices of Q and K in the product Q·Kᵀ. Q and K can be the same tensor."""
         query = self.port(self.path.product.query)
         return query, 1 - query
 
     @property
     def features(self) -> tuple[int, int] | None:
-        """Return the axes of Q and K over which their product sums; None if unknown."""
+        """Return the axis of Q and the axis of K over which the product Q·Kᵀ sums; None if unknown."""
         query, _ = self.ports
         if self.product.op != "Einsum":
             return (-1, -2)
@@ -66,7 +66,7 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def value_features(self) -> tuple[int, int] | None:
-        """Return the feature axis of V: its index in V, and its index in the product with V.
+        """Return the feature axis of V: its index in V, and its index in the result of the product with V.
 
         None if unknown.
         """
@@ -82,7 +82,9 @@ class AttentionBlock(Struct, frozen=True):
 
 
 def letters(node: Node) -> tuple[str, str, str] | None:
-    """Axis letters of the operands and the result of an Einsum; None for unsupported equations.
+    """Return the axis letters of two operands and the result of an Einsum, such as ``("bqd", "bkd", "bqk")``.
+
+    None if the equation is not supported.
 
     https://onnx.ai/onnx/operators/onnx__Einsum.html
     """
@@ -98,7 +100,11 @@ def letters(node: Node) -> tuple[str, str, str] | None:
 
 
 def block_of(fact: Fact, model: Model) -> AttentionBlock:
-    """The block of an attention fact."""
+    """Return the attention block that a fact describes.
+
+    Raises:
+        NotApplicable: the attention is a single operator, or has an unsupported form.
+    """
     softmax = next((step.node for step in fact.chain if step.role == "softmax"), None)
     path = None if softmax is None else score_path(softmax, model.constants)
     weights = None if softmax is None else weighting(softmax)
@@ -115,7 +121,7 @@ def block_of(fact: Fact, model: Model) -> AttentionBlock:
 
 
 def require_way_down(scale: Scaled, end: Node) -> None:
-    """Raise NotApplicable if other operators read a value between a scaling and a node."""
+    """Raise NotApplicable if another operator reads a value between a scaling and the node ``end``."""
     value = scale.node.output
     for _ in range(len(end.inputs) * 64):
         readers = {node for node, _ in value.uses}
@@ -135,10 +141,10 @@ def require_way_down(scale: Scaled, end: Node) -> None:
 
 
 def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[Node, int, str]]:
-    """Rewire the readers of scalings that are removed.
+    """Connect the readers of removed scalings to the unscaled tensors, in the form of ``Patch.rewire``.
 
     Args:
-        scales: the scalings.
+        scales: the removed scalings.
         gone: other nodes that the patch removes; their inputs need no rewiring.
     """
     data = {scale.node.output: scale.data for scale in scales}
@@ -155,13 +161,13 @@ def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[N
 def product_again(
     draft: Draft, node: Node, operands: Sequence[str | Value | None], *, front: str = "", out: str = ""
 ) -> str:
-    """Insert a copy of a product with other operands; return the name of its result.
+    """Insert a copy of a MatMul or Einsum with other operands. Return the name of its result.
 
     Args:
         draft: the draft.
-        node: the MatMul or Einsum.
+        node: the MatMul or Einsum to copy.
         operands: the new operands.
-        front: letter of a new leading axis of all Einsum operands; empty for none.
+        front: letter of a new leading axis of all Einsum operands, such as ``a``; empty for no new axis.
         out: name of the result; empty for a new one.
     """
     names = ["" if each is None else each if isinstance(each, str) else each.name for each in operands]

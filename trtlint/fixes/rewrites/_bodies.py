@@ -16,7 +16,10 @@ _MOST_VISITED = 10_000
 
 
 def store(draft: Draft, body: onnx.GraphProto) -> dict[str, str]:
-    """Move the stored tensors of a body into the surrounding graph, and return their new names."""
+    """Copy the stored tensors of an If or Loop body into the surrounding graph.
+
+    Return their new names by their old names.
+    """
     names = {text(tensor.name): draft.name(text(tensor.name)) for tensor in body.initializer}
     for tensor in body.initializer:
         renamed = onnx.TensorProto()
@@ -34,17 +37,17 @@ def copy(
     *,
     varies: bool = False,
 ) -> dict[str, str]:
-    """Insert one copy of the operators of a body into the surrounding graph.
+    """Insert a copy of all operators of an If or Loop body into the surrounding graph.
 
     Args:
         draft: the draft.
         body: the body.
-        given: outer names of the body's inputs and stored tensors.
-        wanted: required outer names of some computed values.
+        given: names in the surrounding graph for the inputs and stored tensors of the body.
+        wanted: names in the surrounding graph for computed values that must have a certain name.
         varies: whether shapes differ between copies, so that declared shapes must be removed.
 
     Returns:
-        The outer names of all values.
+        The names in the surrounding graph of all values of the body, by their names in the body.
     """
     computed = dict.fromkeys(text(name) for inner in body.node for name in inner.output if name)
     names = {**given, **{name: wanted.get(name) or draft.name(name) for name in computed}}
@@ -60,7 +63,7 @@ def copy(
 
 
 def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
-    """Rename values in a node and its bodies."""
+    """Rename the inputs and outputs of a node, and the values that its bodies read."""
     node.input[:] = [names.get(text(name), text(name)) for name in node.input]
     node.output[:] = [names.get(text(name), text(name)) for name in node.output]
     for attribute in node.attribute:
@@ -74,7 +77,7 @@ def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
 
 
 def _forget_shapes(node: onnx.NodeProto) -> None:
-    """Remove declared shapes from the bodies of a node."""
+    """Remove the declared shapes of values in the bodies of a node."""
     for attribute in node.attribute:
         for body in bodies(attribute):
             del body.value_info[:]
@@ -85,7 +88,10 @@ def _forget_shapes(node: onnx.NodeProto) -> None:
 
 
 def hangs_on_sizes(value: Value) -> bool:
-    """Return whether a value depends on sizes of tensors in a body, which may change in each iteration."""
+    """Return whether a value in a loop body is computed from tensor sizes in that body.
+
+    Such sizes may change in each iteration.
+    """
     for number, (made, _) in enumerate(search(value, _inside, _MOST_VISITED + 1)):
         node = made.producer
         if number > _MOST_VISITED or (node is not None and node.scope and node.op in ("Shape", "Size")):
@@ -94,5 +100,5 @@ def hangs_on_sizes(value: Value) -> bool:
 
 
 def _inside(node: Node) -> Sequence[Value | None]:
-    """Inputs of a node in a body."""
+    """Return the inputs of a node if the node is in a body."""
     return node.inputs if node.scope else ()

@@ -22,7 +22,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def computed(value: Value, model: Model) -> Array:
-    """Compute a value that depends on stored tensors only."""
+    """Compute a value that depends only on stored tensors.
+
+    Raises:
+        NotApplicable: the value depends on an input of the model, or is too large.
+    """
     nodes: dict[Node, None] = {}
     tensors: dict[str, onnx.TensorProto] = {}
     pending = [value]
@@ -55,14 +59,14 @@ def computed(value: Value, model: Model) -> Array:
 
 
 def _result(proto: onnx.ModelProto) -> bytes:
-    """The only output of a model without inputs; empty bytes if it is too large."""
+    """Run a model without inputs, and serialize its only output. Return empty bytes if it is too large."""
     (array,) = run_reference(proto, {})
     tensor: onnx.TensorProto = numpy_helper.from_array(array)
     return bytes(tensor.SerializeToString()) if array.size <= MOST_ELEMENTS else b""
 
 
 def known(value: Value | None, model: Model) -> Array | None:
-    """Elements of a constant value in its own type; None if unknown."""
+    """Return the elements of a constant in its own element type; None if ``value`` is no known constant."""
     array = None if value is None else model.constants.array(value)
     if value is None or array is None or np.ma.is_masked(array) or value.dtype is None:
         return None
@@ -70,7 +74,7 @@ def known(value: Value | None, model: Model) -> Array | None:
 
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:
-    """Return a copy of a node with the data of its attribute tensors, read from the file."""
+    """Return a copy of a node with the weights of its attribute tensors, which are read from the file."""
     proto = onnx.NodeProto()
     proto.CopyFrom(node.proto)
     for attribute in proto.attribute:

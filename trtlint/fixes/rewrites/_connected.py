@@ -1,4 +1,4 @@
-"""Connected operators that must be rewritten together."""
+"""Find operators that are connected, and must be rewritten together."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from trtlint.model.graph import Node
 def connected(
     start: Node, near: Callable[[Node], Iterable[Node]], takes: Callable[[Node], bool], kind: str, most: int
 ) -> list[Node]:
-    """Find all operators that are connected to an operator by values of some kind, in graph order.
+    """Find all operators that are connected to ``start`` by values of one kind, such as sequences.
 
     Args:
         start: the first operator.
-        near: neighbours of an operator through such values.
+        near: returns the operators that share such a value with an operator.
         takes: returns whether the rewrite supports an operator.
-        kind: kind of the values, such as ``sequence``.
-        most: maximum number of operators.
+        kind: name of the kind in error messages, such as ``sequence``.
+        most: maximum number of operators. With more, NotApplicable is raised.
     """
     found, pending = {start}, [start]
     while pending:

@@ -1,4 +1,4 @@
-"""Writer of operators in the form that the model's opset requires."""
+"""Insert operators in the form that the opset of the model requires."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Tensor = str | Value
 
 
 class Forms:
-    """Writer of operators into a draft.  It records the lowest opset that the operators need.
+    """Insert operators into a draft, and record the lowest opset that these operators need.
 
     Args:
-        draft: the draft.
+        draft: the draft of the patch.
     """
 
     def __init__(self, draft: Draft) -> None:
@@ -40,13 +40,13 @@ class Forms:
         self._own = draft.model.opset or 1
 
     def unsqueeze(self, value: Tensor, *axes: int, out: str = "") -> str:
-        """Insert axes of size one."""
+        """Insert an Unsqueeze, which adds axes of size one."""
         if self._own < _AXES_ARE_INPUTS:
             return self.draft.op("Unsqueeze", value, axes=list(axes), out=out)
         return self.draft.op("Unsqueeze", value, self.draft.ints(*axes), out=out)
 
     def squeeze(self, value: Tensor, *axes: int) -> str:
-        """Remove axes of size one."""
+        """Insert a Squeeze, which removes axes of size one."""
         if self._own < _AXES_ARE_INPUTS:
             return self.draft.op("Squeeze", value, axes=list(axes))
         return self.draft.op("Squeeze", value, self.draft.ints(*axes))
@@ -54,7 +54,7 @@ class Forms:
     def reduced(
         self, op: str, value: Tensor, axes: Sequence[int], out: str = "", *, keep: bool = False
     ) -> str:
-        """Reduce axes. With ``keep``, the reduced axes stay as axes of size one."""
+        """Insert the reduction ``op`` over ``axes``. With ``keep``, reduced axes stay as axes of size one."""
         if self._own < (_AXES_ARE_INPUTS if op == "ReduceSum" else _REDUCED_BY_INPUTS):
             return self.draft.op(op, value, axes=list(axes), keepdims=int(keep), out=out)
         return self.draft.op(op, value, self.draft.ints(*axes), keepdims=int(keep), out=out)
@@ -66,21 +66,24 @@ class Forms:
         return self.draft.op("ReduceMean", value, self.draft.ints(-1), keepdims=1)
 
     def clip(self, value: Tensor, low: float, high: float, dtype: str, out: str = "") -> str:
-        """Clip a tensor."""
+        """Insert a Clip to the range from ``low`` to ``high``."""
         if self._own < _BOUNDS_ARE_INPUTS:
             return self.draft.op("Clip", value, min=low, max=high, out=out)
         bounds = (self.draft.like(low, dtype, "low"), self.draft.like(high, dtype, "high"))
         return self.draft.op("Clip", value, *bounds, out=out)
 
     def part(self, value: Tensor, axis: int, start: int, stop: int, step: int = 1) -> str:
-        """Slice along one axis."""
+        """Insert a Slice along one axis."""
         draft = self.draft
         return draft.op("Slice", value, *(draft.ints(number) for number in (start, stop, axis, step)))
 
     def layer_norm(
         self, value: Tensor, gain: Tensor | None, bias: Tensor | None, epsilon: float, dtype: str, out: str
     ) -> str:
-        """Insert a layer norm over the last axis: a single operator if the model can get an opset with it."""
+        """Insert a layer norm over the last axis.
+
+        Use the operator LayerNormalization if the opset of the model can be raised to 17.
+        """
         draft = self.draft
         if gain is not None and raisable(draft.model, LAYER_NORM_SINCE):
             self.opset = LAYER_NORM_SINCE
@@ -91,15 +94,15 @@ class Forms:
         return self._normed(deviation, gain, bias, epsilon, dtype, out)
 
     def rms_norm(self, value: Tensor, gain: Tensor, epsilon: float, dtype: str, out: str) -> str:
-        """RMS norm over the last axis with statistics in FP32."""
+        """Insert an RMS norm over the last axis. Its mean of squares is computed in FP32."""
         return self._normed(self.widened(value, dtype), gain, None, epsilon, dtype, out)
 
     def widened(self, value: Tensor, dtype: str) -> Tensor:
-        """Cast a 16-bit tensor to FP32."""
+        """Insert a Cast of a 16-bit tensor to FP32; return other tensors unchanged."""
         return value if dtype in ("f32", "f64") else self.draft.op("Cast", value, to=onnx_type("f32"))
 
     def narrowed(self, value: Tensor, dtype: str, out: str) -> str:
-        """Cast a tensor back to a 16-bit type."""
+        """Insert a Cast of an FP32 tensor to a 16-bit type."""
         return self.draft.op("Cast", value, to=onnx_type(dtype), out=out)
 
     def _normed(
@@ -129,10 +132,10 @@ class Forms:
         dtype: str,
         out: str = "",
     ) -> str:
-        """Group norm with channels first, as an instance norm of each group.
+        """Insert a group norm: an instance norm of each group, then the gain and bias of each channel.
 
         Args:
-            value: tensor of batch, channels, and any further axes.
+            value: tensor with the axes batch, channels, and any further axes.
             groups: number of groups.
             parameters: gain and bias of each channel.
             channels: number of channels.
@@ -153,27 +156,27 @@ class Forms:
 
 
 def heads_apart(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, out: str = "") -> str:
-    """Reshape [batch, positions, features] to [batch, heads, positions, head features]."""
+    """Insert operators that turn [batch, positions, features] into [batch, heads, positions, size]."""
     return draft.op("Transpose", in_heads(draft, tensor, heads, size), perm=[0, 2, 1, 3], out=out)
 
 
 def in_heads(draft: Draft, tensor: Tensor, heads: int, size: Dimension) -> str:
-    """Reshape [batch, positions, features] to [batch, positions, heads, head features].
+    """Insert a Reshape from [batch, positions, features] to [batch, positions, heads, size].
 
-    A known head size is explicit, because Reshape cannot infer it for an empty batch or length.
+    A known ``size`` is written into the shape, because Reshape cannot infer it for an empty batch or length.
     """
     return draft.op("Reshape", tensor, draft.ints(0, 0, heads, size if isinstance(size, int) else -1))
 
 
 def heads_joined(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, out: str) -> str:
-    """Reshape [batch, positions, heads, head features] to [batch, positions, features]."""
+    """Insert a Reshape from [batch, positions, heads, size] to [batch, positions, features]."""
     return draft.op(
         "Reshape", tensor, draft.ints(0, 0, heads * size if isinstance(size, int) else -1), out=out
     )
 
 
 def rank_of(value: Value | None, depth: int = 0) -> int | None:
-    """Return the rank of a value, from shape inference or from the length of a computed shape."""
+    """Return the rank of a value: from shape inference, or from the length of the shape that Reshape gets."""
     if value is None or value.rank is not None or value.producer is None or depth > _DEEPEST:
         return None if value is None else value.rank
     node = value.producer

@@ -1,4 +1,4 @@
-"""Detection of tensors without small fractions."""
+"""Detect tensors whose elements are zero or not close to zero."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WHOLE = frozenset({"Add", "Sub", "Mul", "Neg", "Min", "Max", "Abs"})
 
 
 def is_coarse(value: Value, constants: Constants) -> bool:
-    """Return whether each element is zero or has a magnitude of at least 2^-24.
+    """Return whether each element of a tensor is zero or has a magnitude of at least 2^-24.
 
     This is true for integers, and for 1 - x in FP32.
     """

@@ -1,8 +1,8 @@
 """Decomposition of ONNX Runtime's fused attention into MatMul, Softmax and MatMul.
 
-``MultiHeadAttention`` and ``Attention`` of https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.
-``mask_filter_value`` is added to the score of a masked key.  The score of a future key becomes the lowest
-number of its type.
+The operators ``MultiHeadAttention`` and ``Attention`` are defined in
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md. ``mask_filter_value`` is added to
+the score of a masked key. The score of a future key becomes the lowest number of its type.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SINCE = 11
 
 
 class _Heads(Struct, frozen=True):
-    """Separate Q, K and V with the shape [batch, heads, positions, features], and the sizes of the attention.
+    """Q, K and V with the shape [batch, heads, positions, features], and the sizes of the attention.
 
     Attributes:
         query, key, value: the tensors.
@@ -50,7 +50,7 @@ class _Heads(Struct, frozen=True):
 
 
 class _Operands(Struct, frozen=True):
-    """Operands of a ``MultiHeadAttention``, [batch, heads, positions, features].
+    """Q, K and V of a ``MultiHeadAttention``, with the shape [batch, heads, positions, features].
 
     Attributes:
         parts: Q, K and V.
@@ -77,7 +77,7 @@ def multi_head_attention(forms: Forms, node: Node) -> None:
         raise NotApplicable(
             "trtlint supports neither decoding with a shared cache nor an output of the scores"
         )
-    read = _packed(forms, node) if node.input(2) is None else _given(forms, node)
+    read = _packed_operands(forms, node) if node.input(2) is None else _separate_operands(forms, node)
     parts = read.parts
     names = [_named(node, port) for port in (1, 2)]
     before = None
@@ -101,13 +101,13 @@ def multi_head_attention(forms: Forms, node: Node) -> None:
         before,
         past_key is not None,
     )
-    _attended(forms, node, block, mask, added, read.batch)
+    _insert_attention(forms, node, block, mask, added, read.batch)
 
 
-def _given(forms: Forms, node: Node) -> _Operands:
-    """Return operands from separate tensors Q, K and V.
+def _separate_operands(forms: Forms, node: Node) -> _Operands:
+    """Return the operands of an attention whose Q, K and V are separate tensors.
 
-    The heads may already be a separate axis of K and V.
+    K and V may already have the heads as a separate axis.
     """
     query, key, value, bias = (node.input(port) for port in range(4))
     heads = int(node.number("num_heads", 0))
@@ -120,7 +120,7 @@ def _given(forms: Forms, node: Node) -> _Operands:
         raise NotApplicable("the size of a head is not known")
     sources: list[Tensor] = [query, key, value]
     if bias is not None:
-        sources = _biased(forms, sources, bias, width, (key.rank, value.rank))
+        sources = _with_bias(forms, sources, bias, width, (key.rank, value.rank))
     size, value_size = width // heads, _head_size(value, heads)
     parts = [
         (each if isinstance(each, str) else each.name)
@@ -133,15 +133,15 @@ def _given(forms: Forms, node: Node) -> _Operands:
 
 
 def _head_size(value: Value, heads: int) -> Dimension:
-    """Features of a head of V; None if unknown."""
+    """Return the number of features of each head of V; None if unknown."""
     last = value.shape[-1] if value.shape else None
     if not isinstance(last, int):
         return None
     return last if value.rank == 4 else last // heads
 
 
-def _packed(forms: Forms, node: Node) -> _Operands:
-    """Return operands from a packed tensor with the axes batch, positions, heads, Q/K/V and features."""
+def _packed_operands(forms: Forms, node: Node) -> _Operands:
+    """Split a packed tensor with the axes batch, positions, heads, Q/K/V and features into its operands."""
     query, key = node.input(0), node.input(1)
     heads = int(node.number("num_heads", 0))
     whole, count = (query, 3) if key is None else (key, 2)
@@ -166,7 +166,7 @@ def _packed(forms: Forms, node: Node) -> _Operands:
 
 
 def attention(forms: Forms, node: Node) -> None:
-    """Decompose Attention, which projects Q, K and V from one tensor."""
+    """Decompose Attention, which computes Q, K and V from one tensor."""
     draft = forms.draft
     source, weights, bias, mask, past, added = (node.input(port) for port in range(6))
     heads = int(node.number("num_heads", 0))
@@ -218,13 +218,22 @@ def attention(forms: Forms, node: Node) -> None:
         before,
         past is not None,
     )
-    _attended(forms, node, block, mask, added, batch)
+    _insert_attention(forms, node, block, mask, added, batch)
 
 
-def _attended(
+def _insert_attention(
     forms: Forms, node: Node, block: _Heads, mask: Value | None, added: Value | None, batch: Dimension
 ) -> None:
-    """Insert the scores, their softmax, and the product with V."""
+    """Insert the attention: scores with their masks, Softmax, and the product with V.
+
+    Args:
+        forms: inserts operators.
+        node: the fused operator.
+        block: Q, K and V.
+        mask: the mask of allowed keys; None if there is none.
+        added: the tensor to add to the scores; None if there is none.
+        batch: size of the batch.
+    """
     draft = forms.draft
     forms.opset = max(forms.opset, _SINCE)
     query = draft.op("Mul", block.query, draft.like(block.scale, block.dtype, "scale"))
@@ -232,12 +241,12 @@ def _attended(
     if added is not None:
         scores = draft.op("Add", scores, added)
     if mask is not None:
-        kept = _kept(forms, block, mask, batch)
+        kept = _allowed_keys(forms, block, mask, batch)
         low = draft.like(float(node.number("mask_filter_value", _FILTER)), block.dtype, "masked")
         none = draft.like(0.0, block.dtype, "none")
         scores = draft.op("Add", scores, draft.op("Where", kept, none, low))
     if node.number("unidirectional", 0):
-        ahead = _ahead(forms, block)
+        ahead = _future_keys(forms, block)
         least = draft.like(lowest(block.dtype), block.dtype, "lowest")
         scores = draft.op("Where", ahead, least, scores)
     product = draft.op("MatMul", draft.op("Softmax", scores, axis=-1), block.value)
@@ -245,8 +254,8 @@ def _attended(
     heads_joined(draft, merged, block.heads, block.value_size, out=node.output.name)
 
 
-def _kept(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str:
-    """Allowed keys of a mask, BOOL, broadcastable to the scores."""
+def _allowed_keys(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str:
+    """Convert a mask to BOOL, True for allowed keys. The result broadcasts to the scores."""
     draft = forms.draft
     if mask.shape is None or mask.dtype is None:
         raise NotApplicable("the shape of the mask is not known")
@@ -276,7 +285,7 @@ def _kept(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str:
 
 
 def _positions(forms: Forms, block: _Heads) -> str:
-    """Positions of the keys, INT64."""
+    """Return the indices of the keys, 0 to the number of keys - 1, as INT64."""
     draft = forms.draft
     if isinstance(block.columns, int):
         return draft.constant(np.arange(block.columns, dtype=np.int64), "positions")
@@ -284,13 +293,13 @@ def _positions(forms: Forms, block: _Heads) -> str:
 
 
 def _range(draft: Draft, tensor: str) -> str:
-    """Positions along the third of four axes, INT64."""
+    """Insert a Range over the third of four axes: 0 to size - 1, INT64."""
     index, zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (2, 0, 1))
     return draft.op("Range", zero, draft.op("Gather", draft.op("Shape", tensor), index), one)
 
 
-def _ahead(forms: Forms, block: _Heads) -> str:
-    """Future keys of each query, BOOL."""
+def _future_keys(forms: Forms, block: _Heads) -> str:
+    """Return a BOOL tensor that is True for each key after the position of the query."""
     draft = forms.draft
     before = block.past if block.has_past else 0
     if isinstance(block.rows, int) and isinstance(block.columns, int) and isinstance(before, int):
@@ -308,10 +317,20 @@ def _ahead(forms: Forms, block: _Heads) -> str:
     return draft.op("Less", forms.unsqueeze(queries, 1), keys)
 
 
-def _biased(
+def _with_bias(
     forms: Forms, sources: list[Tensor], bias: Value, width: int, ranks: tuple[int, int]
 ) -> list[Tensor]:
-    """Add the bias to Q, K and V.  Tensors with separate heads already include it."""
+    """Add a packed bias to Q, K and V.
+
+    A tensor of rank 4 gets no bias, because its heads are already separate and include the bias.
+
+    Args:
+        forms: inserts operators.
+        sources: Q, K and V.
+        bias: the biases of Q, K and V, one after the other.
+        width: number of features of Q, and of K.
+        ranks: the ranks of K and V.
+    """
     draft = forms.draft
     bounds = (0, width, 2 * width, np.iinfo(np.int64).max)
     return [

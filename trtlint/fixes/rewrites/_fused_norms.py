@@ -18,7 +18,7 @@ _SUM = 3
 
 
 def skip_layer_norm(forms: Forms, node: Node) -> None:
-    """Decompose a sum of two tensors with an optional bias, and its layer or RMS norm."""
+    """Decompose SkipLayerNormalization: a sum of two tensors and an optional bias, then a norm."""
     simplified = node.op == "SkipSimplifiedLayerNormalization"
     if any(value.uses or value.is_output for value in node.outputs[1:_SUM]):
         raise NotApplicable(f"an operator reads the mean or the deviation that {node.op} returns")
@@ -39,7 +39,10 @@ def skip_layer_norm(forms: Forms, node: Node) -> None:
 
 
 def simplified_layer_norm(forms: Forms, node: Node) -> None:
-    """Decompose an RMS norm over the last axis.  ONNX Runtime defines the operator in ONNX's domain."""
+    """Decompose SimplifiedLayerNormalization, an RMS norm over the last axis.
+
+    The operator belongs to ONNX Runtime, but models use it in ONNX's default domain.
+    """
     value, gain = node.inputs[0], node.inputs[1]
     dtype = _float((*node.inputs, node.output))
     if value is None or gain is None or dtype is None:
@@ -55,7 +58,7 @@ def simplified_layer_norm(forms: Forms, node: Node) -> None:
 
 
 def embed_layer_norm(forms: Forms, node: Node) -> None:
-    """Decompose word, position and segment embeddings, their sum and its layer norm."""
+    """Decompose EmbedLayerNormalization: a sum of word, position and segment embeddings, and a layer norm."""
     draft = forms.draft
     words, segments, word_table, position_table, segment_table, gain, bias, mask, positions = (
         node.input(port) for port in range(9)
@@ -90,7 +93,7 @@ def embed_layer_norm(forms: Forms, node: Node) -> None:
 
 
 def group_norm(forms: Forms, node: Node) -> None:
-    """Decompose a group norm of an image, optionally of a sum, and with a SiLU."""
+    """Decompose a GroupNorm of images, which can include a sum before the norm, and a SiLU after the norm."""
     draft = forms.draft
     value, gain, bias = node.inputs[:3]
     dtype = None if value is None else value.dtype
@@ -121,7 +124,7 @@ def group_norm(forms: Forms, node: Node) -> None:
 
 
 def _with_skip(forms: Forms, node: Node, channels: int) -> str:
-    """Insert the sum before a group norm.  The sum is also the optional second output of the operator."""
+    """Insert the sum before a group norm. The second output of the operator, if used, returns this sum."""
     draft, skip, shift = forms.draft, node.inputs[3], node.input(4)
     named = node.outputs[1].name if len(node.outputs) > 1 else ""
     if skip is not None and skip.rank == 2:
@@ -133,5 +136,5 @@ def _with_skip(forms: Forms, node: Node, channels: int) -> str:
 
 
 def _float(values: tuple[Value | None, ...]) -> str | None:
-    """The float type of the first float value."""
+    """Return the type of the first value with a float type; None if there is none."""
     return next((value.dtype for value in values if value is not None and value.dtype in FLOAT_DTYPES), None)

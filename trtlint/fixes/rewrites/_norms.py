@@ -1,4 +1,4 @@
-"""Decomposed normalization for rewrites."""
+"""Find the nodes of a decomposed normalization."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from trtlint.model.graph import Node, Value
 
 
 class Norm(Struct, frozen=True):
-    """The nodes of a decomposed normalization.  A missing node is None.
+    """The nodes of a decomposed normalization: (x - mean) / sqrt(variance + epsilon).
 
     Attributes:
-        tensor: the normalized tensor.
-        mean, centre, square, variance, epsilon, root, divide: the nodes of
-            the norm.
+        tensor: the normalized tensor x.
+        mean, centre, square, variance, epsilon, root, divide: the nodes. ``centre`` is x - mean, ``epsilon``
+            is the Add of the epsilon, ``root`` is the square root. None if a node is missing.
     """
 
     tensor: Value
@@ -30,13 +30,13 @@ class Norm(Struct, frozen=True):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The existing nodes in data-flow order."""
+        """Return the nodes of the norm in data-flow order, without missing nodes."""
         every = (self.mean, self.centre, self.square, self.variance, self.epsilon, self.root, self.divide)
         return tuple(node for node in every if node is not None)
 
 
 def norm_of(fact: Fact) -> Norm:
-    """The norm of a fact."""
+    """Return the normalization that a fact describes."""
     if not isinstance(fact, Normalization) or fact.form != "decomposed":
         raise NotApplicable("the norm is a single operator")
     steps = {step.role: step.node for step in fact.chain}

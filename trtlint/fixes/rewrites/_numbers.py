@@ -1,6 +1,6 @@
-"""Elements of 8-bit quantized tensors as FP32 integers.
+"""Replace 8-bit quantized tensors by FP32 tensors with the same integers.
 
-FP32 holds integers up to 2^24 exactly.  Larger sums of products are split into parts
+FP32 holds integers up to 2^24 exactly. Larger sums of products are split into parts
 (:mod:`trtlint.fixes.rewrites._sums`).
 """
 
@@ -33,9 +33,10 @@ MOVING = frozenset(
 
 
 def quantized_type(value: Value | None) -> str | None:
-    """The type of a quantized tensor; None for other tensors.
+    """Return the 8-bit type of a quantized tensor, such as ``u8``; None for other tensors.
 
-    Shape inference stops at ONNX Runtime's operators.  Their results have the quantized type of their inputs.
+    Shape inference stops at ONNX Runtime's operators.  The result of such an operator has the quantized type
+    of its inputs.
     """
     for _ in range(_DEEPEST):
         if value is None or value.dtype is not None or value.producer is None:
@@ -51,11 +52,11 @@ def quantized_type(value: Value | None) -> str | None:
 
 
 class Numbers:
-    """Writer of FP32 integers in place of quantized tensors.
+    """Insert operators that compute the integers of quantized tensors in FP32.
 
     Args:
         model: the model.
-        draft: the draft.
+        draft: the draft of the patch.
     """
 
     def __init__(self, model: Model, draft: Draft) -> None:
@@ -66,11 +67,11 @@ class Numbers:
 
     @property
     def opset(self) -> int:
-        """The opset of the model."""
+        """Return the opset of the model."""
         return self._model.opset or 1
 
     def of(self, value: Value | None) -> str:
-        """Return the name of the FP32 tensor that holds the integers of a quantized tensor."""
+        """Return the name of the FP32 tensor with the integers of a quantized tensor. Create it if needed."""
         if value is None:
             raise NotApplicable("a required operand is missing")
         if value in self.known:
@@ -97,18 +98,19 @@ class Numbers:
         return self.draft.op("DequantizeLinear", value, self.draft.constant(np.array(1, np.float32), "one"))
 
     def stored(self, value: Value | None) -> Array | None:
-        """The elements of a stored tensor."""
+        """Return the elements of a stored tensor; None for other values."""
         payload = self._model.constants.payload(value)
         return None if payload is None else np.asarray(payload)
 
     def shifted(self, node: Node, port: int, zero: int, behind: int | None = None) -> str:
-        """Subtract the zero point from the integers of an operand.
+        """Insert ``integers - zero point`` for an input of ``node``, and return the name of the result.
 
         Args:
             node: the operator.
-            port: input index of the operand.
-            zero: input index of the zero point.
-            behind: number of axes after the axis of a vector of zero points.
+            port: index of the input with the integers.
+            zero: index of the input with the zero point.
+            behind: number of axes after the axis of the zero points, if there is one zero point for each
+                channel.
         """
         value, point = node.input(port), node.input(zero)
         numbers = self.of(value)
@@ -125,7 +127,7 @@ class Numbers:
         return self.draft.op("Sub", numbers, self.draft.constant(shaped, "zero"))
 
     def scale(self, node: Node, port: int) -> Array:
-        """A stored scale as FLOAT."""
+        """Return the stored scale at input ``port`` of a node. It must be FLOAT, finite and not zero."""
         scale = self.stored(node.input(port))
         if scale is None or scale.dtype != np.float32:
             raise NotApplicable("the scale is not a FLOAT tensor stored in the model")
@@ -134,13 +136,13 @@ class Numbers:
         return scale
 
     def quantized(self, node: Node, value: str, scale: Array | None, zero: int) -> str:
-        """Divide by a scale, round, and clip to the result type of an operator.
+        """Quantize a float tensor: divide it by a scale, round, and clip to the result type of ``node``.
 
         Args:
-            node: the operator.
-            value: the tensor.
+            node: the operator whose result the tensor becomes.
+            value: name of the float tensor.
             scale: a scale with one element; None if the tensor is already divided.
-            zero: input index of the zero point.
+            zero: index of the input of ``node`` with the zero point.
         """
         result, point = node.output, node.input(zero)
         limits = RANGES.get(quantized_type(result) or "")
@@ -159,7 +161,7 @@ class Numbers:
 
 
 def along(parameter: Array, behind: int | None) -> Array:
-    """Reshape a scalar or vector so that it broadcasts along an axis; ``behind`` axes follow this axis."""
+    """Reshape a scalar or vector to broadcast along an axis that is followed by ``behind`` further axes."""
     if parameter.size == 1:
         return parameter.reshape(())
     if behind is None or parameter.ndim != 1:

@@ -1,6 +1,6 @@
-"""Rewrites of products of quantized tensors as FP32 products of the same integers.
+"""Replace products of quantized tensors by FP32 products of the same integers.
 
-The results are then scaled and rounded.
+The new operators then scale and round the results.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__MatMulInteger.html,
 https://onnx.ai/onnx/operators/onnx__QLinearConv.html and
@@ -24,29 +24,35 @@ _CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "st
 
 
 def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
-    """Return those of the named attributes that the operator sets."""
+    """Return the attributes in ``names`` that a node sets. Other attributes have their defaults."""
     protos = node.attributes
     return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
 
 
 def matmul_integer(numbers: Numbers, node: Node) -> str | None:
-    """Write a MatMulInteger.  Sums beyond FP32's exact range stay INT32."""
+    """Replace a MatMulInteger by a float MatMul.
+
+    Return the name of the FP32 result. Return None if the sums are too large for FP32 and stay INT32.
+    """
     return _integer(numbers, node, _of_matmul(node, (0, 1, 2, 3)), _matmul(numbers))
 
 
 def conv_integer(numbers: Numbers, node: Node) -> str | None:
-    """Write a ConvInteger.  Sums beyond FP32's exact range stay INT32."""
+    """Replace a ConvInteger by a float Conv.
+
+    Return the name of the FP32 result. Return None if the sums are too large for FP32 and stay INT32.
+    """
     return _integer(numbers, node, _of_conv(node, (0, 1, 2, 3)), _conv(numbers, node))
 
 
 def qlinear_matmul(numbers: Numbers, node: Node) -> str | None:
-    """Write a QLinearMatMul."""
+    """Replace a QLinearMatMul by a float MatMul, and quantize its result."""
     sums = product(numbers, node, _of_matmul(node, (0, 3, 2, 5)), _matmul(numbers))
-    return _scaled(numbers, node, as_floats(numbers, sums), 0)
+    return _scaled_and_quantized(numbers, node, as_floats(numbers, sums), 0)
 
 
 def qlinear_conv(numbers: Numbers, node: Node) -> str | None:
-    """Write a QLinearConv."""
+    """Replace a QLinearConv by a float Conv, and quantize its result."""
     weight, bias = node.input(3), None
     if weight is None or weight.rank is None:
         raise NotApplicable("the rank of the weight is not known")
@@ -56,11 +62,11 @@ def qlinear_conv(numbers: Numbers, node: Node) -> str | None:
             raise NotApplicable("the bias is not stored in the model")
         bias = along(known, weight.rank - 2)
     sums = product(numbers, node, _of_conv(node, (0, 3, 2, 5)), _conv(numbers, node), bias=bias)
-    return _scaled(numbers, node, as_floats(numbers, sums), weight.rank - 2)
+    return _scaled_and_quantized(numbers, node, as_floats(numbers, sums), weight.rank - 2)
 
 
 def gemm(numbers: Numbers, node: Node) -> str | None:
-    """Write a QGemm with its bias, quantized or as floats."""
+    """Replace a QGemm by a float Gemm. If the QGemm has an output scale, quantize the result."""
     turned, draft = settings(node, frozenset({"transA", "transB"})), numbers.draft
     if node.number("alpha", 1.0) != 1.0:
         raise NotApplicable("QGemm has an alpha other than 1")
@@ -108,8 +114,15 @@ def _of_conv(node: Node, ports: tuple[int, int, int, int]) -> Operands:
     return Operands(left, right, left_zero, right_zero, 1, 1, behind, is_convolution=True, grouped=grouped)
 
 
-def _scaled(numbers: Numbers, node: Node, sums: str, behind: int) -> str | None:
-    """Scale and quantize the sums of a product."""
+def _scaled_and_quantized(numbers: Numbers, node: Node, sums: str, behind: int) -> str | None:
+    """Multiply the integer sums of a product by the scales of its operands, and quantize the result.
+
+    Args:
+        numbers: inserts operators.
+        node: the QLinearMatMul or QLinearConv.
+        sums: name of the tensor with the sums.
+        behind: number of axes after the channel axis.
+    """
     first, second, last = (numbers.scale(node, port) for port in (1, 4, 6))
     if first.size != 1 or last.size != 1:
         raise NotApplicable("the scale of the data or of the result is not a scalar")

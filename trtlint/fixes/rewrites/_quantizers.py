@@ -1,4 +1,4 @@
-"""Parameters of QuantizeLinear and DequantizeLinear, read from constants."""
+"""Read the scale and zero point of QuantizeLinear and DequantizeLinear from constants."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ RANGES = {"u8": (0, 255), "i8": (-128, 127), "u16": (0, 65535), "i16": (-32768, 
 
 
 def is_quantizer(node: Node, *ops: str) -> bool:
-    """Return whether a node has one of these operator types, in ONNX's or ONNX Runtime's domain.
+    """Return whether a node is one of the operators ``ops`` of ONNX, or of ONNX Runtime.
 
-    ONNX Runtime supported 16 bits earlier.
+    Before opset 21, models with 16-bit integers use the operators of ONNX Runtime.
     """
     return node.op in ops and node.domain in ("", ONNX_RUNTIME)
 
 
 class StoredQuantizer(Struct, frozen=True):
-    """A quantizer with stored parameters.
+    """A QuantizeLinear or DequantizeLinear whose scale and zero point are stored in the model.
 
     Attributes:
         node: the operator.
         data: its data input.
-        scale: the scale: a scalar, or a number for each channel.
+        scale: the scale: a scalar, or a vector with one number for each channel.
         zero: the zero point with the shape of the scale, INT64.
         axis: the non-negative axis of the channels; None for a scalar scale.
         rank: rank of the data; None if unknown.
@@ -46,13 +46,13 @@ class StoredQuantizer(Struct, frozen=True):
     rank: int | None
 
     def shaped(self, parameter: Array) -> Array:
-        """Reshape a parameter to broadcast against the data."""
+        """Reshape a scale or zero point to broadcast against the data."""
         if self.axis is None or self.rank is None:
             return parameter.reshape(())
         return parameter.reshape([-1 if axis == self.axis else 1 for axis in range(self.rank)])
 
     def same(self, other: StoredQuantizer) -> bool:
-        """Return whether another quantizer has the same parameters."""
+        """Return whether another quantizer has the same scale, zero point and axis."""
         return (
             self.axis == other.axis
             and np.array_equal(self.scale, other.scale)
@@ -61,7 +61,11 @@ class StoredQuantizer(Struct, frozen=True):
 
 
 def quantizer(node: Node, model: Model) -> StoredQuantizer:
-    """Read the parameters of a QuantizeLinear or DequantizeLinear."""
+    """Read the scale and zero point of a QuantizeLinear or DequantizeLinear.
+
+    Raises:
+        NotApplicable: they are not stored in the model, or are unsupported.
+    """
     data = node.input(0)
     scale = model.constants.payload(node.input(1))
     given = node.input(2)
@@ -89,7 +93,7 @@ def quantizer(node: Node, model: Model) -> StoredQuantizer:
 
 
 def folded(read: StoredQuantizer, model: Model) -> Array | None:
-    """Dequantize a stored tensor; None if it is unknown or too large."""
+    """Return the floats that a DequantizeLinear computes from a stored tensor. None if too large."""
     tensor = model.constants.stored(read.data)
     if tensor is None or int(np.prod(tensor.dims, dtype=np.float64)) > MOST_ELEMENTS:
         return None

@@ -1,4 +1,4 @@
-"""Unrolling of loops that carry a sequence.
+"""Unroll loops whose carried values include a sequence of tensors.
 
 PyTorch's exporter writes ``unfold`` as a loop that inserts one slice at a time
 (https://github.com/microsoft/onnxscript/blob/main/onnxscript/function_libs/torch_lib/ops/core.py).
@@ -22,7 +22,13 @@ _DEEPEST = 16
 
 
 def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
-    """Input indices of the sequences that a Loop carries."""
+    """Return the input indices at which a Loop carries a sequence from one iteration to the next.
+
+    Args:
+        node: the Loop.
+        graph: the graph.
+        giving: types of the operators that return a sequence.
+    """
     body = graph.bodies(node).get("body") if node.op == "Loop" and not node.domain else None
     if body is None:
         return []
@@ -36,7 +42,13 @@ def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
 
 
 def outermost(node: Node, graph: Graph, giving: Set[str]) -> Node:
-    """Return the outermost Loop that contains an operator and carries a sequence; otherwise the operator."""
+    """Return the outermost Loop around ``node`` that carries a sequence. If there is none, return ``node``.
+
+    Args:
+        node: an operator.
+        graph: the graph.
+        giving: types of the operators that return a sequence.
+    """
     for _ in range(_DEEPEST):
         owner = graph.owner(node)
         if owner is None or not carried(owner, graph, giving):
@@ -46,7 +58,7 @@ def outermost(node: Node, graph: Graph, giving: Set[str]) -> Node:
 
 
 def near(node: Node, graph: Graph, giving: Set[str]) -> Iterator[Node]:
-    """Yield the producers of the sequences of a Loop, and the readers of its resulting sequences."""
+    """Yield the producers of a Loop's initial sequences, and the readers of its final sequences."""
     for port in carried(node, graph, giving):
         given = node.input(port)
         if given is not None and given.producer is not None:
@@ -56,13 +68,14 @@ def near(node: Node, graph: Graph, giving: Set[str]) -> Iterator[Node]:
 
 
 def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) -> list[str]:
-    """Unroll a Loop, and replace the sequences that it carries by their tensors.
+    """Unroll a Loop, and replace each sequence that it carries by separate tensors.
 
     Args:
         draft: the draft.
         node: the Loop.
         model: the model.
-        held: tensors of each sequence by name; the Loop's results are added.
+        held: names of the tensors in each sequence, by name of the sequence; the results of the Loop are
+            added.
 
     Returns:
         Names of values whose declared shape may become invalid.
@@ -87,7 +100,7 @@ def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) ->
 
 
 def _write(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]) -> None:
-    """Insert one operator of a body."""
+    """Insert one operator of the unrolled body. For an operator on sequences, only update ``held``."""
     inputs = [text(name) for name in proto.input]
     first = held.get(inputs[0]) if inputs else None
     if proto.op_type == "SequenceEmpty":

@@ -1,7 +1,7 @@
-"""Products of quantized operands with exact sums, in FP32 or INT32.
+"""Insert products of quantized operands so that all sums are exact, in FP32 or INT32.
 
-FP32 represents integers up to 2^24 exactly. The bound of a sum is the largest magnitude of the left
-operand, times the sum of the magnitudes in the stored right operand. Zero points are subtracted first.
+FP32 represents integers up to 2^24 exactly. A sum cannot exceed the largest magnitude of the left operand,
+times the sum of the magnitudes in the right operand. Zero points are subtracted first.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Write = Callable[[str, str], str]
 
 
 class Operands(Struct, frozen=True):
-    """Layout of a product: inputs, zero points and summed axes.
+    """Inputs of a matrix product or convolution: operands, zero points and summed axes.
 
     Attributes:
         left, right: input indices of the operands.
         left_zero, right_zero: input indices of their zero points.
         left_axis, right_axis: summed axes; of a convolution, the channel axes.
-        behind: number of axes after the axis of a vector of right zero points.
+        behind: number of axes after the axis of the right zero points, if there is one for each channel.
         is_convolution: whether it is a convolution, whose kernel covers several positions.
-        grouped: whether the product has groups, which cannot be split.
+        grouped: whether a convolution has groups. Its sum then cannot be split.
     """
 
     left: int
@@ -49,7 +49,7 @@ class Operands(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True):
-    """The sums of a product: the tensor name, and whether the type is INT32 instead of FP32."""
+    """The result of a product: the name of the tensor, and whether its type is INT32 instead of FP32."""
 
     name: str
     is_integer: bool
@@ -64,15 +64,15 @@ def product(
     bias: Array | None = None,
     out: str = "",
 ) -> Sums:
-    """Write the product of two operands without their zero points, plus a bias.
+    """Insert the product (left - left zero point) · (right - right zero point), plus a bias.
 
     Args:
-        numbers: the writer.
-        node: the operator.
-        operands: the layout of the product.
-        write: writes the product of two float tensors.
+        numbers: inserts operators.
+        node: the quantized operator.
+        operands: input indices and axes of the operands.
+        write: inserts the product of two float tensors, and returns its name.
         bias: a bias that broadcasts to the sums.
-        out: name of the sums if they are INT32.
+        out: name of the result if it is INT32.
     """
     parts = _parts(numbers, node, operands, 0 if bias is None else int(np.abs(bias).max(initial=0)))
     left = numbers.shifted(node, operands.left, operands.left_zero)
@@ -98,14 +98,17 @@ def product(
 
 
 def as_floats(numbers: Numbers, sums: Sums) -> str:
-    """Sums in FP32, rounded once if they exceed FP32's exact integer range."""
+    """Cast a product to FP32 if it is INT32. Sums above 2^24 are rounded."""
     return numbers.draft.op("Cast", sums.name, to=F32) if sums.is_integer else sums.name
 
 
 def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[tuple[int, int]]:
-    """Split the summed axis into as few parts as possible, each with exact sums."""
-    most = float(_largest(numbers, node, operands.left, operands.left_zero))
-    terms = _terms(numbers, node, operands)
+    """Split the summed axis into as few ranges as possible, so that FP32 holds the sum of each range exactly.
+
+    Return the start and stop of each range.
+    """
+    most = float(_largest_magnitude(numbers, node, operands.left, operands.left_zero))
+    terms = _right_magnitudes(numbers, node, operands)
     if terms is None:
         raise NotApplicable("the number of terms of each sum is not known")
     limit = (_EXACT - bias) / max(most, 1.0)
@@ -132,8 +135,8 @@ def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[
     return found
 
 
-def _largest(numbers: Numbers, node: Node, port: int, zero: int) -> int:
-    """The largest magnitude of an operand without its zero point."""
+def _largest_magnitude(numbers: Numbers, node: Node, port: int, zero: int) -> int:
+    """Return the largest possible magnitude of an operand after its zero point is subtracted."""
     value, point = node.input(port), node.input(zero)
     low, high = RANGES[quantized_type(value) or "u8"] if value is not None else (0, 0)
     known = None if point is None else numbers.stored(point)
@@ -146,21 +149,23 @@ def _largest(numbers: Numbers, node: Node, port: int, zero: int) -> int:
     return max(abs(high - points[0]), abs(low - points[1]))
 
 
-def _terms(numbers: Numbers, node: Node, operands: Operands) -> Array | None:
-    """Maximum contribution of each position of the summed axis to each sum, [positions, sums].
+def _right_magnitudes(numbers: Numbers, node: Node, operands: Operands) -> Array | None:
+    """Return the magnitudes that the right operand contributes to the sums, [positions, sums].
 
-    The contribution comes from the stored right operand, or from its type.  None if the number of positions
-    is unknown.
+    A row belongs to one position of the summed axis, a column to one sum. The magnitudes come from the stored
+    right operand, or from the range of its type. None if the number of positions is unknown.
     """
     value, point = node.input(operands.right), node.input(operands.right_zero)
-    known = _small(numbers, value)
+    known = _stored_elements(numbers, value)
     zero = np.zeros((), np.int64) if point is None else numbers.stored(point)
     if value is None or known is None or zero is None:
-        count = _count(node.input(operands.left), operands.left_axis) or _count(value, operands.right_axis)
-        covered = _kernel(value) if operands.is_convolution else 1
+        count = _axis_size(node.input(operands.left), operands.left_axis) or _axis_size(
+            value, operands.right_axis
+        )
+        covered = _kernel_positions(value) if operands.is_convolution else 1
         if count is None or covered is None or operands.grouped:
             return None
-        most = _largest(numbers, node, operands.right, operands.right_zero)
+        most = _largest_magnitude(numbers, node, operands.right, operands.right_zero)
         return np.full((count, 1), covered * most, np.float32)
     try:
         shifted = along(np.asarray(zero, np.int16), operands.behind)
@@ -172,8 +177,8 @@ def _terms(numbers: Numbers, node: Node, operands: Operands) -> Array | None:
     return moved.reshape(len(moved), -1)
 
 
-def _kernel(weight: Value | None) -> int | None:
-    """Number of elements of a convolution kernel in each channel; None if unknown."""
+def _kernel_positions(weight: Value | None) -> int | None:
+    """Return the number of positions of a convolution kernel, such as 9 for 3×3; None if unknown."""
     sizes = None if weight is None or weight.shape is None else weight.shape[2:]
     if sizes is None:
         return None
@@ -181,8 +186,8 @@ def _kernel(weight: Value | None) -> int | None:
     return math.prod(known) if len(known) == len(sizes) else None
 
 
-def _small(numbers: Numbers, value: Value | None) -> Array | None:
-    """Elements of a stored tensor; None if it is too large."""
+def _stored_elements(numbers: Numbers, value: Value | None) -> Array | None:
+    """Return the elements of a stored tensor; None if the tensor is not stored or too large."""
     dims = () if value is None else value.shape or ()
     known = [dim for dim in dims if isinstance(dim, int)]
     if len(known) < len(dims) or math.prod(known) > MOST_ELEMENTS:
@@ -190,8 +195,8 @@ def _small(numbers: Numbers, value: Value | None) -> Array | None:
     return numbers.stored(value)
 
 
-def _count(value: Value | None, axis: int) -> int | None:
-    """Size of an axis; None if unknown."""
+def _axis_size(value: Value | None, axis: int) -> int | None:
+    """Return the size of an axis; None if unknown."""
     shape = None if value is None else value.shape
     if not shape or not -len(shape) <= axis < len(shape):
         return None

@@ -18,7 +18,7 @@ _USUAL = 1e-6
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Insert an Add before the division."""
+    """Create a patch that inserts an Add before the divisor of a division."""
     node = fact.node
     if not isinstance(fact, Division) or node is None:
         raise NotApplicable("there is no division here")

@@ -20,14 +20,14 @@ _SINCE = 8
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Connect all readers of an Expand or Tile to its input."""
+    """Create a patch that connects all readers of an Expand or Tile to the tensor before it."""
     node = fact.node
     if node is None or node.domain or node.op not in ("Expand", "Tile") or (model.opset or 0) < _SINCE:
         raise NotApplicable("there is no Expand or Tile here")
     source, result = node.input(0), node.output
     if source is None or result.is_output or result.leaves_body or not result.uses:
         raise NotApplicable("the expanded tensor is an output")
-    if not _repeats(source, result):
+    if not _only_enlarges_ones(source, result):
         raise NotApplicable(f"{node.op} repeats a dimension other than 1, or a size is unknown")
     for reader, _ in result.uses:
         if reader.domain or reader.op not in _BROADCAST:
@@ -43,8 +43,8 @@ def propose(fact: Fact, model: Model) -> Patch:
     return Draft(model, node).patch(title, [], rewire=rewire, around=[node], folds=True)
 
 
-def _repeats(source: Value, result: Value) -> bool:
-    """Return whether the operator changes only dimensions of size 1."""
+def _only_enlarges_ones(source: Value, result: Value) -> bool:
+    """Return whether an Expand or Tile only enlarges dimensions of size 1."""
     before, after = source.shape, result.shape
     if before is None or after is None or len(before) > len(after):
         return False
@@ -53,18 +53,24 @@ def _repeats(source: Value, result: Value) -> bool:
 
 
 def _same_result(reader: Node, result: Value, source: Value) -> bool:
-    """Return whether the result of a reader has the same shape without the expansion."""
+    """Return whether the result of ``reader`` keeps its shape without the expansion.
+
+    Args:
+        reader: an operator that reads the expanded tensor.
+        result: the expanded tensor.
+        source: the tensor before the expansion.
+    """
     shape = reader.output.shape
     if shape is None:
         return False
     values = [source if value is result else value for value in reader.inputs]
     return all(
-        size == 1 or (size is not None and any(_at(value, place) == size for value in values))
+        size == 1 or (size is not None and any(_size_from_end(value, place) == size for value in values))
         for place, size in enumerate(reversed(shape), 1)
     ) and any(value is not None and value.rank == len(shape) for value in values)
 
 
-def _at(value: Value | None, place: int) -> Dimension:
-    """Return the size of a dimension, counted from the last one.  1 if the dimension does not exist."""
+def _size_from_end(value: Value | None, place: int) -> Dimension:
+    """Return the size of a dimension, counted from the last dimension. Missing dimensions have size 1."""
     shape = None if value is None else value.shape
     return None if shape is None else shape[-place] if place <= len(shape) else 1

@@ -1,4 +1,4 @@
-"""Cast a table before Gather instead of the rows after it.
+"""Cast the table of a Gather before the Gather, instead of casting the selected rows.
 
 The builder folds a Cast of a constant.  Each element is rounded once in both orders, so the results are
 bit-identical.
@@ -12,7 +12,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Swap a Gather and the Cast after it."""
+    """Create a patch that swaps a Gather and the Cast after it."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Gather", "Cast"} <= steps.keys():
         raise NotApplicable("there is no Gather with a Cast after it here")

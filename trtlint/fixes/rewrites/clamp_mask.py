@@ -1,7 +1,7 @@
 """Clamp the constants of a mask to the range of FP16.
 
-Results change in two cases. In rows where an added mask masks every key, the probabilities were equal, and
-now depend on the scores. Scores near -60000 also give other results.
+Results change in two cases. In a row in which an added mask masks every key, all probabilities were equal,
+but now depend on the scores. Scores near -60000 also give other results.
 :mod:`trtlint.fixes.rewrites.select_mask` preserves the results in both cases.
 """
 
@@ -22,7 +22,7 @@ _ROOM = 6e4
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Clamp one constant."""
+    """Create a patch that clamps one constant."""
     node = fact.node
     if not isinstance(fact, Constant) or node is None:
         raise NotApplicable("there is no constant here")
@@ -41,7 +41,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         return draft.patch(
             title, [node], around=around, folds=True, keeps_a_key=True, altered=altered, condition=condition
         )
-    held = _held(node, fact.name)
+    held = _value_named(node, fact.name)
     payload = model.constants.payload(held)
     if payload is None:
         payload = model.constants.array(held)
@@ -70,7 +70,7 @@ def _worst(fact: Constant) -> float:
     return low if abs(low) > abs(high) else high
 
 
-def _held(node: Node, name: str) -> Value | None:
-    """The value with a name among the inputs and outputs of a node."""
+def _value_named(node: Node, name: str) -> Value | None:
+    """Return the input or output of a node that has this name."""
     known = (*node.outputs, *node.inputs)
     return next((value for value in known if value is not None and value.name == name), None)

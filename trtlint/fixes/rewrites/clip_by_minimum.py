@@ -1,4 +1,4 @@
-"""Replace a Clip from 0 by Relu and Min.
+"""Replace a Clip with a minimum of 0 by Relu and Min.
 
 https://onnx.ai/onnx/operators/onnx__Clip.html
 """
@@ -16,7 +16,7 @@ _SINCE = 8
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one Clip."""
+    """Create a patch that replaces one Clip."""
     node = fact.node
     if node is None or node.op != "Clip" or node.domain or (model.opset or 0) < _SINCE:
         raise NotApplicable("there is no Clip here, or the opset is older than 8")

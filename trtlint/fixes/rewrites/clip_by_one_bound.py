@@ -14,7 +14,7 @@ _SINCE = 13
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one Clip."""
+    """Create a patch that replaces one Clip."""
     node = fact.node
     if node is None or node.op != "Clip" or node.domain or (model.opset or 0) < _SINCE:
         raise NotApplicable("there is no Clip here, or the opset is older than 13")

@@ -19,7 +19,7 @@ _SINCE = 12
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one Clip."""
+    """Create a patch that replaces one Clip."""
     node = fact.node
     source = None if node is None else node.input(0)
     if node is None or source is None or node.op != "Clip" or node.domain or source.dtype != "i8":

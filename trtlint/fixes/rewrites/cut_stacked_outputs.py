@@ -1,8 +1,8 @@
 """Count the iterations of a ``Loop``, and slice its stacked outputs to that number.
 
-ONNX stacks one element for each iteration that ran, so the slice removes nothing in ONNX. In TensorRT, the
-stacked outputs can be as long as the trip count. Then the slice removes the elements that no iteration
-wrote. https://onnx.ai/onnx/operators/onnx__Loop.html
+In ONNX, a stacked output has one element for each iteration that ran, so the slice removes nothing. In
+TensorRT, the stacked outputs can be as long as the trip count. Then the slice removes the elements that no
+iteration wrote. https://onnx.ai/onnx/operators/onnx__Loop.html
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SINCE = 10
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Count the iterations of one Loop."""
+    """Create a patch that counts the iterations of a Loop, and slices its stacked outputs."""
     node = fact.node
     if node is None or node.op != "Loop" or node.domain:
         raise NotApplicable("there is no Loop here")
@@ -51,7 +51,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _count(proto: NodeProto, carried: int, draft: Draft) -> None:
-    """Let the body of a Loop carry the number of iterations as its last carried value."""
+    """Add a carried value to a Loop that counts its iterations. It becomes the last carried value."""
     body: GraphProto = next(attribute.g for attribute in proto.attribute if text(attribute.name) == "body")
     before, after, one = (draft.name(what) for what in ("iterations", "iterations", "one"))
     step = helper.make_tensor("one", TensorProto.INT64, [], [1])

@@ -1,7 +1,7 @@
 """Decompose ``Attention`` into MatMul, Softmax and MatMul.
 
-All variants of the definition are supported: https://onnx.ai/onnx/operators/onnx__Attention.html.
-By that definition, a fully masked row gives zeros.
+All variants of the definition are supported: https://onnx.ai/onnx/operators/onnx__Attention.html. In that
+definition, a row in which all keys are masked has the result zero.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Y, _PRESENT_KEY, _PRESENT_VALUE, _SCORES = range(4)
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Decompose one operator."""
+    """Create a patch that decomposes one Attention."""
     node = fact.node
     if node is not None and node.domain == ONNX_RUNTIME:
         return write_out_fused.propose(fact, model)
@@ -35,7 +35,14 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 class _HeadCounts(Struct, frozen=True):
-    """Numbers of heads, sizes of a head, and whether the heads are a separate axis."""
+    """The heads of an attention.
+
+    Attributes:
+        query, key: number of heads of Q, and of K and V.
+        split: whether the heads are a separate axis.
+        size: number of features of each head of Q and K.
+        value_size: number of features of each head of V; None if unknown.
+    """
 
     query: int
     key: int
@@ -73,14 +80,14 @@ def _heads(node: Node) -> _HeadCounts:
 
 
 class _Mask(Struct, frozen=True):
-    """Return the allowed keys (BOOL) and the bias of the scores; None for a missing tensor."""
+    """The mask of an attention: allowed keys (BOOL), and a bias to add to the scores. None if missing."""
 
     allowed: str | None
     bias: str | None
 
 
 class _Decomposition:
-    """Decomposition of one operator."""
+    """The decomposition of one Attention operator."""
 
     def __init__(self, model: Model, node: Node, heads: _HeadCounts) -> None:
         self.node = node
@@ -122,14 +129,14 @@ class _Decomposition:
         return draft.patch(_TITLE, [node])
 
     def _split(self, tensor: Value | None, heads: int, size: Dimension, out: str) -> str:
-        """A tensor with heads as the second axis."""
+        """Return Q, K or V with the heads as the second axis: [batch, heads, positions, features]."""
         assert tensor is not None
         if self.heads.split:
             return self.draft.op("Identity", tensor, out=out) if out else tensor.name
         return heads_apart(self.draft, tensor, heads, size, out=out)
 
     def _repeat(self, tensor: str) -> str:
-        """Repeat each head of K or V, once for each head of Q that uses the head."""
+        """Repeat each head of K or V for all heads of Q that use it."""
         heads = np.repeat(np.arange(self.heads.key), self.heads.query // self.heads.key)
         return self.draft.op("Gather", tensor, self.draft.constant(heads, "heads"), axis=1)
 
@@ -169,13 +176,13 @@ class _Decomposition:
         return _Mask(together, bias)
 
     def _too_short(self, mask: Value) -> bool:
-        """Return whether a mask has fewer columns than there are keys."""
+        """Return whether a mask has fewer columns than the attention has keys."""
         last = mask.shape[-1] if mask.shape else 1
         total = self._keys()
         return isinstance(last, int) and last != total and (last == 1 or isinstance(total, int))
 
     def _keys(self) -> Dimension:
-        """Number of keys including the past; None if unknown."""
+        """Return the number of keys, including past keys; None if unknown."""
         key, past = self.node.inputs[_K], self.node.input(_PAST_KEY)
         assert key is not None
         own = key.shape[-2] if key.shape else None
@@ -185,7 +192,7 @@ class _Decomposition:
         return own + before if isinstance(own, int) and isinstance(before, int) else None
 
     def _distance(self, query: str, key: str) -> str:
-        """Position of each key minus that of each query, INT64, broadcastable to the scores."""
+        """Return key position - query position as INT64. The tensor broadcasts to the scores."""
         draft, node = self.draft, self.node
         past, lengths = node.input(_PAST_KEY), node.input(_LENGTHS)
         rows = self.query.shape[-2] if self.query.shape else None
@@ -205,21 +212,21 @@ class _Decomposition:
         return draft.op("Sub", self._range(key), ahead)
 
     def _length(self, tensor: str) -> str:
-        """Number of positions along the third of four axes, INT64[1]."""
+        """Return the size of the third of four axes, INT64[1]."""
         shape = self.draft.op("Shape", tensor)
         return self.draft.op("Gather", shape, self.draft.ints(2))
 
     def _range(self, tensor: str) -> str:
-        """Positions along the third of four axes, INT64."""
+        """Return the indices along the third of four axes: 0 to size - 1, INT64."""
         draft = self.draft
         count = draft.op("Squeeze", self._length(tensor))
         zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
         return draft.op("Range", zero, count, one)
 
     def _scores(self, query: str, key: str, mask: _Mask, out: str) -> str:
-        """Return the attention probabilities.
+        """Insert the scores and the softmax, and return the attention probabilities.
 
-        If an output of the operator returns the scores, these scores get the name ``out``.
+        If the operator also returns its scores, the tensor with these scores gets the name ``out``.
         """
         node, draft = self.node, self.draft
         mode = int(node.number("qk_matmul_output_mode", 0)) if out else -1
@@ -253,9 +260,10 @@ class _Decomposition:
         return weights
 
     def _masked(self, scores: str, mask: _Mask, out: str) -> tuple[str, tuple[str, bool] | None]:
-        """Return the masked scores, and the condition for rows whose probabilities are kept.
+        """Mask the scores, and find rows in which all keys are masked: their probabilities must become zero.
 
-        The condition is a tensor and the truth value that it has in these rows; None if all rows are kept.
+        Return the masked scores and a condition. The condition is a BOOL tensor, and the truth value that it
+        has in rows with at least one allowed key. The condition is None if every row has an allowed key.
         """
         draft = self.draft
         if mask.bias is None and mask.allowed is None:

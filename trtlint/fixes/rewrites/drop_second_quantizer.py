@@ -22,7 +22,7 @@ _EIGHT_BITS = frozenset({"f8e4m3fn", "f8e5m2"})
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Connect the readers of the second quantized tensor to the first quantized tensor."""
+    """Create a patch that connects the readers of the second quantized tensor to the first."""
     second = fact.node
     first = None if second is None or not second.inputs[0] else second.inputs[0].producer
     if second is None or first is None or not _is(second, "QuantizeLinear"):
@@ -50,7 +50,12 @@ def _is(node: Node, op: str) -> bool:
 
 
 def _unequal(before: StoredQuantizer, after: StoredQuantizer) -> str:
-    """Return the reason why quantizing again gives other integers; empty if the integers are equal."""
+    """Return the reason why dequantizing and quantizing changes the integers. Empty if all stay the same.
+
+    Args:
+        before: the DequantizeLinear.
+        after: the QuantizeLinear.
+    """
     dtype, kind = before.data.dtype, after.data.dtype
     if dtype is None or dtype != after.node.output.dtype:
         return "the two quantized tensors have different types"
@@ -67,7 +72,7 @@ def _unequal(before: StoredQuantizer, after: StoredQuantizer) -> str:
 
 
 def _numbers(dtype: str) -> Array | None:
-    """All finite numbers of a quantized type, sorted; None for other types."""
+    """Return all finite numbers of a quantized type, sorted; None for other types."""
     if dtype in RANGES:
         low, high = RANGES[dtype]
         return np.arange(low, high + 1).astype(np.float64)
@@ -78,7 +83,13 @@ def _numbers(dtype: str) -> Array | None:
 
 
 def _survive(numbers: Array, read: StoredQuantizer, kind: np.dtype[np.generic]) -> bool:
-    """Return whether dequantizing and quantizing, with rounding to a type, changes no number."""
+    """Return whether dequantizing and quantizing leaves all numbers unchanged.
+
+    Args:
+        numbers: the quantized numbers.
+        read: the quantizer with the scale and zero point.
+        kind: float type to which the products and quotients are rounded.
+    """
     scale = np.atleast_1d(read.scale).astype(np.float64)[:, None]
     steps = numbers - np.atleast_1d(read.zero).astype(np.float64)[:, None]
     gaps = np.diff(numbers)

@@ -18,7 +18,7 @@ _SINCE = 9
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Remove the unused outputs of one operator."""
+    """Create a patch that removes the unread stacked outputs of one Loop or Scan."""
     node = fact.node
     if node is None or node.op not in ("Loop", "Scan") or node.domain or (model.opset or 0) < _SINCE:
         raise NotApplicable("there is no Loop or Scan here")
@@ -43,7 +43,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _carried(node: Node) -> int | None:
-    """Number of carried outputs; None if the body and the operator do not match."""
+    """Return the number of carried values of a Loop or Scan. None if its body does not match."""
     body = node.attributes.get("body")
     scanned = node.number("num_scan_inputs", 0) if node.op == "Scan" else 2
     carried = len(node.inputs) - int(scanned)

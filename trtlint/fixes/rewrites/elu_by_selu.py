@@ -1,6 +1,6 @@
 """Replace an Elu by a Selu with gamma 1.
 
-Both compute the same function of alpha; Celu differs if alpha is not 1.
+Both compute the same function for any alpha. Celu computes another function if alpha is not 1.
 https://onnx.ai/onnx/operators/onnx__Elu.html and https://onnx.ai/onnx/operators/onnx__Selu.html
 """
 
@@ -15,7 +15,7 @@ _SINCE = 6
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one Elu."""
+    """Create a patch that replaces one Elu."""
     node = fact.node
     value = None if node is None else node.input(0)
     if node is None or node.op != "Elu" or node.domain or value is None:

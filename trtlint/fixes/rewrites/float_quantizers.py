@@ -1,4 +1,4 @@
-"""Replace quantizers to UINT8, or with a zero point, by float arithmetic.
+"""Replace quantizers that TensorRT does not support: to UINT8, or with a zero point.
 
 TensorRT quantizes to INT8 without a zero point. UINT8 with the zero point 128 is equivalent to INT8 with
 the zero point 0, so the rewrite changes it to INT8. Other quantizers become rounding and clipping in
@@ -30,7 +30,7 @@ _WRITTEN = "decomposes quantization and dequantization into float operators"
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace a quantizer pair, or the dequantizer of a stored tensor."""
+    """Create a patch for a QuantizeLinear and its DequantizeLinear, or for a dequantized stored tensor."""
     node = fact.node
     if node is None or not is_quantizer(node, "QuantizeLinear", "DequantizeLinear"):
         raise NotApplicable("there is no quantizer here")
@@ -61,7 +61,7 @@ def _of_stored(node: Node, model: Model) -> Patch:
     draft = Draft(model, node)
     if read.data.dtype == "u8" and bool(np.all(read.zero == _MIDDLE)):
         shifted = draft.constant((payload.astype(np.int16) - _MIDDLE).astype(np.int8), "shifted")
-        _rewritten(draft, read, shifted, node.output)
+        _as_int8(draft, read, shifted, node.output)
         return draft.patch(_SHIFTED, [node], folds=True)
     result = folded(read, model)
     if result is None:
@@ -88,9 +88,9 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
     draft = Draft(model, quantize)
     nodes = [quantize, *(pair.node for pair in pairs)]
     if dtype == "u8" and all(bool(np.all(each.zero == _MIDDLE)) for each in (read, *pairs)):
-        quantized = _rewritten(draft, read, read.data.name, None)
+        quantized = _as_int8(draft, read, read.data.name, None)
         for pair in pairs:
-            _rewritten(draft, pair, quantized, pair.node.output)
+            _as_int8(draft, pair, quantized, pair.node.output)
         return draft.patch(_SHIFTED, nodes, folds=True)
     if read.data.dtype == "bf16" and (model.opset or 0) < _ROUNDS_BF16_SINCE:
         raise NotApplicable(f"Round supports BF16 only from opset {_ROUNDS_BF16_SINCE} on")
@@ -98,14 +98,14 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
         raise NotApplicable("the quantizer and the dequantizer have different types")
     if dtype in _OF_16_BITS and read.scale.dtype.itemsize < _EXACT:
         raise NotApplicable("the 16-bit type of the scale cannot hold all 16-bit integers")
-    steps = _rounded(draft, read, RANGES[dtype])
+    steps = _quantized_as_floats(draft, read, RANGES[dtype])
     for pair in pairs:
-        _scaled(draft, steps, read, pair)
+        _dequantize_floats(draft, steps, read, pair)
     return draft.patch(_WRITTEN, nodes, folds=True)
 
 
-def _rewritten(draft: Draft, read: StoredQuantizer, data: str, out: Value | None) -> str:
-    """Copy a quantizer as INT8 with the zero point 0."""
+def _as_int8(draft: Draft, read: StoredQuantizer, data: str, out: Value | None) -> str:
+    """Insert a copy of a quantizer that uses INT8 and the zero point 0."""
     scale = draft.constant(read.scale, "scale")
     zero = draft.constant(np.zeros(read.scale.shape, np.int8), "zero")
     name = "" if out is None else out.name
@@ -114,8 +114,11 @@ def _rewritten(draft: Draft, read: StoredQuantizer, data: str, out: Value | None
     return draft.op(read.node.op, data, scale, zero, axis=read.axis, out=name)
 
 
-def _rounded(draft: Draft, read: StoredQuantizer, limits: tuple[int, int]) -> str:
-    """Return the quantized integers relative to the zero point, as floats."""
+def _quantized_as_floats(draft: Draft, read: StoredQuantizer, limits: tuple[int, int]) -> str:
+    """Quantize in floating point: divide by the scale, round and clip.
+
+    Return the name of a float tensor with the integers, minus the zero point.
+    """
     dtype = read.scale.dtype
     divided = draft.op("Div", read.data, draft.constant(read.shaped(read.scale), "scale"))
     low, high = (read.shaped(limit - read.zero).astype(dtype) for limit in limits)
@@ -126,8 +129,15 @@ def _rounded(draft: Draft, read: StoredQuantizer, limits: tuple[int, int]) -> st
     return draft.op("Min", above, draft.constant(high, "high"))
 
 
-def _scaled(draft: Draft, steps: str, read: StoredQuantizer, pair: StoredQuantizer) -> None:
-    """Dequantize the float integers."""
+def _dequantize_floats(draft: Draft, steps: str, read: StoredQuantizer, pair: StoredQuantizer) -> None:
+    """Dequantize in floating point, with the scale and zero point of ``pair``.
+
+    Args:
+        draft: the draft of the patch.
+        steps: name of the float tensor that :func:`_quantized_as_floats` returns.
+        read: the quantizer.
+        pair: the dequantizer.
+    """
     dtype = pair.scale.dtype
     shift: Array = read.shaped(read.zero) - pair.shaped(pair.zero)
     if shift.any():

@@ -1,7 +1,7 @@
-"""Store a dequantized INT32 constant as FLOAT.
+"""Dequantize an INT32 constant, and store the result as FLOAT.
 
-ONNX Runtime's quantizer stores biases as INT32, with the product of the input and weight scales:
-https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html.
+ONNX Runtime's quantizer stores biases as INT32. Their scale is the scale of the input times the scale of the
+weight: https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Fold a DequantizeLinear of INT32, or replace it by Cast and Mul."""
+    """Create a patch that folds a DequantizeLinear of INT32, or replaces it by Cast and Mul."""
     node = fact.node
     if node is None or not is_quantizer(node, "DequantizeLinear"):
         raise NotApplicable("there is no DequantizeLinear here")

@@ -1,4 +1,4 @@
-"""Fold weights that are computed from constants."""
+"""Store the weights of a convolution that the model computes from constants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Store the weight of a convolution."""
+    """Create a patch that stores the computed weight of one convolution."""
     node = fact.node
     if not isinstance(fact, Convolution) or node is None:
         raise NotApplicable("there is no convolution here")

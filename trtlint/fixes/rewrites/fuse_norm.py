@@ -23,7 +23,7 @@ _OPERATORS = {"layer": ("LayerNormalization", 17), "rms": ("RMSNormalization", 2
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace a norm that exactly matches the operator's definition."""
+    """Create a patch that fuses a norm, if the norm exactly matches the definition of the fused operator."""
     norm = norm_of(fact)
     if not isinstance(fact, Normalization) or fact.last_axis is None:
         raise NotApplicable("the axes of the mean are not known")
@@ -126,7 +126,7 @@ def _plain_rms(norm: Norm, constants: Constants) -> bool:
 
 
 def _is_centre(value: Value | None, centre: Node) -> bool:
-    """Return whether a value is x - mean, from the same Sub or from a second equal Sub."""
+    """Return whether ``value`` is x - mean: the output of ``centre``, or of a Sub with equal inputs."""
     node = None if value is None else value.producer
     return node is not None and (node is centre or (node.op == "Sub" and node.inputs == centre.inputs))
 
@@ -141,33 +141,36 @@ def _parameters(
         width: size of the last axis.  If it is unknown, the size of the gain is used.
         constants: the constants of the model.
     """
-    gain, scaled = _next(divide, "Mul", width, constants)
+    gain, scaled = _vector_after(divide, "Mul", width, constants)
     if gain is None or scaled is None:
         return None, None, [divide]
-    bias, shifted = _next(scaled, "Add", gain.shape[0] if gain.shape else width, constants)
+    bias, shifted = _vector_after(scaled, "Add", gain.shape[0] if gain.shape else width, constants)
     if bias is None or shifted is None:
         return gain, None, [divide, scaled]
     return gain, bias, [divide, scaled, shifted]
 
 
-def _next(node: Node, op: str, width: Dimension, constants: Constants) -> tuple[Value | None, Node | None]:
-    """Return the stored vector that the only reader of a result uses, and the reader.
+def _vector_after(
+    node: Node, op: str, width: Dimension, constants: Constants
+) -> tuple[Value | None, Node | None]:
+    """Find a node ``op`` that combines the result of ``node`` with a stored vector, and is its only reader.
 
-    A vector of several elements is accepted for an axis of unknown size. At run time, the axis could also
-    have size one. But a norm over one element is always zero, so no real model has such an axis.
+    Return the vector and the node, or None for both. A vector of several elements is accepted for an axis of
+    unknown size. At run time, the axis could also have size one. But a norm over one element is always zero,
+    so no real model has such an axis.
     """
     if node.output.is_output or len(node.output.uses) != 1:
         return None, None
     reader, port = node.output.uses[0]
     other = reader.input(1 - port) if reader.op == op and port < 2 and reader.scope == node.scope else None
-    fits = other is not None and _fits(other.shape, width) and constants.stored(other) is not None
+    fits = other is not None and _is_vector_of(other.shape, width) and constants.stored(other) is not None
     return (
         (other, reader) if fits and other is not None and other.dtype == node.output.dtype else (None, None)
     )
 
 
-def _fits(shape: tuple[Dimension, ...] | None, width: Dimension) -> bool:
-    """Return whether a shape has one dimension, of the size of an axis (above 1 if unknown)."""
+def _is_vector_of(shape: tuple[Dimension, ...] | None, width: Dimension) -> bool:
+    """Return whether a shape is ``(width,)``. If ``width`` is unknown, any size above 1 is accepted."""
     if shape is None or len(shape) != 1 or not isinstance(shape[0], int):
         return False
     return shape[0] == width if isinstance(width, int) else shape[0] > 1

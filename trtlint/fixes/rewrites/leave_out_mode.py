@@ -1,7 +1,7 @@
 """Remove the default mode, linear interpolation, from a GridSample.
 
-Some releases of TensorRT's parser know only the mode names of older opsets, and treat ``linear`` of opset
-20 as ``nearest``. https://onnx.ai/onnx/operators/onnx__GridSample.html
+Some releases of TensorRT's parser know only the mode names before opset 20. They treat ``linear``, the name
+in opset 20, as ``nearest``. https://onnx.ai/onnx/operators/onnx__GridSample.html
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Copy a GridSample without its mode."""
+    """Create a patch that copies a GridSample without its mode."""
     node = fact.node
     if node is None or node.op != "GridSample" or node.domain:
         raise NotApplicable("there is no GridSample here")

@@ -24,7 +24,7 @@ _REQUIRED: Mapping[str, int] = {
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Copy an operator without its unused optional parts."""
+    """Create a patch that copies an operator without its unused optional inputs and outputs."""
     node = fact.node
     if node is None or node.domain:
         raise NotApplicable("there is no ONNX operator here")
@@ -45,14 +45,14 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _without_empty(names: list[str]) -> list[str]:
-    """Names without trailing empty ones."""
+    """Remove the empty names at the end of a list."""
     while names and not names[-1]:
         names.pop()
     return names
 
 
 def _outputs(draft: Draft, node: Node, required: int | None) -> list[str]:
-    """Return the names of the remaining outputs. Unnamed outputs that must remain get a name."""
+    """Return the names of the outputs to keep. Kept outputs without a name get one."""
     values = list(node.outputs)
     if required is not None:
         while len(values) > required and not values[-1].is_needed:

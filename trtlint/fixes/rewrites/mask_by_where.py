@@ -49,15 +49,15 @@ Kind = Literal["indices", "positions", "rows", "picked", "sizes"]
 
 
 class _MaskedValue(Struct, frozen=True):
-    """The meaning of a tensor whose size depends on the mask.
+    """Contents of a tensor whose size depends on the mask.
 
     Attributes:
         kind: ``indices``: the output of NonZero, one row for each dimension.  ``positions``: its transpose.
-            ``rows``: positions along one dimension.  ``picked``: elements at the positions.  ``sizes``: a
-            shape that begins with the number of positions.
-        full: for ``picked``, name of the full tensor, or of a tensor that broadcasts to it.
-        rest: for ``picked`` and ``sizes``, the dimensions after the first.
-        thin: for ``picked``, whether ``full`` is smaller than the full tensor and broadcasts to it.
+            ``rows``: positions, if the mask has one dimension.  ``picked``: elements of another tensor at the
+            positions. ``sizes``: a shape that begins with the number of positions.
+        full: for ``picked``, name of the tensor with all elements, selected or not.
+        rest: for ``picked`` and ``sizes``, the dimensions of the tensor after the first.
+        thin: for ``picked``, whether ``full`` has fewer elements and must be broadcast.
     """
 
     kind: Kind
@@ -67,7 +67,7 @@ class _MaskedValue(Struct, frozen=True):
 
 
 class _Masking(Struct):
-    """Rewrite of one NonZero."""
+    """Rewrite of one NonZero and of all operators that depend on its result."""
 
     model: Model
     draft: Draft
@@ -79,13 +79,13 @@ class _Masking(Struct):
     removed: list[Node] = field(default_factory=list)
 
     def follow(self, node: Node) -> None:
-        """Rewrite the operators that depend on NonZero, up to results of fixed size."""
+        """Rewrite the operators that depend on NonZero, until their results have a fixed size."""
         self.parts[node.output] = _MaskedValue("indices")
         pending = [(node.index, node)]
         while pending:
             reader = heapq.heappop(pending)[1]
             if reader is not node:
-                self._read(reader)
+                self._rewrite_reader(reader)
             self.removed.append(reader)
             if len(self.removed) > _MOST_NODES:
                 raise NotApplicable(f"more than {_MOST_NODES} operators depend on NonZero")
@@ -100,19 +100,19 @@ class _Masking(Struct):
                     if (each.index, each) not in pending:
                         heapq.heappush(pending, (each.index, each))
 
-    def _read(self, node: Node) -> None:
-        """Rewrite one reader, or record the meaning of its output."""
+    def _rewrite_reader(self, node: Node) -> None:
+        """Rewrite one operator that depends on NonZero, or record what its output contains."""
         if node.domain:
             raise _refused(node)
-        part = self._moved(node)
+        part = self._moved_positions(node)
         if part is None:
-            part = self._picked(node) or self._computed(node)
+            part = self._selected_elements(node) or self._copied_elementwise(node)
         if part is not None:
             self.parts[node.output] = part
         elif node.op == "ScatterND":
-            self._scattered(node)
+            self._replace_scatter(node)
         elif node.op in _REDUCTIONS:
-            self._reduced(node)
+            self._replace_reduction(node)
         elif node.op == "ReduceMean":
             raise NotApplicable(
                 "the mean of an empty selection is undefined, and runtimes compute different values"
@@ -124,8 +124,8 @@ class _Masking(Struct):
         value = node.input(port)
         return None if value is None else self.parts.get(value)
 
-    def _moved(self, node: Node) -> _MaskedValue | None:
-        """Operators that only move positions, or return their number."""
+    def _moved_positions(self, node: Node) -> _MaskedValue | None:
+        """Describe the output of an operator that moves positions or reads their shape; None for others."""
         part, single = self._part(node, 0), len(self.dims) == 1
         if part is None or part.kind == "sizes":
             return None
@@ -147,8 +147,11 @@ class _Masking(Struct):
             return part if sizes is not None and not sizes.rest else None
         return None
 
-    def _picked(self, node: Node) -> _MaskedValue | None:
-        """Operators that select elements, or repeat a number for each position."""
+    def _selected_elements(self, node: Node) -> _MaskedValue | None:
+        """Return the selected elements that a Gather, GatherND, Expand or ConstantOfShape returns.
+
+        None for other operators.
+        """
         sizes, at, first = self._part(node, 0), self._part(node, 1), node.input(0)
         if node.op == "ConstantOfShape" and sizes is not None and sizes.kind == "sizes":
             value = node.attribute("value")
@@ -162,11 +165,14 @@ class _Masking(Struct):
             return _MaskedValue("picked", first.name, at.rest, thin=True)
         gathers = node.op == "GatherND" and at.kind == "positions" and not node.number("batch_dims", 0)
         takes = node.op == "Gather" and at.kind == "rows" and not node.number("axis", 0)
-        rest = self._rest(first)
+        rest = self._dims_after_mask(first)
         return _MaskedValue("picked", first.name, rest) if (gathers or takes) and rest is not None else None
 
-    def _computed(self, node: Node) -> _MaskedValue | None:
-        """Write an element-wise operator at full size."""
+    def _copied_elementwise(self, node: Node) -> _MaskedValue | None:
+        """Insert a copy of an element-wise operator that reads all elements, not only the selected ones.
+
+        None if the operator is not element-wise, or an operand does not fit.
+        """
         if node.op not in _ALONE | _TOGETHER or len(node.outputs) != 1:
             return None
         given = [value for value in node.inputs if value is not None]
@@ -188,39 +194,44 @@ class _Masking(Struct):
         return _MaskedValue("picked", full, rest, thin=all(part.thin for part in parts))
 
     def _broadcasts(self, value: Value, rest: tuple[Dimension, ...]) -> bool:
-        """Return whether a tensor has the same value for each selected element."""
+        """Return whether a tensor gives each selected element the same numbers when it is broadcast.
+
+        Args:
+            value: the tensor.
+            rest: the shape of one selected element: the dimensions after those of the mask.
+        """
         shape = value.shape
         if shape is None:
             return False
         return len(shape) <= len(rest) or (len(shape) == len(rest) + 1 and shape[0] == 1)
 
-    def _rest(self, data: Value) -> tuple[Dimension, ...] | None:
-        """Dimensions of a tensor after those of the mask; None if they do not match the mask."""
+    def _dims_after_mask(self, data: Value) -> tuple[Dimension, ...] | None:
+        """Return the dimensions of a tensor after those of the mask; None if the shapes do not match."""
         shape, depth = self.model.constants.dimensions(data), len(self.dims)
         if shape is None or None in shape[:depth] or tuple(shape[:depth]) != self.dims:
             return None
         return tuple(shape[depth:])
 
-    def _wide(self, rest: int) -> str:
-        """The mask with trailing dimensions of one."""
+    def _mask_of_rank(self, rest: int) -> str:
+        """Return the mask with ``rest`` additional dimensions of size one at its end."""
         depth = len(self.dims)
         return self.forms.unsqueeze(self.condition, *range(depth, depth + rest)) if rest else self.condition
 
-    def _scattered(self, node: Node) -> None:
+    def _replace_scatter(self, node: Node) -> None:
         data, at = node.input(0), self._part(node, 1)
         if data is None or data in self.parts or at is None or at.kind != "positions":
             raise _refused(node)
         if node.attribute("reduction", "none") != "none":
             raise NotApplicable("ScatterND has a reduction")
-        rest, updates, new = self._rest(data), node.input(2), self._part(node, 2)
+        rest, updates, new = self._dims_after_mask(data), node.input(2), self._part(node, 2)
         if rest is None:
             raise NotApplicable("trtlint cannot show that the mask has the shape of the indexed tensor")
         if new is None or updates is None or new.kind != "picked" or len(new.rest) != len(rest):
             raise NotApplicable("the updates of ScatterND do not come from the same selection")
-        self.draft.op("Where", self._wide(len(rest)), new.full, data, out=node.output.name)
+        self.draft.op("Where", self._mask_of_rank(len(rest)), new.full, data, out=node.output.name)
 
-    def _reduced(self, node: Node) -> None:
-        """Write a reduction of the selected elements as a reduction of the whole tensor."""
+    def _replace_reduction(self, node: Node) -> None:
+        """Replace a reduction of the selected elements by a masked reduction of all elements."""
         part, dtype = self._part(node, 0), node.output.dtype
         axes = self._axes(node)
         if part is None or part.kind != "picked" or dtype not in FLOAT_DTYPES or axes is None:
@@ -232,7 +243,7 @@ class _Masking(Struct):
         draft, depth, kind = self.draft, len(self.dims), "f32" if dtype in _NARROW else str(dtype)
         tensor = part.full if kind == dtype else draft.op("Cast", part.full, to=onnx_type(kind))
         neutral = draft.constant(np.array(_REDUCTIONS[node.op], numpy_type(kind)), "neutral")
-        only = draft.op("Where", self._wide(len(part.rest)), tensor, neutral)
+        only = draft.op("Where", self._mask_of_rank(len(part.rest)), tensor, neutral)
         over = [*range(depth), *(axis - 1 + depth for axis in axes if axis)]
         keeps, out = bool(node.number("keepdims", 1)), node.output.name if kind == dtype else ""
         result = self.forms.reduced(node.op, only, over, "" if keeps else out)
@@ -242,7 +253,7 @@ class _Masking(Struct):
             draft.op("Cast", result, to=onnx_type(dtype), out=node.output.name)
 
     def _axes(self, node: Node) -> list[int] | None:
-        """Sorted axes of a reduction; None if unknown."""
+        """Return the axes of a reduction, sorted and non-negative; None if unknown."""
         part = self._part(node, 0)
         rank = 1 + len(part.rest) if part is not None else 0
         if node.input(1) is None and "axes" not in node.attributes:
@@ -252,7 +263,7 @@ class _Masking(Struct):
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Compute the selection of a NonZero at full size."""
+    """Create a patch that replaces a NonZero and everything computed from its result."""
     node = fact.node
     if node is None or node.op != "NonZero" or node.domain:
         raise NotApplicable("there is no NonZero here")

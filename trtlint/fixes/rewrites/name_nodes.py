@@ -1,4 +1,4 @@
-"""Rename operators with the same name."""
+"""Give each operator a unique name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Number all operators with a name except the first."""
+    """Create a patch that adds a number to a repeated name, except at the first operator with this name."""
     if not isinstance(fact, SharedName) or fact.node is None:
         raise NotApplicable("there are no operators with the same name here")
     scope = fact.node.scope

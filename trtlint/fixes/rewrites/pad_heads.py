@@ -1,7 +1,7 @@
 """Pad attention heads with zeros to a size that fused kernels support.
 
-Zeros add nothing to Q·Kᵀ, and the extra part of the product with V is cut off.  Sizes: multiples of 8
-from 16 to 256, https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h
+Zeros add nothing to Q·Kᵀ, and a Slice removes the additional features from the product with V.  Sizes:
+multiples of 8 from 16 to 256, https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SINCE = 11
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Pad Q, K and V, and slice the result."""
+    """Create a patch that pads Q, K and V, and slices the result."""
     block = block_of(fact, model)
     product, weighted = block.path.product, block.weights.node
     size, value = product.head_size, block.weights.value
@@ -64,12 +64,12 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _has(shape: Dimensions, axis: int) -> bool:
-    """Return whether a shape has an axis; operators may name one that does not exist."""
+    """Return whether a shape has an axis with this index, which can be negative."""
     return -len(shape) <= axis < len(shape)
 
 
 def _padded(draft: Draft, value: Value, rank: int, axis: int, more: int) -> str:
-    """Pad an axis of a tensor with zeros at its end."""
+    """Insert a Pad that adds ``more`` zeros at the end of an axis."""
     ends = [0] * rank
     ends[axis] = more
     zero = draft.like(0.0, value, "zero")

@@ -1,6 +1,6 @@
 """Add a leading axis to attention of rank 3, and remove it after the product with V.
 
-TensorRT's kernels support channels-first operands only in rank 4.
+TensorRT's attention kernels support channels-first operands only in rank 4.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SINCE = 13
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Add a leading axis to Q, K and V."""
+    """Create a patch that adds a leading axis to Q, K and V."""
     block = block_of(fact, model)
     _require_fitting(block, model)
     softmax, weighted = block.softmax, block.weights.node
@@ -34,15 +34,15 @@ def propose(fact: Fact, model: Model) -> Patch:
     remove = [weighted]
     if product.form == "matmul":
         rewire = [
-            (block.product, block.port(value), _raised(draft, value))
+            (block.product, block.port(value), _with_leading_axis(draft, value))
             for value in (product.query, product.key)
         ]
     else:
         raised: list[str | Value | None] = [
-            None if value is None else _raised(draft, value) for value in block.product.inputs
+            None if value is None else _with_leading_axis(draft, value) for value in block.product.inputs
         ]
         product_again(
-            draft, block.product, raised, front=_front(block.product), out=block.product.output.name
+            draft, block.product, raised, front=_unused_letter(block.product), out=block.product.output.name
         )
         remove.insert(0, block.product)
     if int(softmax.number("axis", -1)) != -1:
@@ -51,8 +51,8 @@ def propose(fact: Fact, model: Model) -> Patch:
         (axis,) = (each for each in again.attribute if each.name == "axis")
         axis.i = -1
     inputs: list[str | Value | None] = list(weighted.inputs)
-    inputs[weighted.inputs.index(block.weights.value)] = _raised(draft, block.weights.value)
-    result = product_again(draft, weighted, inputs, front=_front(weighted))
+    inputs[weighted.inputs.index(block.weights.value)] = _with_leading_axis(draft, block.weights.value)
+    result = product_again(draft, weighted, inputs, front=_unused_letter(weighted))
     draft.op("Squeeze", result, draft.ints(0), out=weighted.output.name)
     inner = (block.product, *block.path.nodes, softmax, *_casts(block))
     retyped = [value.name for node in inner for value in node.outputs]
@@ -93,13 +93,13 @@ def _casts(block: AttentionBlock) -> list[Node]:
     return found
 
 
-def _front(node: Node) -> str:
-    """A letter that is unused in an Einsum; empty for other products."""
+def _unused_letter(node: Node) -> str:
+    """Return a letter that the equation of an Einsum does not use. Empty for other operators."""
     terms = letters(node) if node.op == "Einsum" else None
     return "" if terms is None else next(x for x in ascii_letters if not any(x in term for term in terms))
 
 
-def _raised(draft: Draft, value: Value) -> str:
+def _with_leading_axis(draft: Draft, value: Value) -> str:
     """Add a leading axis to a value.
 
     If a Transpose produces the value, the axis is added before the Transpose, because kernels expect the
@@ -112,9 +112,10 @@ def _raised(draft: Draft, value: Value) -> str:
 
 
 def _transposed(value: Value) -> tuple[Value | None, list[int]]:
-    """Return the input of the Transpose that computes a value, and its permutation with the new axis.
+    """Find the Transpose that computes a value.
 
-    None for other producers.
+    Return the input of the Transpose, and its permutation extended by a leading axis. The input is None if no
+    Transpose computes the value.
     """
     node = value.producer
     perm = None if node is None or node.domain or node.op != "Transpose" else node.attribute("perm")

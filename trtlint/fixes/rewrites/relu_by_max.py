@@ -14,7 +14,7 @@ _SINCE = 12
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one Relu."""
+    """Create a patch that replaces one Relu."""
     node = fact.node
     value = None if node is None else node.input(0)
     if node is None or node.op != "Relu" or node.domain or value is None or (model.opset or 0) < _SINCE:

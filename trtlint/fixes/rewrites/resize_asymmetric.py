@@ -25,7 +25,7 @@ _COORDINATES = "coordinate_transformation_mode"
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Rewrite one Resize."""
+    """Create a patch that changes the attributes of one Resize."""
     node = fact.node
     if node is None or node.op != "Resize" or node.domain or (model.opset or 0) < _SINCE:
         raise NotApplicable("there is no Resize of opset 11 or newer here")
@@ -49,7 +49,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _factors(node: Node, model: Model) -> Sequence[float] | None:
-    """Growth factor of each axis; None if unknown."""
+    """Return the factor by which a Resize enlarges each axis; None if unknown."""
     scales = model.constants.array(node.input(2))
     if scales is not None and scales.size:
         return None if ma.is_masked(scales) else [float(scale) for scale in np.ravel(scales)]

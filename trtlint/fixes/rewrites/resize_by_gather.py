@@ -35,7 +35,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Rewrite one Resize."""
+    """Create a patch that replaces one Resize."""
     node = fact.node
     if node is None or node.op != "Resize" or node.domain or not int(node.number("antialias", 0)):
         raise NotApplicable("there is no Resize with antialias here")
@@ -71,10 +71,14 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _taps(matrix: Array) -> tuple[Array, Array]:
-    """Positions and weights of the elements of each result, both [after, count].
+    """Return the input positions that each result of a Resize reads, and their weights.
 
-    Some results depend on fewer than ``count`` elements.  Such a result reads one element several times, with
-    a share of its weight each time.  Padding with a weight of zero would turn infinity into NaN.
+    Both arrays have the shape [results, count]. Some results depend on fewer than ``count`` elements. Such a
+    result reads one element several times, with a share of its weight each time. Padding with a weight of
+    zero would turn infinity into NaN.
+
+    Args:
+        matrix: weight of each input element in each result, [elements, results].
     """
     magnitudes = np.abs(matrix)
     used = magnitudes > _NOTHING * magnitudes.max(initial=0.0)
@@ -97,7 +101,17 @@ def _taps(matrix: Array) -> tuple[Array, Array]:
 
 
 def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Array:
-    """Resize all unit vectors of an axis, [before, after]."""
+    """Return the weight of each input element in each result of a Resize along one axis, [before, after].
+
+    The weights are the results of ONNX's reference evaluator for unit vectors.
+
+    Args:
+        node: the Resize.
+        model: the model.
+        axis: the axis.
+        before: size of the axis before the Resize.
+        after: size of the axis after the Resize.
+    """
     from onnx.reference import ReferenceEvaluator
 
     scales = model.constants.array(node.input(2))

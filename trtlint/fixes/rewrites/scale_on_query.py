@@ -22,7 +22,7 @@ _TITLE = "moves the whole attention scale to Q"
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Combine the scalings of Q, K and the scores into one scaling of Q."""
+    """Create a patch that replaces the scalings of Q, K and the scores by one scaling of Q."""
     block = block_of(fact, model)
     query = block.path.product.query
     if query.dtype not in FLOAT_DTYPES:
@@ -51,7 +51,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _require_movable(block: AttentionBlock) -> None:
-    """Reject scalings that cannot be moved."""
+    """Raise NotApplicable if a scaling of an attention cannot be moved to Q."""
     for scale in (*block.query.scales, *block.key.scales):
         require_way_down(scale, block.product)
     if block.path.scales and block.path.shared:
@@ -64,7 +64,10 @@ def _require_movable(block: AttentionBlock) -> None:
 
 
 def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str:
-    """Return the product of all factors in the type of Q.  It is a constant if all factors are known."""
+    """Return the name of a tensor with the product of all scaling factors, in the type of Q.
+
+    The tensor is a constant if all factors are known.
+    """
     if all(scale.factor is not None for scale in scales):
         product = math.prod(scale.factor or 0.0 for scale in scales)
         stored = np.array(product, numpy_type(query.dtype))

@@ -51,18 +51,18 @@ _ONE_AXIS = 13
 
 
 class _Site(Struct, frozen=True):
-    """One masking of scores.
+    """One operator that masks attention scores: a Where or an Add.
 
     Attributes:
         node: the Where or the Add.
         scores: the masked scores.
         mask: the condition of the Where, or the added tensor.
-        fill: input index of the fill of the Where; 0 for an Add.
-        source: the other factor, if the mask is a product with the constant; this factor is zero for
-            allowed keys.
-        softmax: operators that read the masked scores.
-        axis: negative axis of their keys.
-        path: operators from the constant to ``node``.
+        fill: index of the input of the Where with the mask value; 0 for an Add.
+        source: the other factor, if the added mask is the mask value times a tensor. This tensor is zero for
+            allowed keys. Otherwise None.
+        softmax: the Softmax operators that read the masked scores.
+        axis: the axis of the keys in the scores, negative.
+        path: operators from the constant with the mask value to ``node``.
     """
 
     node: Node
@@ -76,7 +76,7 @@ class _Site(Struct, frozen=True):
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one mask constant at all softmaxes that depend on it."""
+    """Create a patch that replaces a mask value in all attention blocks that use the constant."""
     if not isinstance(fact, Constant) or fact.node is None:
         raise NotApplicable("there is no constant here")
     known = (*fact.node.outputs, *fact.node.inputs)
@@ -100,14 +100,14 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _likeness(site: _Site, model: Model) -> tuple[object, ...]:
-    """Key for sites with the same proof."""
+    """Return a key for a site. Sites with equal keys need only one proof."""
     values = (site.scores, site.mask)
     shapes = [(value.dtype, tuple(model.constants.dimensions(value) or ("?",))) for value in values]
     return (site.node.op, site.fill, site.axis, site.source is None, *shapes)
 
 
 class _Search:
-    """Search for the scores that a constant masks."""
+    """Search for the operators at which a constant masks scores."""
 
     def __init__(self, model: Model, fact: Constant) -> None:
         self.model = model
@@ -121,7 +121,7 @@ class _Search:
         self.left = _MOST_NODES
 
     def sites(self, held: Value) -> list[_Site]:
-        """Sites where the constant masks scores."""
+        """Return the sites at which the constant ``held`` masks scores."""
         mask = self._is_mask(held)
         return list(self._follow(held, mask, (), None))
 
@@ -130,8 +130,11 @@ class _Search:
     ) -> Iterator[_Site]:
         """Yield the sites that depend on a value.
 
-        The value is the constant; with ``mask``, the value is a tensor that contains only zeros and the
-        constant.
+        Args:
+            value: the constant, or a tensor computed from it.
+            mask: whether ``value`` contains only zeros and the mask value.
+            path: operators from the constant to ``value``.
+            source: the tensor that is multiplied with the mask value; None if there is none.
         """
         self.left -= 1
         if self.left < 0:
@@ -190,7 +193,12 @@ class _Search:
         return _Site(node, scores, mask, 0, source, softmax, axis, path)
 
     def _read_by(self, node: Node, scores: Value) -> tuple[tuple[Node, ...], int]:
-        """The softmaxes that read masked scores, and the negative axis of their keys."""
+        """Return the Softmax operators that read masked scores, and the axis of the keys (negative).
+
+        Args:
+            node: the Where or Add that masks the scores.
+            scores: the scores before the mask.
+        """
         self._require_unmasked(scores)
         found: list[Node] = []
         axes: set[int] = set()
@@ -219,7 +227,10 @@ class _Search:
         return axis
 
     def _require_unmasked(self, scores: Value) -> None:
-        """Reject scores with another mask, because both masks together could remove all keys of a row."""
+        """Raise NotApplicable if the scores may already be masked by another mask.
+
+        Both masks together could mask all keys of a row.
+        """
         pending, met = [scores], {scores}
         while pending:
             value = pending.pop()
@@ -255,9 +266,9 @@ class _Search:
         return self._numbers(value) == {self.lowest}
 
     def _numbers(self, value: Value | None, depth: int = 0) -> set[float] | None:
-        """Return the distinct numbers of a float tensor; NaN stands for numbers above a limit.
+        """Return the distinct numbers of a float tensor; None if unknown.
 
-        None if unknown.
+        If there are more than two, return the lowest, the highest and NaN.
         """
         if value is None or depth > DEEPEST:
             return None
@@ -292,14 +303,14 @@ class _Search:
 def _patch(
     model: Model, sites: list[_Site], around: tuple[Node, ...], lowest: float, *, drawn: bool = False
 ) -> Patch:
-    """Create the patch of several sites.
+    """Create one patch for several sites.
 
     Args:
         model: the model.
         sites: the sites.
         around: operators from the constant to the first site.
         lowest: the mask value.
-        drawn: whether a proof draws the elements of an added mask from 0 and the mask value.
+        drawn: whether the proof chooses each element of an added mask randomly: 0 or the mask value.
     """
     draft = Draft(model, sites[0].node)
     written: dict[tuple[object, ...], tuple[str, str]] = {}
@@ -331,12 +342,12 @@ def _patch(
 
 
 def _scores_of(site: _Site, lowest: float) -> tuple[float, float]:
-    """Valid range of scores for a mask value."""
+    """Return the range of scores (low, high) in which the rewrite preserves the results."""
     return (lowest / 2, np.inf) if site.fill else (-_FARTHEST_ADDED, _FARTHEST_ADDED)
 
 
 def _conditions(sites: list[_Site], lowest: float, *, keep_a_key: bool) -> Iterator[str]:
-    """Assumptions of the proof."""
+    """Yield the assumptions of the proof as text."""
     if any(site.fill for site in sites):
         yield f"scores above {lowest / 2:.2g}"
     if not all(site.fill for site in sites):
@@ -346,7 +357,7 @@ def _conditions(sites: list[_Site], lowest: float, *, keep_a_key: bool) -> Itera
 
 
 def _selection(draft: Draft, site: _Site) -> tuple[str, str]:
-    """Condition and fill of the Where that selects the scores; both have the size of the mask."""
+    """Insert the condition and the fill of the new Where. Return their names. Both have the mask's size."""
     forms, dtype = Forms(draft), site.scores.dtype
     mask = site.source or site.mask
     reduces = mask.rank is None or mask.rank >= -site.axis

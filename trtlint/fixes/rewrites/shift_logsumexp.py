@@ -1,6 +1,6 @@
-"""Subtract the maximum in log(sum(exp(x))), and add it to the result.
+"""Replace log(sum(exp(x))) by m + log(sum(exp(x - m))), where m is the maximum of x.
 
-The maximum is clipped to finite numbers, so that rows of -inf stay -inf.
+m is clipped to finite numbers, so that rows of -inf stay -inf.
 https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
 """
 
@@ -21,7 +21,7 @@ _LARGEST = 65504.0
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Subtract the maximum before the exponential."""
+    """Create a patch that subtracts the maximum before the exponential, and adds it after the logarithm."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Exp", "ReduceSum", "Log"} <= steps.keys():
         raise NotApplicable("there is no sum of exponentials here")

@@ -1,7 +1,7 @@
-"""Take the final state of a recurrent operator in a branch from its output sequence.
+"""Replace the final state of an LSTM, GRU or RNN in an If branch by a step of its output sequence.
 
-TensorRT cannot build a branch that reads the state but not the sequence.  The state is the last step of the
-sequence, or the first in reverse: https://onnx.ai/onnx/operators/onnx__GRU.html.
+TensorRT cannot build a branch that reads the state but not the sequence. The state is the last step of the
+sequence, or the first step for the reverse direction: https://onnx.ai/onnx/operators/onnx__GRU.html.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LENGTHS, _STATE, _CELL = 4, 1, 2
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Rewrite one recurrent operator."""
+    """Create a patch that replaces the final state of one recurrent operator."""
     node = fact.node
     if node is None or node.domain or node.op not in _RECURRENT:
         raise NotApplicable("there is no recurrent operator here")
@@ -43,7 +43,7 @@ def _is_read(node: Node, port: int) -> bool:
 
 
 def _obstacle(node: Node) -> str:
-    """Return the reason why the state is not a step of the sequence; empty if it is."""
+    """Return why the final state of an operator is not a step of its output sequence. Empty if it is one."""
     if _is_read(node, _CELL):
         return "an operator reads the final cell state, which the sequence output does not contain"
     if node.input(_LENGTHS) is not None:

@@ -1,4 +1,4 @@
-"""Store the number of a Constant operator as a tensor instead of an attribute.
+"""Store the number of a Constant operator as a tensor instead of an attribute such as ``value_int``.
 
 Parsers before TensorRT 9.2 read ``value_int`` and ``value_ints`` as floats and lose the value:
 https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/builtin_op_importers.cpp.
@@ -14,7 +14,10 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Store a Constant, or the Constants with sizes that an operator reads, under the same name."""
+    """Create a patch that replaces Constants by stored tensors of the same name.
+
+    The patch replaces a single Constant, or all Constants of sizes that one operator reads.
+    """
     node = fact.node
     constants = [] if node is None or not node.outputs else _constants(node)
     if node is None or not constants:

@@ -1,4 +1,4 @@
-"""Store a sparse tensor as a dense one.
+"""Store a sparse tensor as a dense tensor.
 
 https://onnx.ai/onnx/repo-docs/IR.html
 """
@@ -17,7 +17,7 @@ from trtlint.model.protos import DTYPES
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Store the sparse inputs of one operator."""
+    """Create a patch that stores the sparse inputs of one operator as dense tensors."""
     node = fact.node
     read = () if node is None else tuple(value for value in node.inputs if value in model.graph.sparse)
     if node is None or not read:

@@ -1,6 +1,6 @@
-"""Store an 8-bit convolution weight as floats if the data is not quantized.
+"""Store the 8-bit weight of a convolution as floats if its input is not quantized.
 
-No convolution kernel supports an 8-bit weight with float data, so TensorRT would dequantize the weight in
+No convolution kernel supports an 8-bit weight with float inputs, so TensorRT would dequantize the weight in
 every inference.
 """
 
@@ -18,7 +18,7 @@ _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Store the output of the weight's DequantizeLinear."""
+    """Create a patch that stores the output of the weight's DequantizeLinear."""
     nodes = fact.weight.nodes if isinstance(fact, Quantized) and fact.weight is not None else ()
     node = nodes[-1] if nodes else None
     if node is None or node.op != "DequantizeLinear" or node.domain:

@@ -1,4 +1,4 @@
-"""Store constant operands that the model computes.
+"""Store operands of an operator that the model computes from constants.
 
 The parser requires some operands, such as the axes of a reduction, as stored tensors.  It does not fold
 arithmetic on constants: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp.
@@ -14,7 +14,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Store all constant operands of an operator except the first input."""
+    """Create a patch that stores all constant operands of an operator, except its first input."""
     node = fact.node
     if node is None:
         raise NotApplicable("there is no operator here")

@@ -1,4 +1,4 @@
-"""Store UINT8 tensors as ``raw_data``.
+"""Store the elements of UINT8 tensors in the field ``raw_data`` of the ONNX protobuf.
 
 https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 """
@@ -12,7 +12,7 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Store the UINT8 inputs of an operator again."""
+    """Create a patch that stores the UINT8 inputs of an operator again, in ``raw_data``."""
     node = fact.node
     constants = model.constants
     if node is None:

@@ -1,4 +1,4 @@
-"""Insert Abs before ``GlobalLpPool``, which does not change the norm.
+"""Insert Abs before ``GlobalLpPool``. This does not change the norm.
 
 https://onnx.ai/onnx/operators/onnx__GlobalLpPool.html
 """
@@ -11,7 +11,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Insert Abs before one GlobalLpPool."""
+    """Create a patch that inserts Abs before one GlobalLpPool."""
     node = fact.node
     tensor = None if node is None else node.input(0)
     if node is None or node.op != "GlobalLpPool" or node.domain or tensor is None:

@@ -15,7 +15,7 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Inline a branch of an If, or of the innermost If around an operator."""
+    """Create a patch that inlines the branch that runs. The fact names the If, or a node inside it."""
     decided = decided_if(fact.node, model.graph, model.constants)
     if decided is None:
         raise NotApplicable("the condition of the If is known only at run time")

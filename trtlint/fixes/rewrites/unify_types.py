@@ -1,7 +1,7 @@
 """Insert Casts where an operator reads different float types.
 
-All inputs of an operator get the widest of their types, so that no value overflows. A product with stored
-weights of a narrower type computes in the narrower type, as exported.
+All inputs of an operator get the widest of their types, so that no value overflows. There is one exception: a
+matrix product with stored weights gets the type of the weights, as the exporter intended.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_CASTS = 4096
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Insert Casts at one operator and at the operators that depend on it."""
+    """Create a patch that inserts Casts at one operator, and at operators that depend on its result."""
     start = fact.node
     if start is None:
         raise NotApplicable("there is no operator here")
@@ -32,7 +32,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 class _Region:
-    """An operator with mixed types, and all operators that its result affects."""
+    """An operator that reads different float types, and all operators that its result affects."""
 
     def __init__(self, model: Model, start: Node) -> None:
         self.model = model
@@ -52,16 +52,16 @@ class _Region:
                     continue
                 if node.scope != self.start.scope:
                     raise NotApplicable("the types also change in the body of an If or a loop")
-            self._node(node)
+            self._cast_inputs(node)
             if len(self.casts) > _MOST_CASTS:
                 raise NotApplicable(f"the rewrite needs more than {_MOST_CASTS} Casts")
         if not self.rewire:
             raise NotApplicable("the types already match")
         for value in self.model.graph.outputs:
             if value.producer is not None and value.producer not in self.ends:
-                self._results(value.producer, self.model.opset or 1, {})
+                self._record_output_types(value.producer, self.model.opset or 1, {})
         for node in self.ends:
-            self._end(node)
+            self._cast_outputs(node)
         return self.draft.patch(
             "inserts Casts where operators read two types",
             self.ends,
@@ -72,7 +72,7 @@ class _Region:
         )
 
     def _condition(self) -> str:
-        """Return the range of the narrower type as text; in this range, the results are the same."""
+        """Return the assumption of the rewrite as text: no value exceeds the range of a narrower type."""
         kinds = sorted({kind for _, kind in self.bounds}, key=_WIDTH.__getitem__)
         return f"values of at most {-lowest(kinds[0]):.5g} where the type becomes {kinds[0]}" if kinds else ""
 
@@ -82,7 +82,7 @@ class _Region:
         known = self.types.get(value, value.dtype)
         return known if known in FLOAT_DTYPES else None
 
-    def _node(self, node: Node) -> None:
+    def _cast_inputs(self, node: Node) -> None:
         """Cast the inputs of a node to one type, and record the type of its outputs."""
         if node.domain or any(a.HasField("g") for a in node.proto.attribute):
             if not node.inputs:
@@ -92,16 +92,16 @@ class _Region:
         opset = self.model.opset or 1
         for group in same_type_groups(node.op, opset):
             ports = _ports(group, len(node.inputs))
-            wanted = self._wanted(node, ports)
+            wanted = self._common_type(node, ports)
             if wanted is None:
                 continue
             for port in ports:
                 self._cast(node, port, wanted)
             results[_variable(node.op, opset, ports[0])] = wanted
-        self._results(node, opset, results)
+        self._record_output_types(node, opset, results)
 
-    def _wanted(self, node: Node, ports: Sequence[int]) -> str | None:
-        """The target type of a group of inputs; None if they are not floats."""
+    def _common_type(self, node: Node, ports: Sequence[int]) -> str | None:
+        """Return the type that a group of inputs gets; None if these inputs are not floats."""
         found = {port: kind for port in ports if (kind := self._type(node.inputs[port])) is not None}
         if not found:
             return None
@@ -127,8 +127,14 @@ class _Region:
                 self.bounds[key] = Bound(value.name, lowest(wanted), -lowest(wanted))
         self.rewire.append((node, port, self.casts[key]))
 
-    def _results(self, node: Node, opset: int, results: dict[str, str]) -> None:
-        """Record the output types of a node that change."""
+    def _record_output_types(self, node: Node, opset: int, results: dict[str, str]) -> None:
+        """Record the new types of a node's outputs.
+
+        Args:
+            node: the node.
+            opset: the opset of the model.
+            results: the new types by type variable of the ONNX schema, such as ``T``.
+        """
         try:
             schema = schema_at(node.op, opset)
         except defs.SchemaError:
@@ -139,7 +145,7 @@ class _Region:
             formal = schema.outputs[min(port, len(schema.outputs) - 1)] if schema.outputs else None
             kind = None
             if formal is not None:
-                kind = results.get(formal.type_str) or self._of_input(node, formal.type_str, opset)
+                kind = results.get(formal.type_str) or self._type_of_variable(node, formal.type_str, opset)
             if kind is None or not value.name:
                 continue
             declared = self.model.declared.get(value.name) if value.is_output else None
@@ -150,8 +156,8 @@ class _Region:
                 self.types[value] = kind
                 self.retyped.append(value.name)
 
-    def _end(self, node: Node) -> None:
-        """Cast outputs of the model back to their declared types."""
+    def _cast_outputs(self, node: Node) -> None:
+        """Cast the results of a node to the declared types of the model outputs."""
         inputs: list[str | Value | None] = list(node.inputs)
         for reader, port, name in self.rewire:
             if reader is node:
@@ -164,8 +170,8 @@ class _Region:
             if value.name in kinds:
                 self.draft.op("Cast", new, to=onnx_type(self.model.declared[value.name]), out=value.name)
 
-    def _of_input(self, node: Node, variable: str, opset: int) -> str | None:
-        """The type of the first input with a type variable."""
+    def _type_of_variable(self, node: Node, variable: str, opset: int) -> str | None:
+        """Return the type of the first input with a type variable of the ONNX schema, such as ``T``."""
         for port, value in enumerate(node.inputs):
             if _variable(node.op, opset, port) == variable:
                 return self._type(value)
@@ -173,13 +179,18 @@ class _Region:
 
 
 def _ports(group: tuple[int, ...], count: int) -> list[int]:
-    """Return the input indices of a group. A -1 at the end of the group repeats the last index."""
+    """Return the input indices of a group of inputs that must have the same type.
+
+    Args:
+        group: the indices. If the last one is -1, all inputs after the previous index belong to the group.
+        count: number of inputs of the operator.
+    """
     ports = list(group[:-1]) + list(range(group[-2], count)) if group[-1] == -1 else list(group)
     return [port for port in dict.fromkeys(ports) if port < count]
 
 
 def _variable(op: str, opset: int, port: int) -> str:
-    """The type variable of an input in the operator's schema."""
+    """Return the type variable of an input in the ONNX schema of ``op``, such as ``T``."""
     try:
         inputs = schema_at(op, opset).inputs
     except defs.SchemaError:

@@ -1,9 +1,9 @@
 """Compute a chain of 16-bit operators in FP32, with Casts at its inputs and outputs.
 
-The chain includes the element-wise arithmetic before the operators of the finding, because the problem is
-rounding to 16 bits before a sine or a sampling. For a sum of squares, the chain ends at the operator that
-uses the root. Only two kinds of matrix products are part of the chain: outer products, and products with a
-matrix of coordinates.
+The chain includes the element-wise arithmetic before the operators of the finding. For example, the argument
+of a sine must not be rounded to 16 bits. For a sum of squares, the chain ends at the division by its root.
+Only two kinds of matrix products are part of the chain: outer products, and products with a matrix of
+coordinates.
 """
 
 from __future__ import annotations
@@ -38,14 +38,18 @@ _BEHIND = _SMALLER | {"Add", "Clip", "Max", "Expand", "Unsqueeze", "Squeeze", "R
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Copy the operators of a finding in FP32."""
+    """Create a patch that computes the operators of a finding, and the arithmetic before them, in FP32."""
     core = list(dict.fromkeys(step.node for step in fact.chain)) or [node for node in (fact.node,) if node]
     for node in core:
         why = obstacle(node, model)
         if why:
             raise NotApplicable(why)
     chosen = dict.fromkeys(core)
-    more = _after(core, model) if isinstance(fact, SumOfSquares) else _before(core, model)
+    more = (
+        _operators_to_division(core, model)
+        if isinstance(fact, SumOfSquares)
+        else _arithmetic_before(core, model)
+    )
     if more is None:
         raise NotApplicable(f"more than {_MOST_NODES} operators would have to change to FP32")
     chosen.update(dict.fromkeys(more))
@@ -53,10 +57,10 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable(
             "the result is a 16-bit tensor, so the sum overflows even if it is computed in FP32"
         )
-    if isinstance(fact, RoundedInteger) and not _leads(core[0], core[-1], chosen):
+    if isinstance(fact, RoundedInteger) and not _has_path(core[0], core[-1], chosen):
         raise NotApplicable("there are other operators than arithmetic between the two Casts")
     for node in core:
-        given = _given(node, chosen)
+        given = _rounded_operand(node, chosen)
         if given is not None:
             raise NotApplicable(f"{given.name} is already rounded to 16 bits before the operator")
     nodes = sorted(chosen, key=lambda node: node.index)
@@ -64,12 +68,12 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
-    """Return whether a chosen operator after a sum makes the sum smaller before rounding to 16 bits."""
+    """Return whether an operator of ``chosen`` makes a sum smaller before it is rounded to 16 bits."""
     return total is not None and any(node.op in _SMALLER and node.index > total.index for node in chosen)
 
 
-def _leads(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
-    """Return whether a path between two operators contains only chosen operators."""
+def _has_path(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
+    """Return whether only operators of ``chosen`` are on some path from ``first`` to ``last``."""
     left, pending = set(chosen), [last]
     while pending:
         node = pending.pop()
@@ -81,14 +85,14 @@ def _leads(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
     return False
 
 
-def _before(core: Iterable[Node], model: Model) -> list[Node] | None:
-    """Return the 16-bit arithmetic before operators.  None if there are too many operators."""
+def _arithmetic_before(core: Iterable[Node], model: Model) -> list[Node] | None:
+    """Return the 16-bit arithmetic that computes the operands of ``core``. None for too many operators."""
     found: dict[Node, None] = {}
     pending = [value for node in core for value in _operands(node)]
     while pending:
         value = pending.pop()
         node = value.producer
-        if node is None or node in found or value.dtype not in _NARROW or not _is_slight(node):
+        if node is None or node in found or value.dtype not in _NARROW or not _is_cheap(node):
             continue
         if obstacle(node, model):
             continue
@@ -99,7 +103,7 @@ def _before(core: Iterable[Node], model: Model) -> list[Node] | None:
     return list(found)
 
 
-def _is_slight(node: Node) -> bool:
+def _is_cheap(node: Node) -> bool:
     """Return whether an operator is cheap enough to compute in FP32 as part of a chain."""
     if node.domain or node.op not in _ARITHMETIC | _VIEWS:
         return False
@@ -113,16 +117,16 @@ def _is_slight(node: Node) -> bool:
 
 
 def _operands(node: Node) -> list[Value]:
-    """Operands of an operator; for sampling, only the positions."""
+    """Return the operands of an operator. For Sin, Cos and GridSample: only the angle or positions."""
     port = _ROUNDED.get(node.op)
     values = node.inputs if port is None else node.inputs[port : port + 1]
     return [value for value in values if value is not None]
 
 
-def _given(node: Node, chosen: dict[Node, None]) -> Value | None:
-    """Return the operand that must not be rounded to 16 bits.
+def _rounded_operand(node: Node, chosen: dict[Node, None]) -> Value | None:
+    """Return the operand of a Sin, Cos or GridSample that is rounded to 16 bits before the operator.
 
-    None if the arithmetic before it is already in FP32.
+    None if the arithmetic before the operator already runs in FP32.
     """
     port = _ROUNDED.get(node.op)
     value = None if port is None else node.input(port)
@@ -142,8 +146,8 @@ def _is_wide(value: Value | None) -> bool:
     return value is not None and value.dtype not in _NARROW
 
 
-def _after(core: list[Node], model: Model) -> list[Node]:
-    """Operators from a sum of squares to the division by its root."""
+def _operators_to_division(core: list[Node], model: Model) -> list[Node]:
+    """Return the operators after a sum of squares, up to the division by its root."""
     found: list[Node] = []
     tensors = {value for node in core for value in node.inputs}
     for _ in range(_MOST_NODES):

@@ -9,7 +9,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Copy the operator of a finding in FP32."""
+    """Create a patch that computes the operator of a finding in FP32."""
     if fact.node is None:
         raise NotApplicable("there is no operator here")
     why = obstacle(fact.node, model)

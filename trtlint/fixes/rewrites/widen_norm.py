@@ -18,7 +18,7 @@ _MOST_NODES = 64
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Copy the nodes from a norm's input to its division in FP32."""
+    """Create a patch that computes the nodes from a norm's input to its division in FP32."""
     norm = norm_of(fact)
     nodes = _between(norm)
     if nodes is None:
@@ -35,7 +35,7 @@ def _types(nodes: list[Node]) -> set[str | None]:
 
 
 def _between(norm: Norm) -> list[Node] | None:
-    """Nodes from the norm's input to the division, in graph order; None if there are too many."""
+    """Return the nodes from the norm's input to its division, in graph order. None if there are too many."""
     reached: set[Node] = set()
     pending = [norm.divide]
     while pending:
@@ -56,7 +56,7 @@ def _between(norm: Norm) -> list[Node] | None:
 
 
 def _written(norm: Norm, nodes: list[Node], model: Model, dtype: Literal["f32", "f64"]) -> Patch:
-    """Create the patch.
+    """Create a patch that computes the nodes of a norm in another type.
 
     Args:
         norm: the norm.

@@ -15,7 +15,7 @@ _SINCE = 9
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Insert Less, Add and Where before one OneHot."""
+    """Create a patch that adds the depth to negative indices of one OneHot."""
     node = fact.node
     if node is None or node.op != "OneHot" or node.domain or (model.opset or 0) < _SINCE:
         raise NotApplicable("there is no OneHot here")

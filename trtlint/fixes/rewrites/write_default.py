@@ -1,4 +1,4 @@
-"""Make a default attribute explicit where TensorRT's importer has another default.
+"""Write the default of an attribute into the model if TensorRT's importer uses another default.
 
 https://onnx.ai/onnx/operators/onnx__Trilu.html, https://onnx.ai/onnx/operators/onnx__RoiAlign.html
 """
@@ -18,7 +18,7 @@ _DEFAULTS: Mapping[str, tuple[str, int]] = {"Trilu": ("upper", 1), "RoiAlign": (
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Copy an operator with the explicit attribute."""
+    """Create a patch that copies an operator and sets the attribute."""
     node = fact.node
     if node is None or node.op not in _DEFAULTS or node.domain:
         raise NotApplicable("there is no operator with such a default here")

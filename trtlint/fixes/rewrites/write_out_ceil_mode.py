@@ -1,7 +1,7 @@
 """Replace ``ceil_mode`` of pooling by explicit padding at the end, with the same output size.
 
-``AveragePool`` with ``count_include_pad`` is not rewritten.  It counts ``pads``, but not the additional
-elements of ``ceil_mode``.  https://onnx.ai/onnx/operators/onnx__MaxPool.html
+``AveragePool`` with ``count_include_pad`` is not rewritten.  Its divisor counts the elements of ``pads``, but
+not the additional elements of ``ceil_mode``.  https://onnx.ai/onnx/operators/onnx__MaxPool.html
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OURS = ("ceil_mode", "pads", "auto_pad")
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Copy a pooling operator without ceil_mode."""
+    """Create a patch that copies a pooling operator without ceil_mode."""
     node = fact.node
     along = None if node is None else windows(node)
     if node is None or not isinstance(fact, Pooling) or along is None or not fact.sizes:

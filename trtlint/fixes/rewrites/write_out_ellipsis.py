@@ -1,8 +1,7 @@
 """Replace the ellipsis in an Einsum equation by letters.
 
-If the ellipses of operands have different ranks, a shorter ellipsis gets the last letters, as in
-broadcasting:
-https://onnx.ai/onnx/operators/onnx__Einsum.html
+The ellipses of two operands can have different ranks. Then the shorter ellipsis gets the last letters of the
+longer ellipsis, as in broadcasting: https://onnx.ai/onnx/operators/onnx__Einsum.html
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Rewrite one Einsum."""
+    """Create a patch that rewrites the equation of one Einsum."""
     node = fact.node
     equation = None if node is None else node.attribute("equation")
     if node is None or node.op != "Einsum" or node.domain or not isinstance(equation, str):
@@ -45,7 +44,12 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _written(equation: str, ranks: Sequence[int]) -> str:
-    """The equation without an ellipsis."""
+    """Return the equation without ellipses: ``...ij,jk->...ik`` becomes, for example, ``aij,jk->aik``.
+
+    Args:
+        equation: the equation.
+        ranks: number of dimensions that the ellipsis of each operand stands for.
+    """
     terms, result = terms_of(equation)
     most = max(ranks)
     free = [letter for letter in ascii_lowercase if letter not in equation]
@@ -62,7 +66,7 @@ def _written(equation: str, ranks: Sequence[int]) -> str:
 
 
 def _broadcast(equation: str, ranks: Sequence[int], operands: Sequence[Value]) -> str:
-    """Return the reason why a letter would need broadcasting.  Empty if no letter would.
+    """Return an error if two operands have different sizes along the same letter. Empty if they do not.
 
     TensorRT does not support broadcasting in Einsum.
     """

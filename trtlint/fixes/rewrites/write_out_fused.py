@@ -40,7 +40,7 @@ Write = Callable[[Forms, Node], None]
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Decompose one operator."""
+    """Create a patch that decomposes one fused operator."""
     node = fact.node
     if node is None:
         raise NotApplicable("there is no operator here")
@@ -59,7 +59,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _dtype(node: Node) -> str:
-    """The float type of an operator."""
+    """Return the float type that an operator computes in."""
     for value in (*node.inputs, *node.outputs):
         if value is not None and value.dtype in FLOAT_DTYPES:
             return value.dtype or ""
@@ -85,19 +85,19 @@ def _fast_gelu(forms: Forms, node: Node) -> None:
 
 
 def _gemm_fast_gelu(forms: Forms, node: Node) -> None:
-    """A matrix product with an optional bias and the approximation of Gelu."""
+    """Decompose GemmFastGelu: a matrix product, an optional bias, and an approximate Gelu."""
     product, bias = forms.draft.op("MatMul", *node.inputs[:2]), node.input(2)
     _approximated(forms, node, product if bias is None else forms.draft.op("Add", product, bias))
 
 
 def _bias_add(forms: Forms, node: Node) -> None:
-    """A sum of a tensor, a bias, and a residual."""
+    """Decompose BiasAdd: the sum of a tensor, a bias, and a residual."""
     added = forms.draft.op("Add", *node.inputs[:2])
     forms.draft.op("Add", added, node.inputs[2], out=node.output.name)
 
 
 def _bias_split_gelu(forms: Forms, node: Node) -> None:
-    """The first half of a biased tensor, multiplied by the Gelu of the second half."""
+    """Decompose BiasSplitGelu: after adding a bias, the first half times the Gelu of the second half."""
     draft, dtype, bias = forms.draft, _dtype(node), node.input(1)
     width = None if bias is None or not bias.shape else bias.shape[-1]
     if not isinstance(width, int) or width % 2:
@@ -105,38 +105,38 @@ def _bias_split_gelu(forms: Forms, node: Node) -> None:
     forms.opset = max(forms.opset, _PARTS_BY_INPUTS)
     added = draft.op("Add", *node.inputs[:2])
     left, right = (forms.part(added, -1, start, start + width // 2) for start in (0, width // 2))
-    gelu = _half_of(draft, right, _erf(draft, right, dtype), dtype)
+    gelu = _half_product(draft, right, _erf(draft, right, dtype), dtype)
     draft.op("Mul", left, gelu, out=node.output.name)
 
 
 def _exact(forms: Forms, node: Node, value: Tensor | None) -> None:
-    """Exact Gelu: x · (1 + erf(x / √2)) / 2."""
+    """Insert the exact Gelu x · (1 + erf(x / √2)) / 2 of ``value``."""
     draft, dtype = forms.draft, _dtype(node)
-    _half_of(draft, value, _erf(draft, value, dtype), dtype, node.output.name)
+    _half_product(draft, value, _erf(draft, value, dtype), dtype, node.output.name)
 
 
 def _approximated(forms: Forms, node: Node, value: Tensor | None) -> None:
-    """Approximate Gelu: x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2."""
+    """Insert the approximate Gelu x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2 of ``value``."""
     draft, dtype = forms.draft, _dtype(node)
     square = draft.op("Mul", value, value)
     inner = draft.op("Mul", square, draft.like(_CUBE * _TANH, dtype, "cube"))
     slope = draft.op("Add", inner, draft.like(_TANH, dtype, "linear"))
-    _half_of(draft, value, draft.op("Tanh", draft.op("Mul", value, slope)), dtype, node.output.name)
+    _half_product(draft, value, draft.op("Tanh", draft.op("Mul", value, slope)), dtype, node.output.name)
 
 
 def _erf(draft: Draft, value: Tensor | None, dtype: str) -> str:
-    """erf(x / √2)."""
+    """Insert erf(x / √2), where x is ``value``."""
     return draft.op("Erf", draft.op("Mul", value, draft.like(_ROOT_HALF, dtype, "root")))
 
 
-def _half_of(draft: Draft, value: Tensor | None, sigmoid: str, dtype: str, out: str = "") -> str:
-    """Return ``value`` · (1 + ``sigmoid``) / 2."""
+def _half_product(draft: Draft, value: Tensor | None, sigmoid: str, dtype: str, out: str = "") -> str:
+    """Insert ``value`` · (1 + ``sigmoid``) / 2."""
     half = draft.op("Mul", value, draft.like(0.5, dtype, "half"))
     return draft.op("Mul", half, draft.op("Add", sigmoid, draft.like(1.0, dtype, "one")), out=out)
 
 
 def _quick_gelu(forms: Forms, node: Node) -> None:
-    """Approximate Gelu: x · sigmoid(αx)."""
+    """Decompose QuickGelu: x · sigmoid(αx)."""
     draft, dtype = forms.draft, _dtype(node)
     alpha = float(node.number("alpha", 1.702))
     value = node.inputs[0]
@@ -158,7 +158,7 @@ def _fused_matmul(forms: Forms, node: Node) -> None:
         rank = rank_of(value)
         if rank is None:
             raise NotApplicable(f"the rank of {value.name} is not known")
-        operands.append(_turned(draft, value, rank, turned, batch))
+        operands.append(_transposed(draft, value, rank, turned, batch))
     alpha = float(node.number("alpha", 1.0))
     if alpha == 1.0:
         draft.op("MatMul", *operands, out=node.output.name)
@@ -171,8 +171,16 @@ def _fused_matmul(forms: Forms, node: Node) -> None:
         draft.op("Mul", draft.op("MatMul", *operands), factor, out=node.output.name)
 
 
-def _turned(draft: Draft, value: Tensor, rank: int, turned: bool, batch: bool) -> Tensor:
-    """Return a factor with its last axes swapped, or with its first axis after the other batch axes."""
+def _transposed(draft: Draft, value: Tensor, rank: int, turned: bool, batch: bool) -> Tensor:
+    """Transpose an operand of FusedMatMul.
+
+    Args:
+        draft: the draft of the patch.
+        value: the operand.
+        rank: rank of the operand.
+        turned: whether to swap the last two axes.
+        batch: whether to move the first axis behind the other batch axes.
+    """
     if rank < 2:
         return value
     axes = list(range(rank))
@@ -195,7 +203,7 @@ def _fused_conv(forms: Forms, node: Node) -> None:
     if added is not None:
         product = forms.draft.op("Add", product, added, out=out)
     parameters = [float(number) for number in node.attribute("activation_params", ())]
-    return _activated(forms, node, product, parameters) if activation else None
+    return _insert_activation(forms, node, product, parameters) if activation else None
 
 
 def _fused_gemm(forms: Forms, node: Node) -> None:
@@ -206,11 +214,11 @@ def _fused_gemm(forms: Forms, node: Node) -> None:
     names = ("activation_alpha", "activation_beta", "activation_gamma")
     numbers = [node.number(name, math.nan) for name in names]
     parameters = [float(number) for number in numbers if not math.isnan(float(number))]
-    return _activated(forms, node, product, parameters) if activation else None
+    return _insert_activation(forms, node, product, parameters) if activation else None
 
 
 def _nhwc_conv(forms: Forms, node: Node) -> None:
-    """A 2-D convolution with channels last in its tensor and weights."""
+    """Replace NhwcConv by Conv: transpose image and weights to channels first, and the result back."""
     draft = forms.draft
     image = draft.op("Transpose", node.inputs[0], perm=[0, 3, 1, 2])
     weight = draft.op("Transpose", node.inputs[1], perm=[0, 3, 1, 2])
@@ -239,8 +247,15 @@ def _activation(node: Node) -> str:
     return text(name) if isinstance(name, str | bytes) else ""
 
 
-def _activated(forms: Forms, node: Node, value: str, parameters: list[float]) -> None:
-    """Write the activation after a product."""
+def _insert_activation(forms: Forms, node: Node, value: str, parameters: list[float]) -> None:
+    """Insert the activation of a fused Conv or Gemm.
+
+    Args:
+        forms: inserts operators.
+        node: the fused operator.
+        value: name of the tensor before the activation.
+        parameters: parameters of the activation, such as alpha.
+    """
     draft, out, activation = forms.draft, node.output.name, _activation(node)
     if activation == "Clip" and len(parameters) == 2:
         dtype = _dtype(node)

@@ -16,7 +16,7 @@ _BY_CHANNEL = 21
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Decompose one operator."""
+    """Create a patch that decomposes one GroupNormalization."""
     node = fact.node
     if node is None or node.op != "GroupNormalization" or node.domain:
         raise NotApplicable("there is no GroupNormalization here")

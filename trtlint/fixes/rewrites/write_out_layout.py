@@ -1,4 +1,4 @@
-"""Replace a recurrent operator with ``layout`` = 1 by one with ``layout`` = 0 and Transposes.
+"""Replace ``layout`` = 1 (batch first) of an LSTM, GRU or RNN by ``layout`` = 0 and Transposes.
 
 https://onnx.ai/onnx/operators/onnx__LSTM.html
 """
@@ -19,7 +19,7 @@ _BATCH_FIRST = (0, 5, 6)
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one recurrent operator."""
+    """Create a patch that replaces one LSTM, GRU or RNN."""
     node = fact.node
     if node is None or node.op not in ("LSTM", "GRU", "RNN") or node.domain or node.number("layout", 0) != 1:
         raise NotApplicable("there is no recurrent operator with layout 1 here")

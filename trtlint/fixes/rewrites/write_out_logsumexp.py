@@ -14,7 +14,7 @@ from trtlint.model.protos import FLOAT_DTYPES
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one ReduceLogSumExp."""
+    """Create a patch that replaces one ReduceLogSumExp."""
     node = fact.node
     if node is None or node.op != "ReduceLogSumExp" or node.domain:
         raise NotApplicable("there is no ReduceLogSumExp here")

@@ -1,8 +1,8 @@
-"""Unroll a ``Loop`` with a known number of iterations, or add what the parser requires.
+"""Unroll a ``Loop`` with a known number of iterations, or add inputs that TensorRT's parser requires.
 
-In an unrolled loop, carried values may grow, and no condition remains. If a Loop cannot be unrolled, the
-rewrite may add parts that TensorRT's parser requires: an initial condition, or an iteration counter as a
-carried value if there is no trip count.
+In an unrolled loop, the shapes of carried values may grow, and no condition remains. If a Loop cannot be
+unrolled, the rewrite adds an initial condition if it is missing. If the Loop has no trip count, the rewrite
+adds a carried value that counts the iterations.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -43,7 +43,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class _EndlessError(NotApplicable):
-    """An endless Loop."""
+    """The Loop never ends."""
 
 
 class _LoopBody(Struct, frozen=True):
@@ -52,9 +52,9 @@ class _LoopBody(Struct, frozen=True):
     Attributes:
         node: the operator.
         proto: the body as stored in the file.
-        body: the body as graph values.
+        body: the inputs and outputs of the body.
         most: the trip count; None if it is missing or unknown.
-        fed: whether the trip count is known only at run time.
+        fed: whether the Loop has a trip count that is known only at run time.
     """
 
     node: Node
@@ -65,7 +65,7 @@ class _LoopBody(Struct, frozen=True):
 
     @property
     def carried(self) -> int:
-        """Number of carried values."""
+        """Return the number of carried values."""
         return len(self.body.inputs) - 2
 
     @property
@@ -81,7 +81,7 @@ class _LoopBody(Struct, frozen=True):
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Unroll one Loop."""
+    """Create a patch that unrolls one Loop, or adds its missing inputs."""
     node = fact.node
     if node is None or node.op != "Loop" or node.domain:
         raise NotApplicable("there is no Loop here")
@@ -91,10 +91,10 @@ def propose(fact: Fact, model: Model) -> Patch:
     except _EndlessError:
         raise
     except NotApplicable:
-        if completed := _completed(loop, model):
+        if completed := _with_condition_and_counter(loop, model):
             return completed
         raise
-    return _written_out(loop, model, times)
+    return _unrolled(loop, model, times)
 
 
 def _loop(node: Node, model: Model) -> _LoopBody:
@@ -110,7 +110,11 @@ def _loop(node: Node, model: Model) -> _LoopBody:
 
 
 def _times(loop: _LoopBody, model: Model) -> int:
-    """Number of iterations, at most :data:`_MOST_TIMES`."""
+    """Return the number of iterations of a Loop.
+
+    Raises:
+        NotApplicable: the number is known only at run time, or the Loop is too large to unroll.
+    """
     first = loop.node.input(1)
     started = True if first is None else model.constants.scalar(first)
     if started is None or loop.fed:
@@ -127,7 +131,7 @@ def _times(loop: _LoopBody, model: Model) -> int:
     elif again is not None:
         times = 1 if loop.most is None else min(loop.most, 1)
     else:
-        times = _counted(loop, model)
+        times = _times_by_condition(loop, model)
     if times is None or times >= _COUNTLESS:
         raise _EndlessError(_ENDLESS)
     if times > _MOST_TIMES or times * len(loop.proto.node) > _MOST_NODES:
@@ -135,9 +139,9 @@ def _times(loop: _LoopBody, model: Model) -> int:
     return max(times, 0)
 
 
-def _counted(loop: _LoopBody, model: Model) -> int:
-    """Compute the number of iterations from a condition that depends on constants only."""
-    found = _deciding(loop, model)
+def _times_by_condition(loop: _LoopBody, model: Model) -> int:
+    """Compute the number of iterations of a Loop whose condition depends only on constants."""
+    found = _condition_operators(loop, model)
     if found is None:
         raise NotApplicable(_AT_RUN_TIME)
     nodes, outside, state = found
@@ -171,7 +175,16 @@ def _run(
 def _times_of(
     proto: onnx.ModelProto, loop: _LoopBody, outside: Mapping[str, Array], state: dict[int, Array]
 ) -> tuple[int | None, str]:
-    """The number of iterations, or the reason why it is unknown."""
+    """Run the condition of a Loop in ONNX's reference evaluator until it is false.
+
+    Return the number of iterations and an empty text; or None and the reason why the number is unknown.
+
+    Args:
+        proto: a model that computes the condition and the carried values of the next iteration.
+        loop: the Loop.
+        outside: the constants that the model reads.
+        state: the initial carried values, by input index of the body.
+    """
     from onnx.reference import ReferenceEvaluator
 
     inputs, outputs = loop.body.inputs, loop.body.outputs
@@ -195,12 +208,14 @@ def _times_of(
     return None, "the loop has too many iterations to unroll"
 
 
-def _deciding(loop: _LoopBody, model: Model) -> tuple[list[Node], dict[str, Array], dict[int, Array]] | None:
-    """Find the operators of the body that compute the condition for the next iteration.
+def _condition_operators(
+    loop: _LoopBody, model: Model
+) -> tuple[list[Node], dict[str, Array], dict[int, Array]] | None:
+    """Find the operators of a Loop body that compute the condition for the next iteration.
 
     Returns:
-        The operators, the constants that they read, and the initial carried values by body input; None if
-        they depend on an input of the model.
+        The operators; the constants that they read, by name; and the initial carried values that they read,
+        by input index of the body. None if the condition depends on an input of the model.
     """
     places = {value: place for place, value in enumerate(loop.body.inputs)}
     scope = f"{loop.node.path}/body"
@@ -234,8 +249,8 @@ def _deciding(loop: _LoopBody, model: Model) -> tuple[list[Node], dict[str, Arra
     return sorted(nodes, key=lambda node: node.index), outside, state
 
 
-def _written_out(loop: _LoopBody, model: Model, times: int) -> Patch:
-    """Create the patch with the unrolled body."""
+def _unrolled(loop: _LoopBody, model: Model, times: int) -> Patch:
+    """Create a patch with ``times`` copies of the body instead of the Loop."""
     node, proto, carried = loop.node, loop.proto, loop.carried
     begins = node.inputs[2:]
     if len(proto.input) != carried + 2 or len(proto.output) < carried + 1 or len(begins) != carried:
@@ -276,7 +291,7 @@ def _written_out(loop: _LoopBody, model: Model, times: int) -> Patch:
 
 
 def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
-    """A body without the operators that only compute the condition."""
+    """Return a copy of a Loop body without the operators that only compute the condition."""
     body = onnx.GraphProto()
     body.CopyFrom(proto)
     wanted = {text(info.name) for info in proto.output[1:]}
@@ -288,8 +303,11 @@ def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
     return body
 
 
-def _completed(loop: _LoopBody, model: Model) -> Patch | None:
-    """Add an initial condition to the Loop, and a counter if it has no trip count."""
+def _with_condition_and_counter(loop: _LoopBody, model: Model) -> Patch | None:
+    """Create a patch that adds an initial condition to a Loop, and a counter if it has no trip count.
+
+    None if the Loop needs neither, or the addition would change the results.
+    """
     node, inputs = loop.node, loop.body.inputs
     countless = not loop.fed and (loop.most is None or loop.most >= _COUNTLESS)
     counts = countless and bool(inputs[0].uses)
@@ -306,7 +324,7 @@ def _completed(loop: _LoopBody, model: Model) -> Patch | None:
     if begins:
         proto.input[1] = draft.constant(np.array(True), "condition")
     if counts:
-        _count(draft, proto, next(each.g for each in proto.attribute if each.name == "body"))
+        _add_counter(draft, proto, next(each.g for each in proto.attribute if each.name == "body"))
     draft.insert(proto)
     does = (["adds an iteration counter to the carried values of a Loop"] if counts else []) + (
         ["adds an initial condition to a Loop"] if begins else []
@@ -314,8 +332,8 @@ def _completed(loop: _LoopBody, model: Model) -> Patch | None:
     return draft.patch(" and ".join(does), [node], folds=True)
 
 
-def _count(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> None:
-    """Add an iteration counter to the carried values of a Loop."""
+def _add_counter(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> None:
+    """Add a carried value to a Loop that counts its iterations."""
     number = body.input[0]
     number.type.tensor_type.elem_type = onnx.TensorProto.INT64
     shape = [1] * len(number.type.tensor_type.shape.dim)

@@ -15,7 +15,7 @@ _SINCE = 8
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one Mean."""
+    """Create a patch that replaces one Mean."""
     node = fact.node
     if node is None or node.op != "Mean" or node.domain or (model.opset or 0) < _SINCE:
         raise NotApplicable("there is no Mean here, or the opset is older than 8")

@@ -16,7 +16,7 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Copy a ConvTranspose with pads instead of output_shape."""
+    """Create a patch that copies a ConvTranspose with pads instead of output_shape."""
     node = fact.node
     weight = None if node is None else node.input(1)
     if node is None or node.op != "ConvTranspose" or node.domain or weight is None or weight.shape is None:

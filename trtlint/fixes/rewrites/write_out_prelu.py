@@ -1,4 +1,4 @@
-"""Decompose PRelu into Max(x, 0) + slope · Min(x, 0), which fuses with a convolution.
+"""Replace PRelu by Max(x, 0) + slope · Min(x, 0), which TensorRT fuses with a convolution.
 
 One of the two terms is zero, so the sum is exact.
 https://onnx.ai/onnx/operators/onnx__PRelu.html
@@ -18,7 +18,7 @@ _SINCE = 8
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one PRelu."""
+    """Create a patch that replaces one PRelu."""
     node = fact.node
     if node is None or node.op != "PRelu" or node.domain:
         raise NotApplicable("there is no PRelu here")

@@ -1,9 +1,9 @@
 """Replace operators on quantized tensors by floating-point operators.
 
 ONNX Runtime's quantizer writes ``QLinearConv`` and similar operators.  For dynamic quantization it writes
-``DynamicQuantizeLinear``, ``MatMulInteger`` and ``ConvInteger``.  TensorRT has no importers for them.  The
-rewrite changes all operators that are connected by quantized tensors.  It computes the same integers in FP32.
-Results stay the same, but the speed of INT8 is lost.
+``DynamicQuantizeLinear``, ``MatMulInteger`` and ``ConvInteger``.  TensorRT does not support these operators.
+The rewrite changes all operators that are connected by quantized tensors.  It computes the same integers in
+FP32. The results stay the same, but the model no longer runs at the speed of INT8.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__QLinearConv.html,
 https://onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html and
@@ -44,7 +44,7 @@ Write = Callable[[Numbers, Node], "str | None"]
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Rewrite an operator and all operators connected to it by quantized tensors."""
+    """Create a patch for an operator, and for all operators connected to it by quantized tensors."""
     node = fact.node
     if node is None:
         raise NotApplicable("there is no operator here")
@@ -55,7 +55,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     numbers = Numbers(model, draft)
     removed = list(nodes)
     for each in nodes:
-        write = _WRITERS.get((each.domain, each.op), _moved)
+        write = _WRITERS.get((each.domain, each.op), _copy_to_fp32)
         try:
             result = write(numbers, each)
         except NotApplicable as error:
@@ -64,7 +64,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         if result is not None:
             numbers.known[each.output] = result
             for value in each.outputs:
-                removed += _given(numbers, each, value)
+                removed += _connect_readers(numbers, each, value)
     return draft.patch(_TITLE, removed, opset=numbers.forms.opset, folds=True)
 
 
@@ -73,7 +73,7 @@ def _takes(node: Node) -> bool:
 
 
 def _near(node: Node) -> Iterator[Node]:
-    """Operators that share a quantized tensor with a node."""
+    """Yield the operators that share a quantized tensor with a node."""
     for value in node.inputs:
         producer = None if value is None else value.producer
         if producer is not None and producer.op != "Constant" and quantized_type(value):
@@ -83,10 +83,11 @@ def _near(node: Node) -> Iterator[Node]:
             yield from (reader for reader, _ in value.uses)
 
 
-def _given(numbers: Numbers, node: Node, value: Value) -> list[Node]:
-    """Cast integers back to their type where operators outside the quantized part read them.
+def _connect_readers(numbers: Numbers, node: Node, value: Value) -> list[Node]:
+    """Connect a result that is now FP32 to its readers outside the rewritten operators.
 
-    Return the replaced Casts.
+    Insert a Cast to the original integer type if the value is an output, or if an operator other than a Cast
+    to FP32 reads it. Return the Casts to FP32, which are no longer needed.
     """
     name = numbers.known.get(value, "")
     if not name:
@@ -107,8 +108,8 @@ def _given(numbers: Numbers, node: Node, value: Value) -> list[Node]:
 _NUMPY = {"u8": np.dtype(np.uint8), "i8": np.dtype(np.int8)}
 
 
-def _moved(numbers: Numbers, node: Node) -> str | None:
-    """Write an operator that only moves elements or selects the largest."""
+def _copy_to_fp32(numbers: Numbers, node: Node) -> str | None:
+    """Copy an operator that only moves or selects elements, such as Reshape or MaxPool, to FP32."""
     if node.op == "MaxPool" and any(value.name for value in node.outputs[1:]):
         raise NotApplicable("MaxPool also returns indices")
     names = []
@@ -134,7 +135,7 @@ def _quantize(numbers: Numbers, node: Node) -> str | None:
 
 
 def _dequantize(numbers: Numbers, node: Node) -> str | None:
-    """Dequantize integers with a stored or computed scale."""
+    """Replace a DequantizeLinear by Sub and Mul. Its scale must be stored in the model, or be a scalar."""
     value, scale = node.input(0), node.input(1)
     axis = int(node.number("axis", 1))
     if value is None or scale is None or scale.dtype != "f32":
@@ -153,7 +154,7 @@ def _dequantize(numbers: Numbers, node: Node) -> str | None:
 
 
 def _cast(numbers: Numbers, node: Node) -> str | None:
-    """Cast the integers to a type with more than 8 bits."""
+    """Replace a Cast of 8-bit integers to a type with more than 8 bits."""
     name, to = numbers.of(node.input(0)), int(node.number("to", 0))
     if quantized_type(node.output) or node.output.dtype is None:
         raise NotApplicable("Cast returns another 8-bit type, or an unknown one")
@@ -165,7 +166,10 @@ def _cast(numbers: Numbers, node: Node) -> str | None:
 
 
 def _quantize_dynamically(numbers: Numbers, node: Node) -> str | None:
-    """Quantize the range of a tensor, extended to 0, to 255 steps."""
+    """Replace a DynamicQuantizeLinear by float operators.
+
+    The 255 quantization steps cover the range from the minimum to the maximum of the tensor, including 0.
+    """
     draft, data = numbers.draft, node.input(0)
     if data is None or len(node.outputs) != 3:
         raise NotApplicable("DynamicQuantizeLinear does not have three outputs")
@@ -183,8 +187,8 @@ def _quantize_dynamically(numbers: Numbers, node: Node) -> str | None:
     return numbers.forms.clip(steps, 0.0, 255.0, "f32")
 
 
-def _real(numbers: Numbers, node: Node, port: int) -> str:
-    """Dequantize an operand.  Its scale and its zero point are the next inputs."""
+def _dequantized(numbers: Numbers, node: Node, port: int) -> str:
+    """Dequantize the input with index ``port``. The next two inputs are its scale and its zero point."""
     shifted = numbers.shifted(node, port, port + 2)
     scale = numbers.scale(node, port + 1)
     if scale.size != 1:
@@ -193,18 +197,20 @@ def _real(numbers: Numbers, node: Node, port: int) -> str:
 
 
 def _in_floats(reads: tuple[int, ...], scale: int, write: Callable[[Draft, Node, list[str]], str]) -> Write:
-    """Create a writer that dequantizes, runs the float operator, and quantizes.
+    """Create a function that replaces a quantized operator by its float operator.
+
+    The function dequantizes the operands, inserts the float operator, and quantizes the result.
 
     Args:
         reads: input indices of the operands.
-        scale: input index of the result's scale; its zero point is the next input.
-        write: writes the float operator.
+        scale: input index of the result's scale; the next input is the result's zero point.
+        write: inserts the float operator.
     """
 
     def written(numbers: Numbers, node: Node) -> str | None:
         operands = []
         for port in reads:
-            real = _real(numbers, node, port)
+            real = _dequantized(numbers, node, port)
             operands.append(real)
         own = numbers.scale(node, scale)
         return numbers.quantized(node, write(numbers.draft, node, operands), own, scale + 1)
@@ -212,14 +218,17 @@ def _in_floats(reads: tuple[int, ...], scale: int, write: Callable[[Draft, Node,
     return written
 
 
-def _by(op: str, *names: str) -> Callable[[Draft, Node, list[str]], str]:
-    """Create a writer of an ONNX operator with some attributes of the quantized one."""
+def _float_operator(op: str, *names: str) -> Callable[[Draft, Node, list[str]], str]:
+    """Create a function that inserts the float operator ``op``.
+
+    The new operator gets the attributes ``names`` of the quantized operator.
+    """
     return lambda draft, node, operands: draft.op(op, *operands, **settings(node, frozenset(names)))
 
 
-def _pooled(op: str, *names: str) -> Write:
-    """Create a writer of pooling with channels first."""
-    write = _in_floats((0,), 3, _by(op, *names))
+def _pooling(op: str, *names: str) -> Write:
+    """Create a function that replaces a quantized pooling operator. It rejects images with channels last."""
+    write = _in_floats((0,), 3, _float_operator(op, *names))
 
     def written(numbers: Numbers, node: Node) -> str | None:
         if node.number("channels_last", 0):
@@ -230,7 +239,11 @@ def _pooled(op: str, *names: str) -> Write:
 
 
 def _softmax(numbers: Numbers, node: Node) -> str | None:
-    """Write a Softmax. If its attribute names an opset before 13, it covers all axes from ``axis`` on."""
+    """Replace a QLinearSoftmax by a float Softmax.
+
+    The attribute ``opset`` must agree with the model's opset: before opset 13, Softmax covers all axes from
+    ``axis`` on.
+    """
     axis, opset = int(node.number("axis", -1)), numbers.opset
     own = node.number("opset", opset)
     if axis != -1 and (own < _ONE_AXIS) != (opset < _ONE_AXIS):
@@ -241,10 +254,10 @@ def _softmax(numbers: Numbers, node: Node) -> str | None:
 
 
 def _concatenated(numbers: Numbers, node: Node) -> str | None:
-    """Concat of tensors, each followed by its scale and zero point."""
+    """Replace a QLinearConcat, whose inputs are tensors, each followed by its scale and zero point."""
     parts = []
     for port in range(2, len(node.inputs), 3):
-        real = _real(numbers, node, port)
+        real = _dequantized(numbers, node, port)
         parts.append(real)
     scale = numbers.scale(node, 0)
     whole = numbers.draft.op("Concat", *parts, axis=int(node.number("axis", 0)))
@@ -260,12 +273,12 @@ _WRITERS: Mapping[tuple[str, str], Write] = {
     ("", "ConvInteger"): conv_integer,
     ("", "QLinearMatMul"): qlinear_matmul,
     ("", "QLinearConv"): qlinear_conv,
-    (ONNX_RUNTIME, "QLinearAdd"): _in_floats((0, 3), 6, _by("Add")),
-    (ONNX_RUNTIME, "QLinearMul"): _in_floats((0, 3), 6, _by("Mul")),
-    (ONNX_RUNTIME, "QLinearSigmoid"): _in_floats((0,), 3, _by("Sigmoid")),
-    (ONNX_RUNTIME, "QLinearLeakyRelu"): _in_floats((0,), 3, _by("LeakyRelu", "alpha")),
-    (ONNX_RUNTIME, "QLinearGlobalAveragePool"): _pooled("GlobalAveragePool"),
-    (ONNX_RUNTIME, "QLinearAveragePool"): _pooled(
+    (ONNX_RUNTIME, "QLinearAdd"): _in_floats((0, 3), 6, _float_operator("Add")),
+    (ONNX_RUNTIME, "QLinearMul"): _in_floats((0, 3), 6, _float_operator("Mul")),
+    (ONNX_RUNTIME, "QLinearSigmoid"): _in_floats((0,), 3, _float_operator("Sigmoid")),
+    (ONNX_RUNTIME, "QLinearLeakyRelu"): _in_floats((0,), 3, _float_operator("LeakyRelu", "alpha")),
+    (ONNX_RUNTIME, "QLinearGlobalAveragePool"): _pooling("GlobalAveragePool"),
+    (ONNX_RUNTIME, "QLinearAveragePool"): _pooling(
         "AveragePool", "auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides"
     ),
     (ONNX_RUNTIME, "QLinearSoftmax"): _softmax,

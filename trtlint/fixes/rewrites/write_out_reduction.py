@@ -1,4 +1,4 @@
-"""Replace a reduction over no axes by its element-wise operator.
+"""Replace a reduction over no axes by an element-wise operator, such as ReduceL1 by Abs.
 
 https://onnx.ai/onnx/operators/onnx__ReduceL1.html
 """
@@ -15,7 +15,7 @@ _EACH: Mapping[str, str] = {"ReduceL1": "Abs", "ReduceL2": "Abs", "ReduceLogSum"
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one reduction."""
+    """Create a patch that replaces one reduction."""
     node = fact.node
     tensor = None if node is None else node.input(0)
     if node is None or node.domain or tensor is None or node.input(1) is not None:

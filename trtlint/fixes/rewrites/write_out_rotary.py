@@ -23,7 +23,7 @@ _PARTS_ARE_COUNTED = 18
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Decompose one operator."""
+    """Create a patch that decomposes one RotaryEmbedding."""
     node = fact.node
     if node is not None and node.domain == ONNX_RUNTIME and node.op == "RotaryEmbedding":
         forms = Forms(Draft(model, node))
@@ -44,7 +44,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         apart = in_heads(draft, data, heads, _size(data, heads))
     else:
         apart = draft.op("Transpose", tensor, perm=[0, 2, 1, 3])
-    turned = _turned(draft, node, apart, (cosine, sine), node.input(3))
+    turned = _rotated(draft, node, apart, (cosine, sine), node.input(3))
     if rank == 3:
         heads_joined(draft, turned, heads, _size(data, heads), out=node.output.name)
     else:
@@ -53,7 +53,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def contrib_rotary(forms: Forms, node: Node) -> None:
-    """Decompose ONNX Runtime's RotaryEmbedding.  Its inputs have another order than in ONNX.
+    """Decompose ONNX Runtime's RotaryEmbedding.  The order of its inputs differs from ONNX's RotaryEmbedding.
 
     https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.RotaryEmbedding
     """
@@ -85,7 +85,7 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
     else:
         heads = heads or _size(data, int(size or 0)) or -1
         apart = in_heads(draft, data, heads, size)
-    turned = _turned(draft, node, apart, (cosine, sine), places)
+    turned = _rotated(draft, node, apart, (cosine, sine), places)
     if data.rank == 4:
         draft.op("Transpose", turned, perm=[0, 2, 1, 3], out=node.output.name)
     else:
@@ -93,18 +93,26 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
 
 
 def _size(data: Value, parts: int) -> int | None:
-    """Return the number of features in each part, if the features are divided into equal parts.
+    """Divide the features of a tensor into ``parts`` equal parts, and return the size of each part.
 
-    None if unknown.
+    None if this is not possible, or the number of features is unknown.
     """
     last = data.shape[-1] if data.shape else None
     return last // parts if isinstance(last, int) and parts else None
 
 
-def _turned(
+def _rotated(
     draft: Draft, node: Node, tensor: str, caches: tuple[Value, Value], positions: str | Value | None
 ) -> str:
-    """Rotate the first features of a tensor, [batch, length, heads, features]."""
+    """Insert the rotation of the first features of a tensor, [batch, length, heads, features].
+
+    Args:
+        draft: the draft of the patch.
+        node: the RotaryEmbedding.
+        tensor: name of the tensor.
+        caches: the cosines and the sines.
+        positions: the position of each token, an index into the caches; None if the caches already match.
+    """
     share = int(node.number("rotary_embedding_dim", 0))
     rest = ""
     if share:

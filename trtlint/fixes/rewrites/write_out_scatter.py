@@ -1,7 +1,8 @@
 """Replace ``ScatterElements`` and ``ScatterND`` that have a reduction by comparisons and a Reduce operator.
 
-For each position of the result, a comparison selects the updates, so the memory is proportional to
-positions times updates. Definitions: https://onnx.ai/onnx/operators/onnx__ScatterElements.html and
+For each position of the result, a comparison selects the updates of this position. So the memory grows with
+the number of positions times the number of updates. Definitions:
+https://onnx.ai/onnx/operators/onnx__ScatterElements.html and
 https://onnx.ai/onnx/operators/onnx__ScatterND.html
 """
 
@@ -26,7 +27,12 @@ _TITLE = "replaces the scatter by a comparison of positions and a reduction"
 
 
 class _Reduction(Struct, frozen=True):
-    """Operators that reduce the updates of one position, and combine the result with the data."""
+    """Operators that replace the reduction of a scatter.
+
+    Attributes:
+        reduce: reduces all updates of one position, such as ``ReduceSum``.
+        combine: combines this number with the data, such as ``Add``.
+    """
 
     reduce: str
     combine: str
@@ -41,7 +47,7 @@ _REDUCTIONS: Mapping[str, _Reduction] = {
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Rewrite one operator."""
+    """Create a patch that replaces one ScatterElements or ScatterND."""
     node = fact.node
     if node is None or node.domain or node.op not in ("ScatterElements", "ScatterND"):
         raise NotApplicable("there is no ScatterElements or ScatterND here")
@@ -59,7 +65,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _neutral(reduction: _Reduction, dtype: str) -> float | int:
-    """Neutral element of a reduction."""
+    """Return the neutral element of a reduction, such as 0 for a sum."""
     if reduction.combine in ("Add", "Mul"):
         return 0 if reduction.combine == "Add" else 1
     if dtype in FLOAT_DTYPES:
@@ -93,7 +99,7 @@ def _elements(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Va
         if isinstance(size, int)
         else _size(draft, data, axis)
     )
-    kept = _picked(draft, chosen, values, total, reduction, data.dtype or "")
+    kept = _reduced_updates(draft, chosen, values, total, reduction, data.dtype or "")
     back = _moved(draft, kept, [last.index(dim) for dim in range(rank)])
     draft.op(reduction.combine, data, back, out=node.output.name)
     fitting = [(updates, indices.shape), (indices, updates.shape or ())]
@@ -101,7 +107,7 @@ def _elements(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Va
 
 
 def _size(draft: Draft, data: Value, axis: int) -> str:
-    """Size of an axis at run time."""
+    """Insert operators that compute the size of an axis at run time."""
     return draft.op("Gather", draft.op("Shape", data), draft.constant(np.array(axis, np.int64), "axis"))
 
 
@@ -111,8 +117,19 @@ def _moved(draft: Draft, tensor: Value | str, perm: list[int]) -> str:
     return draft.op("Transpose", tensor, perm=perm)
 
 
-def _picked(draft: Draft, chosen: str, values: str, size: str, reduction: _Reduction, dtype: str) -> str:
-    """Reduce the updates (last axis) of each position (second-to-last axis, which is new)."""
+def _reduced_updates(
+    draft: Draft, chosen: str, values: str, size: str, reduction: _Reduction, dtype: str
+) -> str:
+    """Reduce the updates of each position of the result along one axis.
+
+    Args:
+        draft: the draft of the patch.
+        chosen: position of each update; its second-to-last axis has size one.
+        values: the updates, with the same shape as ``chosen``.
+        size: number of positions.
+        reduction: the reduction.
+        dtype: element type of the updates.
+    """
     zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
     positions = draft.op("Unsqueeze", draft.op("Range", zero, size, one), draft.ints(1))
     wide = draft.op("Cast", chosen, to=7)
@@ -122,11 +139,11 @@ def _picked(draft: Draft, chosen: str, values: str, size: str, reduction: _Reduc
     meant = draft.op("Equal", there, positions)
     neutral = draft.like(_neutral(reduction, dtype), dtype, "neutral")
     picked = draft.op("Where", meant, values, neutral)
-    return _reduced(draft, reduction, picked)
+    return _insert_reduction(draft, reduction, picked)
 
 
-def _reduced(draft: Draft, reduction: _Reduction, tensor: str) -> str:
-    """Reduce the last axis."""
+def _insert_reduction(draft: Draft, reduction: _Reduction, tensor: str) -> str:
+    """Insert the reduction of the last axis."""
     return Forms(draft).reduced(reduction.reduce, tensor, [-1])
 
 
@@ -151,12 +168,12 @@ def _nd(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, V
     there = draft.op("Where", negative, draft.op("Add", flat, limits), flat)
     strides = np.array([math.prod(sizes[axis + 1 : depth]) for axis in range(depth)], np.int64)
     weighted = draft.op("Mul", there, draft.constant(strides, "strides"))
-    linear = _reduced(draft, _REDUCTIONS["add"], weighted)
+    linear = _insert_reduction(draft, _REDUCTIONS["add"], weighted)
     chosen = draft.op("Unsqueeze", linear, draft.ints(0))
     columns = draft.op("Transpose", draft.op("Reshape", updates, draft.ints(-1, width)), perm=[1, 0])
     values = draft.op("Unsqueeze", columns, draft.ints(1))
     total = draft.constant(np.array(rows, np.int64), "size")
-    kept = _picked(draft, chosen, values, total, reduction, data.dtype or "")
+    kept = _reduced_updates(draft, chosen, values, total, reduction, data.dtype or "")
     turned = draft.op("Transpose", kept, perm=[1, 0])
     draft.op(reduction.combine, data, draft.op("Reshape", turned, draft.ints(*sizes)), out=node.output.name)
     front = (indices.shape or ())[:-1]

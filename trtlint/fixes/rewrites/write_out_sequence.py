@@ -1,7 +1,7 @@
-"""Replace sequences and optional tensors with known elements by the tensors in them.
+"""Replace sequences and optionals by the tensors in them, if trtlint knows these tensors.
 
-TorchScript exports lists of tensors as sequences (``chunk``, ``unbind``, ``torch.stack``), for which TensorRT
-has no importers: https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html.
+TorchScript exports lists of tensors as sequences (``chunk``, ``unbind``, ``torch.stack``), which TensorRT
+does not support: https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _SIZES_BY_INPUT = 13
 
 
 class _Lists(Struct, frozen=True):
-    """Writer of tensors in place of sequences.
+    """Replace the operators on sequences by operators on the tensors in these sequences.
 
     Attributes:
         model: the model.
-        draft: the draft.
-        forms: writer of operators for the model's opset.
+        draft: the draft of the patch.
+        forms: inserts operators in the form of the model's opset.
         known: names of the tensors in each sequence.
         retyped: names of values whose declared types become invalid.
     """
@@ -55,11 +55,11 @@ class _Lists(Struct, frozen=True):
     retyped: list[str]
 
     def write(self, node: Node) -> None:
-        """Write the results of one operator."""
+        """Rewrite one operator. If it returns a sequence, only record the tensors in this sequence."""
         if node.op == "Loop":
-            self._looped(node)
+            self._unroll_loop(node)
             return
-        held = self._held(node)
+        held = self._tensors_in_result(node)
         if held is not None:
             self.known[node.output] = held
             if len(held) > _MOST_ELEMENTS:
@@ -70,9 +70,9 @@ class _Lists(Struct, frozen=True):
         first = node.input(0)
         if first is None or first not in self.known or node.op not in _TAKING:
             raise NotApplicable(f"the result of {node.op} is known only at run time")
-        self._taken(node, self.known[first])
+        self._replace_reader(node, self.known[first])
 
-    def _looped(self, node: Node) -> None:
+    def _unroll_loop(self, node: Node) -> None:
         """Unroll a Loop that carries a sequence."""
         held = {value.name: names for value, names in self.known.items()}
         self.retyped.extend(write(self.draft, node, self.model, held))
@@ -83,8 +83,8 @@ class _Lists(Struct, frozen=True):
         if any(value.is_output or value.leaves_body for value in given):
             raise NotApplicable("a sequence is an output of the model or of a body")
 
-    def _held(self, node: Node) -> list[str] | None:
-        """Tensors in the resulting sequence of an operator; None if unknown."""
+    def _tensors_in_result(self, node: Node) -> list[str] | None:
+        """Return the names of the tensors in the sequence that an operator returns; None if unknown."""
         first = node.input(0)
         given = None if first is None else self.known.get(first)
         if node.op == "SequenceEmpty":
@@ -97,19 +97,25 @@ class _Lists(Struct, frozen=True):
             return None
         held = list(given)
         if node.op == "SequenceInsert":
-            tensor, place = node.input(1), self._place(node, 2, len(held))
+            tensor, place = node.input(1), self._position(node, 2, len(held))
             if tensor is None or place is None:
                 return None
             held.insert(place, tensor.name)
         elif node.op == "SequenceErase":
-            place = self._place(node, 1, len(held) - 1)
+            place = self._position(node, 1, len(held) - 1)
             if place is None or not 0 <= place < len(held):
                 return None
             del held[place]
         return held
 
-    def _place(self, node: Node, port: int, last: int) -> int | None:
-        """A non-negative position; None if unknown."""
+    def _position(self, node: Node, port: int, last: int) -> int | None:
+        """Return the position in a sequence that an operator reads, as a non-negative index; None if unknown.
+
+        Args:
+            node: the operator.
+            port: input index of the position.
+            last: the position to use if the input is missing.
+        """
         if node.input(port) is None:
             return last
         number = self.model.constants.scalar(node.input(port))
@@ -119,7 +125,7 @@ class _Lists(Struct, frozen=True):
         return int(number) + (count if number < 0 else 0)
 
     def _split(self, node: Node) -> list[str] | None:
-        """Split a tensor along an axis of known size."""
+        """Replace SplitToSequence by Split. Return the names of the parts; None if sizes are unknown."""
         data = node.input(0)
         shape = None if data is None else data.shape
         if data is None or not shape:
@@ -151,11 +157,16 @@ class _Lists(Struct, frozen=True):
         step = sizes[0]
         return None if step < 1 else [min(step, size - start) for start in range(0, size, step)]
 
-    def _taken(self, node: Node, held: list[str]) -> None:
-        """Write the tensor that an operator returns from a sequence."""
+    def _replace_reader(self, node: Node, held: list[str]) -> None:
+        """Replace an operator that computes a tensor from a sequence, such as SequenceAt.
+
+        Args:
+            node: the operator.
+            held: names of the tensors in the sequence.
+        """
         draft, out = self.draft, node.output.name
         if node.op == "SequenceAt":
-            place = self._place(node, 1, len(held) - 1)
+            place = self._position(node, 1, len(held) - 1)
             if place is None or not 0 <= place < len(held):
                 raise NotApplicable("the index of SequenceAt is known only at run time, or is out of range")
             draft.op("Identity", held[place], out=out)
@@ -175,7 +186,7 @@ class _Lists(Struct, frozen=True):
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Rewrite an operator and all operators connected to it by sequences."""
+    """Create a patch for an operator, and for all operators connected to it by sequences."""
     node = fact.node
     if node is None or node.domain or node.op not in _GIVING | _TAKING.keys():
         raise NotApplicable("there is no sequence here")
@@ -207,7 +218,7 @@ def _takes(node: Node) -> bool:
 
 
 def _near(node: Node) -> Iterator[Node]:
-    """Operators that share a sequence with a node."""
+    """Yield the operators that share a sequence with a node."""
     reads = node.op not in ("SequenceEmpty", "SequenceConstruct", "SplitToSequence", "Optional")
     first = node.input(0)
     if reads and first is not None and first.producer is not None:

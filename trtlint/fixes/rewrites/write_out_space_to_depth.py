@@ -1,4 +1,4 @@
-"""Replace a ``SpaceToDepth`` in the order of columns and rows by Reshape, Transpose and Reshape.
+"""Replace ``SpaceToDepth`` with mode CRD (column, row, depth) by Reshape, Transpose and Reshape.
 
 https://onnx.ai/onnx/operators/onnx__SpaceToDepth.html
 """
@@ -14,7 +14,7 @@ _CHANNELS_FIRST = (0, 1, 3, 5, 2, 4)
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one SpaceToDepth."""
+    """Create a patch that replaces one SpaceToDepth."""
     node = fact.node
     if node is None or node.op != "SpaceToDepth" or node.domain or node.attribute("mode") != "CRD":
         raise NotApplicable("there is no SpaceToDepth with mode CRD here")

@@ -14,7 +14,7 @@ _THRESHOLD = 4
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Copy a NonMaxSuppression with a threshold."""
+    """Create a patch that copies a NonMaxSuppression and sets its score threshold."""
     node = fact.node
     if node is None or node.op != "NonMaxSuppression" or node.domain:
         raise NotApplicable("there is no NonMaxSuppression here")
