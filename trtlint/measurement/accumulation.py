@@ -1,9 +1,9 @@
-"""Simulate products whose partial sums are rounded to FP16, as in tensor cores with FP16 accumulators.
+"""Simulate matrix products and convolutions on tensor cores with FP16 accumulators.
 
-An instruction adds the products of 16 terms to the accumulator, and rounds the accumulator
+One instruction of a tensor core adds 16 products to the accumulator, and rounds the accumulator to FP16
 (``mma.m16n8k16``: https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-instructions).
-Sums of up to 128 terms are computed in the same way here.  To save time, longer sums are computed in 4
-blocks, and sums of more than 512 terms in 2 blocks.  Then each rounding error is multiplied by the square
+Sums of up to 128 products are computed in the same way here. To save time, longer sums are computed in 4
+blocks, and sums of more than 512 products in 2 blocks.  Then each rounding error is multiplied by the square
 root of the number of instructions in the block, because independent errors add up like this.
 """
 
@@ -35,12 +35,13 @@ Constant = Callable[..., str]
 
 
 class Sum(Struct, frozen=True):
-    """The sum that computes one element of a product.
+    """The sum that computes one element of a matrix product or convolution.
 
     Attributes:
-        axes: the axis of each operand that the sum runs over.
+        axes: for each operand, the axis that the sum runs over.
         length: length of these axes; None if it is unknown.
-        terms: number of terms for each position on the axes: the elements of a kernel, 1 for matrices.
+        terms: number of products that each index on the axes adds: the size of a convolution kernel, 1 for
+            matrices.
     """
 
     axes: tuple[int, int]
@@ -49,12 +50,12 @@ class Sum(Struct, frozen=True):
 
 
 def sum_of(proto: NodeProto, node: Node | None) -> Sum | None:
-    """Return the sum of a product; None if its accumulator is not simulated.
+    """Return the sum that a matrix product or convolution computes; None if trtlint does not simulate it.
 
     Args:
-        proto: the product, without a bias.
-        node: the operator of the model, which gives the shapes of the inputs; None inside the definition of
-            an operator.
+        proto: the operator, without a bias.
+        node: the same operator in the model, which has the shapes of the inputs; None if the operator is only
+            a part of an operator of the model.
     """
     if proto.domain or len([name for name in proto.input if name]) > _WITHOUT_BIAS:
         return None
@@ -92,7 +93,7 @@ def accumulated(
     """Add the operators that compute a product with an FP16 accumulator.
 
     Args:
-        proto: the product with its new inputs.
+        proto: the matrix product or convolution, with its new inputs.
         summed: the sum, from :func:`sum_of`.
         opset: version of the default operator set.
         add: function that adds an operator and returns the name of the result.
@@ -122,7 +123,11 @@ def accumulated(
 
 
 def _unknown(proto: NodeProto, summed: Sum, add: Add, constant: Constant) -> tuple[str, str, str]:
-    """Add operators that compute, at run time, the number of blocks, their width and their error factor."""
+    """Add operators that compute how to divide a sum of unknown length into blocks.
+
+    Return the names of three results: the number of blocks, their width, and the factor of their rounding
+    errors.
+    """
     shape = add("Shape", [proto.input[0]])
     axis = summed.axes[0]
     rank = add("Shape", [shape])
@@ -151,7 +156,15 @@ def _is_zero(name: str, add: Add, constant: Constant) -> str:
 def _body(
     proto: NodeProto, summed: Sum, width: str, amplified: str | None, fresh: Callable[[], str]
 ) -> GraphProto:
-    """Return the body of the loop, which adds one block to the sum and rounds the sum."""
+    """Return the body of a Loop that adds one block to the sum, and rounds the sum to FP16.
+
+    Args:
+        proto: the matrix product or convolution.
+        summed: the sum.
+        width: name of the tensor with the width of a block.
+        amplified: name of the factor of the rounding error; None to round without a factor.
+        fresh: function that returns a new name.
+    """
     names = {key: fresh() for key in ("index", "going", "before", "on", "after")}
     nodes: list[NodeProto] = []
 

@@ -1,4 +1,4 @@
-"""Find overflows in runs, the nodes where overflows begin, and connected regions of overflows."""
+"""Find the tensors that overflow in a narrow type, and the nodes where the overflows begin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Findings(Struct):
     Attributes:
         beyond: names of the tensors that exceed the range of the narrow type, except constants.
         constants: names of the constants that exceed the range.
-        inside: paths of the nodes with an internal number, such as a square, that exceeds the range.
+        inside: paths of the nodes that compute an internal number beyond the range, such as a square.
     """
 
     beyond: frozenset[str]
@@ -32,14 +32,14 @@ class Findings(Struct):
 
 
 class _ProbedOutput(Struct):
-    """The probe of an output, and the probes of internal numbers of the same node."""
+    """The probe of a node's output, and the probes of the internal numbers of the node."""
 
     probe: Probe
     inside: list[Inside] = field(default_factory=list)
 
 
 def findings(ranged: Ranged, format_: Format) -> Findings:
-    """Find the overflows of a narrow type from the run in FP32."""
+    """Find the tensors and nodes whose numbers in FP32 exceed the range of a narrow type."""
     beyond, constants, inside = set(), set(), set()
     for probe in ranged.probes:
         greatest = ranged.greatest(probe)
@@ -61,15 +61,15 @@ def origins(
     unsound: frozenset[str] | None,
     folding: Folding = _UNFOLDED,
 ) -> list[Node]:
-    """Return the nodes with an output beyond the range and no input beyond the range.
+    """Return the nodes where overflows begin: an output exceeds the range, but no input does.
 
     Args:
-        nodes: the nodes of the main graph, in the order of the graph.
+        nodes: the nodes of the main graph, in graph order.
         found: the overflows that the ranges show.
         ranged: the run in FP32.  Numbers that are not finite in this run are not caused by the narrow type.
         unsound: the tensors that are not finite in a run in the narrow type.  None without such a run; then
             tensors beyond the range in the FP32 run are used.
-        folding: the folded operators.
+        folding: the operators that TensorRT folds into weights.
     """
     infinite = {probe.tensor for probe in ranged.probes if not probe.inside and not ranged.finite(probe)}
     lost = found.beyond | infinite if unsound is None else unsound
@@ -83,7 +83,7 @@ def origins(
 
 
 def _read_by(node: Node, folding: Folding) -> Sequence[Value | None]:
-    """Return the inputs of a node, and the inputs of the convolution that the node is folded into."""
+    """Return the inputs of a node. If the node is folded into a convolution, add the convolution's inputs."""
     affine = folding.affine.get(node.path)
     if affine is None or affine.convolution is None:
         return node.inputs
@@ -97,16 +97,17 @@ def _names(values: Iterable[Value | None]) -> set[str]:
 def regions(
     nodes: Sequence[Node], found: Findings, *, constants: bool, folding: Folding = _UNFOLDED
 ) -> list[frozenset[str]]:
-    """Return groups of nodes that write or read tensors with overflows.  Such a tensor connects its nodes.
+    """Group nodes that read or write tensors beyond the range. Nodes that share such a tensor are together.
 
     Args:
-        nodes: the nodes of the main graph, in the order of the graph.
-        found: the overflows that the ranges show.
-        constants: whether constants beyond the range are overflows.
-        folding: the folded operators.  A convolution and the node that is folded into it stay together.
+        nodes: the nodes of the main graph, in graph order.
+        found: the tensors and nodes beyond the range.
+        constants: whether constants beyond the range connect nodes, too.
+        folding: the operators that TensorRT folds into weights. A convolution and the node that is folded
+            into it are in the same group.
 
     Returns:
-        Sets of paths, in the order of their first nodes.
+        The paths of the nodes of each group. The groups are in the order of their first nodes.
     """
     lost = found.beyond | found.constants if constants else found.beyond
     leader: dict[str, str] = {}
@@ -145,7 +146,14 @@ def regions(
 def sites(
     ranged: Ranged, begun: Iterable[Node], unsound: frozenset[str], format_: Format
 ) -> list[MeasuredTensor]:
-    """Return every float tensor with its range.  Initializers are included only if they exceed the range."""
+    """Return the range of every float tensor. An initializer is included only if it exceeds the range.
+
+    Args:
+        ranged: the run in FP32.
+        begun: the nodes where overflows begin.
+        unsound: names of tensors that are not finite in a run in the narrow type.
+        format_: the narrow type.
+    """
     origin = {node.path for node in begun}
     places: dict[tuple[str, str], _ProbedOutput] = {}
     waiting: dict[str, list[Inside]] = defaultdict(list)

@@ -1,7 +1,7 @@
-"""Error band of a narrow type: the errors with several rounding models.
+"""Error band of a narrow type: the range of errors that builds of the model may have.
 
-A rounding model states which numbers a build rounds: the results of all operators, only some results, or also
-partial sums.
+A rounding model is an assumption about the numbers that a build rounds: the results of all operators, only
+some results, or also partial sums. The band contains one error for each rounding model.
 """
 
 from __future__ import annotations
@@ -33,41 +33,41 @@ class Band(Struct, frozen=True):
     accumulated: float | None
 
     def of(self, way: Way) -> float | None:
-        """Return the error for one rounding model."""
+        """Return the error for the rounding model ``way``."""
         return {"rounded": self.rounded, "fused": self.fused, "accumulated": self.accumulated}[way]
 
     @property
     def errors(self) -> tuple[float | None, ...]:
-        """The errors of all ways."""
+        """Return the errors of all rounding models."""
         return tuple(self.of(way) for way in WAYS)
 
     @property
     def least(self) -> float | None:
-        """The smallest error of all rounding models; None if no rounding model gives finite numbers."""
+        """Return the smallest error of all rounding models; None if no rounding model has finite results."""
         return min((error for error in self.errors if error is not None), default=None)
 
     @property
     def worst(self) -> float | None:
-        """The largest error of all rounding models.
+        """Return the largest error of all rounding models.
 
         None if a rounding model gives a number that is not finite.
         """
         return worst(self.errors)
 
     def verdict(self, bound: float) -> Verdict:
-        """Return whether the errors are within a limit: ``fine``, ``broken`` or ``depends``."""
+        """Return ``fine`` if all errors are within ``bound``, ``broken`` if none is, else ``depends``."""
         return verdict_of(self.errors, bound)
 
 
 class BuildError(Struct, frozen=True, rename={"accumulated": "error_accumulated"}):
-    """The error of a build with known layers.  Only tensors between layers are rounded.
+    """The error of a build whose layers are known: only tensors between two layers are rounded.
 
     Attributes:
-        source: name of the file or of the dry build.
+        source: where the layers come from: a file, or the name of a dry build.
         layers: number of layers that compute nodes of the model.
         nodes: number of nodes of the model that these layers compute.
         error: the largest error of an output; None if an output is not finite.
-        accumulated: the error if, in addition, products accumulate in FP16.
+        accumulated: the error if products also accumulate in FP16.
     """
 
     source: str
@@ -77,12 +77,12 @@ class BuildError(Struct, frozen=True, rename={"accumulated": "error_accumulated"
     accumulated: float | None
 
     def verdict(self, bound: float) -> Verdict:
-        """Return whether the errors are within a limit: ``fine``, ``broken`` or ``depends``."""
+        """Return ``fine`` if both errors are within ``bound``, ``broken`` if none is, else ``depends``."""
         return verdict_of((self.error, self.accumulated), bound)
 
 
 class TypeBand(Struct, frozen=True):
-    """The error of another narrow type on the same inputs.
+    """The errors of the model in one narrow type.
 
     Attributes:
         type: ``fp16``, ``bf16`` or ``tf32``.
@@ -94,7 +94,7 @@ class TypeBand(Struct, frozen=True):
 
 
 def worst(errors: Iterable[float | None]) -> float | None:
-    """Return the largest error; None if an error is None, 0 without errors."""
+    """Return the largest error. Return None if one of the errors is None, and 0 for no errors."""
     found = list(errors)
     return None if None in found else max((error or 0.0 for error in found), default=0.0)
 
@@ -110,6 +110,6 @@ def verdict_of(errors: Iterable[float | None], bound: float) -> Verdict:
 
 
 def together(bands: Iterable[Band]) -> Band:
-    """Return the largest error of several outputs, for each rounding model."""
+    """Return the largest error among several outputs, separately for each rounding model."""
     found = list(bands)
     return Band(*(worst(band.of(way) for band in found) for way in WAYS))

@@ -33,7 +33,8 @@ def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: F
     Args:
         node: the operator.
         inputs: the names of the inputs.
-        types: the element types of the inputs in the build; 0 for a missing input or an unknown type.
+        types: the ONNX element types that the inputs have in the build; 0 for a missing input or an unknown
+            type.
         write: the writer of the new operators.
 
     Returns:
@@ -61,7 +62,10 @@ def _types(model: ModelProto) -> Iterator[tuple[str, int]]:
 
 
 def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:
-    """Return a model with a single operator, inlined definition and inferred types."""
+    """Return a model that contains the operators in the definition of ``node``, with inferred types.
+
+    None if ONNX does not define the operator as a function.
+    """
     call = onnx.NodeProto()
     call.CopyFrom(node.proto)
     call.input[:] = [f"i{port}" if value is not None else "" for port, value in enumerate(node.inputs)]

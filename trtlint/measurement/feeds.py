@@ -52,7 +52,7 @@ _NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()
 def read_feeds(
     files: Sequence[str], lists: Sequence[str], script: str | None, most: int | None
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the batches of files, each with the name of its file.
+    """Read batches from files. Yield the name of the file and the arrays for each batch.
 
     Args:
         files: ``.npz`` files with one batch each.
@@ -78,7 +78,7 @@ def _all(
 
 
 def _archive(file: str) -> Feeds:
-    """Return the arrays of an archive, after a check of their unpacked size."""
+    """Return the arrays of an ``.npz`` file, after a check of their uncompressed size."""
     try:
         with open_regular(Path(file)) as stream:
             archive: Any = np.load(stream, allow_pickle=False)
@@ -98,7 +98,7 @@ def _archive(file: str) -> Feeds:
 
 
 def _member(archive: Any, name: str, file: str) -> Array:
-    """Return one array of an archive.
+    """Return one array of an ``.npz`` file.
 
     Raises:
         InputsError: the elements are pickled Python objects, which could run code when they are read.
@@ -135,7 +135,10 @@ def _list(file: str) -> Iterator[Feeds]:
 
 
 def _decoded(value: object, where: str) -> Array:
-    """Decode an array from Polygraphy, which is the content of an ``.npy`` file in base64."""
+    """Decode an array from a Polygraphy JSON file: the content of an ``.npy`` file in base64.
+
+    ``where`` is the name of the array in error messages.
+    """
     data = value.get("array") if isinstance(value, dict) else None
     try:
         if not isinstance(data, str):
@@ -151,7 +154,7 @@ def _nothing() -> list[Any]:
 
 
 def _scripted(script: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the batches from a function in a script.  Exceptions in the script become InputsError."""
+    """Yield the batches of a data loader script. Exceptions in the script become InputsError."""
     file, function = script_of(script)
     spec = importlib.util.spec_from_file_location("trtlint_data_loader", file)
     if spec is None or spec.loader is None or not Path(file).is_file():
@@ -175,7 +178,7 @@ def _scripted(script: str) -> Iterator[Mapping[str, Any]]:
 
 @contextmanager
 def _first_folder(folder: Path) -> Iterator[None]:
-    """Put a folder first on the import path, as Polygraphy does for a script."""
+    """Put ``folder`` first on the import path while the script runs, as Polygraphy does."""
     name = str(folder)
     sys.path.insert(0, name)
     try:
@@ -186,7 +189,7 @@ def _first_folder(folder: Path) -> Iterator[None]:
 
 
 def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None) -> list[tuple[str, Feeds]]:
-    """Return the batches of the user, converted to the types of the model, each with the name of its file.
+    """Read the user's batches and convert them to the types of the model. Return each with its file name.
 
     Args:
         inputs: the inputs of the model.
@@ -211,7 +214,7 @@ def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None)
 
 
 def fitted(inputs: Sequence[Value], batch: Mapping[str, Any], file: str) -> Feeds:
-    """Convert a batch to the types of the model.
+    """Convert the arrays of one batch to the types of the model's inputs.
 
     Raises:
         InputsError: an input is missing, or its type or shape does not match.
@@ -265,10 +268,10 @@ def random_feeds(inputs: Sequence[Value], batches: int, attempt: int = 0) -> lis
     Args:
         inputs: the inputs of the model.
         batches: number of batches.
-        attempt: index of the choice of sizes for dynamic dimensions.  The most likely choice comes first.
+        attempt: number of rejected choices of sizes for the dynamic dimensions. 0 is the most likely choice.
 
     Returns:
-        The batches; None if there is no such choice.
+        The batches; None if there are no more choices of sizes.
 
     Raises:
         InputsError: the type or shape of an input is unknown, or the inputs are too large.
@@ -313,7 +316,7 @@ def _generated(generator: np.random.Generator, whole: bool, shape: Sequence[int]
 
 
 def digest(batches: Iterable[Feeds]) -> str:
-    """Return a hash of the names, types, shapes and elements of inputs."""
+    """Return a hash of the names, types, shapes and elements of all batches."""
     found = hashlib.sha256()
     for batch in batches:
         for name, array in sorted(batch.items()):

@@ -1,6 +1,6 @@
-"""Add operators to a model that compute figures of its tensors, such as the largest magnitude.
+"""Add operators to a model that compute statistics of its tensors, such as the largest magnitude.
 
-So the model returns only a few numbers for each tensor, and not the tensors.
+So each run returns only a few numbers for each tensor, and not the tensors themselves.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from trtlint.measurement.secondlook import look
 
 
 class Figures:
-    """Adds operators that compute figures of tensors.
+    """Adds operators that compute statistics of tensors. Each statistic is one number.
 
     Args:
         narrow: whether the model computes in a narrow type.
-        second: the tensors for which closer statistics are computed; None for the usual figures of all
+        second: the tensors for which further statistics are computed; None for the usual statistics of all
             tensors.
         opset: version of the default operator set.
         add: function that adds an operator and returns the name of the result.
@@ -47,11 +47,16 @@ class Figures:
 
     @property
     def each(self) -> int:
-        """The number of figures for each tensor."""
+        """Return the number of statistics for each tensor."""
         return len(self._operators)
 
     def measure(self, name: str, *, double: bool = False) -> int:
-        """Add operators for the figures of a tensor.  Return the index of the tensor in the figures."""
+        """Add operators for the statistics of a tensor. Return the row of the tensor in the result.
+
+        Args:
+            name: name of the tensor.
+            double: whether the tensor is DOUBLE.
+        """
         if double:
             name = self._add("Cast", [name], to=TensorProto.FLOAT)
         for reduced in self._reduced(name):
@@ -59,7 +64,7 @@ class Figures:
         return len(self.names) // self.each - 1
 
     def _reduced(self, name: str) -> list[str]:
-        """Add operators for the figures of a tensor.  Return the name of each figure."""
+        """Add operators for the statistics of a tensor. Return the name of each result."""
         if self._second is None:
             return [self._add(op, [name], keepdims=0) for op in self._operators]
         return look(name, self._second.format, self._opset, self._add, self._constant)

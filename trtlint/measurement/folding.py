@@ -53,14 +53,14 @@ class Affine(Struct, frozen=True):
 
 
 class Folding(Struct, frozen=True):
-    """The operators of a model that are folded.
+    """The operators of a model that TensorRT folds into stored weights.
 
     Attributes:
         affine: the folded BatchNormalizations, by path.
         partner: for a convolution the path of its BatchNormalization, and for a BatchNormalization the path
             of its convolution.
         constants: paths of the nodes that read only stored tensors.
-        hidden: values that TensorRT never stores in the narrow type, because only folded nodes read them.
+        hidden: values that TensorRT never converts to the narrow type, because only folded nodes read them.
     """
 
     affine: Mapping[str, Affine] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Folding(Struct, frozen=True):
     hidden: frozenset[Value] = frozenset()
 
     def together(self, path: str) -> frozenset[str]:
-        """Return a node, and the node that is folded with it into one layer."""
+        """Return the path of a node, and the path of the node that is folded with it into one layer."""
         return frozenset({path, self.partner.get(path, path)})
 
 
@@ -106,7 +106,7 @@ def _hides(
     partner: Mapping[str, str],
     constants: frozenset[str],
 ) -> bool:
-    """Return whether a node reads an input before this input is converted to the narrow type."""
+    """Return whether TensorRT folds the input ``port`` of a node before converting it to the narrow type."""
     if reader.path in constants:
         return True
     if reader.path in affine:
@@ -138,7 +138,7 @@ def _made_by(value: Value, paths: set[str] | frozenset[str]) -> bool:
 
 
 def _affine(node: Node, known: Constants, opset: int) -> Affine | None:
-    """Return scale and shift of a BatchNormalization, computed in FP64; None if it is not folded."""
+    """Return scale and shift of a BatchNormalization, computed in FP64; None if TensorRT does not fold it."""
     if opset < _SPATIAL_OPSET or (opset < _LEAST_OPSET and int(node.number("spatial", 1)) != 1):
         return None
     rank = None if not node.inputs or node.inputs[0] is None else node.inputs[0].rank
@@ -162,7 +162,7 @@ def _affine(node: Node, known: Constants, opset: int) -> Affine | None:
 
 
 def _in_fp32(scale: Array, shift: Array, convolution: Node | None = None) -> Affine | None:
-    """Convert numbers to FP32; None if a number is not finite."""
+    """Return scale and shift in FP32; None if one of their numbers is not finite."""
     with np.errstate(all="ignore"):
         narrow = scale.astype(np.float32), shift.astype(np.float32)
     finite = all(bool(np.isfinite(each).all()) for each in narrow)
@@ -170,7 +170,7 @@ def _in_fp32(scale: Array, shift: Array, convolution: Node | None = None) -> Aff
 
 
 def _numbers(value: Value | None, known: Constants) -> Array | None:
-    """Return the numbers of a stored value in FP64; None if they are unknown."""
+    """Return the elements of a stored value in FP64; None if they are unknown."""
     array = known.array(value)
     if array is None or np.ma.is_masked(array):
         return None
@@ -178,7 +178,7 @@ def _numbers(value: Value | None, known: Constants) -> Array | None:
 
 
 def _into_convolution(node: Node, own: Affine, known: Constants, constants: frozenset[str]) -> Affine:
-    """Join a BatchNormalization with the convolution before it, if nothing else reads the convolution."""
+    """Fold a BatchNormalization into the convolution before it, if no other node reads the convolution."""
     value = node.input(0)
     conv = None if value is None else value.producer
     if value is None or conv is None or conv.op != "Conv" or conv.domain or conv.scope != node.scope:
@@ -204,7 +204,7 @@ def batch_normalization(node: Node, affine: Affine, tensor: str, write: FormulaW
         node: the BatchNormalization.
         affine: the scale and shift.
         tensor: name of the input; unused if a convolution includes the scale.
-        write: the writer of the new operators.
+        write: adds operators to the graph.
     """
     conv = affine.convolution
     if conv is None:

@@ -13,13 +13,13 @@ class Format(Struct, frozen=True):
 
     Attributes:
         name: the value of ``--type``: ``fp16``, ``bf16`` or ``tf32``.
-        label: the name in texts.
+        label: the name in messages, such as ``FP16``.
         element: the ONNX element type that tensors are stored in.
         largest: the largest finite number.
         infinite_from: the smallest magnitude that rounds to infinity: half a step beyond the largest number.
         zero_below: the largest magnitude that rounds to zero: half of the smallest subnormal number.
         bits: significant bits of a number, including the hidden bit.
-        operands_only: whether only operands of matrix products and convolutions are rounded.
+        operands_only: whether TensorRT rounds only the operands of matrix products and convolutions.
     """
 
     name: str

@@ -27,34 +27,37 @@ _WITH_BIAS = 3
 
 
 class FormulaWriter(Protocol):
-    """A graph that operators are added to."""
+    """Interface for adding operators to the graph of a rewritten model."""
 
     opset: int
 
     def emit(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
-        """Add an operator and return the name of its result."""
+        """Add an operator and return the name of its first output."""
 
     def emit_node(
         self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None, *, inner: bool = False
     ) -> list[str]:
-        """Add a copy of an operator with other inputs.  Return the names of its results."""
+        """Add a copy of ``proto`` with other inputs. Return the names of its outputs."""
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
         """Add a constant and return its name."""
 
     def step(self, name: str, what: str = "") -> str:
-        """Round an internal number of the operator, measure it as ``what``, and return its name."""
+        """Round an internal number of the operator, and return the name of the rounded tensor.
+
+        If ``what`` is not empty, also measure the number under this name.
+        """
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of the exact or the rounded version of a value."""
+        """Return the name of the exact tensor of a value, or of its tensor rounded to the narrow type."""
 
     def stored(self, name: str) -> str:
-        """Round stored numbers to the narrow type.  Numbers beyond the range are clamped."""
+        """Round a stored tensor to the narrow type. Clamp its numbers to the range of the type."""
 
     def added(self, name: str) -> str:
-        """Round stored numbers that are not an operand of a product.
+        """Round a stored tensor that no product reads.
 
-        They are not rounded if the build fuses the operator that reads them.
+        The tensor is not rounded if the build fuses the operator that reads the tensor.
         """
 
 
@@ -66,7 +69,7 @@ Returns its result before rounding, or None if the operator cannot be written ou
 
 
 def _sum(node: Node, tensor: str, inputs: Sequence[str], write: FormulaWriter, what: str) -> str:
-    """Add operators for the sum over the axes of a reduction."""
+    """Add the sum over the axes of the reduction ``node``. ``what`` is the name of the sum in reports."""
     keep = int(node.number("keepdims", 1))
     axes = node.attribute("axes")
     if write.opset < _INPUT_AXES_SUM:
@@ -82,7 +85,7 @@ def _sum(node: Node, tensor: str, inputs: Sequence[str], write: FormulaWriter, w
 
 
 def _count(tensor: str, reduced: str, write: FormulaWriter) -> str:
-    """Add operators for the number of elements that are reduced to one element."""
+    """Add operators that divide the size of ``tensor`` by the size of ``reduced``."""
     sizes = [write.emit("Cast", [write.emit("Size", [name])], to=1) for name in (tensor, reduced)]
     return write.emit("Div", sizes)
 
@@ -136,7 +139,10 @@ def _greatest(tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
 
 
 def _reduced(op: str, since: int, tensor: str, axes: Sequence[int], write: FormulaWriter) -> str:
-    """Add a reduction over axes.  The axes are an attribute in older opsets, and an input in newer opsets."""
+    """Add the reduction ``op`` over ``axes``.
+
+    From opset ``since`` on, the axes are an input; before, they are an attribute.
+    """
     if write.opset < since:
         return write.emit(op, [tensor], axes=list(axes), keepdims=1)
     return write.emit(op, [tensor, write.constant(list(axes), np.int64)], keepdims=1)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class FusedLayers(Struct, frozen=True):
-    """Layers of a build, reduced to the tensors that they store.
+    """The tensors that the layers of a build store in memory.
 
     Attributes:
-        source: name of the file or of the dry build.
+        source: where the layers come from: a file, or the name of a dry build.
         layers: number of layers that compute nodes of the model.
         nodes: number of nodes of the model that these layers compute.
         stored: names of the tensors that one layer writes and another layer reads.
@@ -32,15 +32,15 @@ class FusedLayers(Struct, frozen=True):
 
 
 def fused_layers(model: Model, record: BuildRecord, source: str) -> FusedLayers | None:
-    """Return the tensors that the layers of a build store; None if no layer names a node of the model.
+    """Find the tensors that the layers of a build store. None if no layer names a node of the model.
 
     A tensor is not stored if a layer contains the node that writes it and all nodes that read it.  If the
     layer of the writing node is unknown, the tensor is assumed to be stored.
 
     Args:
         model: the model.
-        record: the files of the build.
-        source: name of the file or of the dry build.
+        record: what the build reported about its layers.
+        source: where the layers come from: a file, or the name of a dry build.
     """
     if record.layers is None:
         return None

@@ -1,4 +1,4 @@
-"""Read measurements that are arguments of the Python API."""
+"""Read the argument ``measurement`` of the Python API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from trtlint.measurement.measurement import Measurement, MeasurementError, read_
 
 
 def measurement_of(given: str | os.PathLike[str] | Measurement, model: Path | None) -> Measurement:
-    """Return a measurement.  If the model is a file, check that the measurement belongs to this model.
+    """Return a measurement, or read it from a file.
+
+    If ``model`` is given, check that the measurement belongs to this model.
 
     Raises:
         MeasurementError: the file is not a measurement, or is about another model.

@@ -1,6 +1,6 @@
-"""Identify a model by its structure and samples of its weights.
+"""Identify a model by a hash of its graph and of samples of its weights.
 
-The time depends on the number of nodes, not on the size of the weights.
+The time to compute the hash depends on the number of nodes, not on the size of the weights.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ def digest(path: Path) -> str:
 
 
 def digest_of(raw: RawModel) -> str:
-    """Return the hash of a model that was read already.  Only samples of weights are read from the file.
+    """Return the same hash for a model that was already read.
 
-    The model must be read without ``whole=True``, because this gives another structure and so another hash.
+    The model must be read without ``whole=True``. That option keeps more parts of the file, so the hash would
+    differ.
     """
     found = hashlib.sha256(raw.data)
     places = (_place(tensor, raw.tensors) for tensor in decode(raw.data).graph.initializer)
@@ -46,7 +47,10 @@ def digest_of(raw: RawModel) -> str:
 
 
 def _place(tensor: onnx.TensorProto, tensors: TensorStore) -> tuple[Path, int, int] | None:
-    """Return the file, offset and length of a tensor outside the structure; None for other tensors."""
+    """Return the file, offset and length of a tensor's data in bytes.
+
+    None if ``tensor`` itself contains its data.
+    """
     stored = place_of(tensor) if tensor.data_location == onnx.TensorProto.EXTERNAL else None
     if stored is not None and stored[0] == LEFT:
         return tensors.path, stored[1], stored[2] or 0

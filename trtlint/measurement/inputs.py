@@ -17,7 +17,7 @@ _USUAL_FUNCTION = "load_data"
 
 
 class InputsError(SettingError):
-    """Error: trtlint cannot use inputs.  The message names the inputs and the reason."""
+    """Error: the inputs of a model cannot be used. The message names the inputs and the reason."""
 
 
 class Inputs(Struct, frozen=True):
@@ -46,7 +46,7 @@ class Inputs(Struct, frozen=True):
 
     @property
     def request(self) -> dict[str, Any]:
-        """Return JSON data for a process with another current folder."""
+        """Return the inputs with absolute paths, as JSON data for a process in another folder."""
         script = None if self.script is None else _whole([self.script])[0]
         return {"files": _whole(self.files), "lists": _whole(self.lists), "script": script}
 
@@ -63,7 +63,7 @@ class Inputs(Struct, frozen=True):
                 raise InputsError(f"{file}: {error.strerror or error}") from None
 
     def named(self, text: str) -> str:
-        """Restore the file names of the user in a text from the measuring process."""
+        """Replace absolute paths in a message of the measuring process by the names that the user gave."""
         files = () if self.script is None else (script_of(self.script)[0],)
         for name in (*self.names, *files):
             text = text.replace(_whole([name])[0], name)

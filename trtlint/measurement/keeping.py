@@ -1,8 +1,8 @@
 """Search for a small set of nodes to keep in FP32, so that all other nodes can use the narrow type.
 
-The search knows nothing about models.  Its input is a list of units, which are groups of nodes that stay
-together.  A function tests whether the errors are small enough with a set of units in FP32 (the set passes).
-If a set passes, the search assumes that each larger set passes.
+The search knows nothing about models. It gets a list of units. A unit is a group of nodes that must be kept
+together. It also gets a function that tests a set of units: a set passes if the errors are small enough with
+these units in FP32. The search assumes that adding units to a set that passes gives a set that passes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SHORT = 3
 
 
 class Budget:
-    """A limit of the number of runs and of time.
+    """A limit for the number of runs of a model and for their time.
 
     Args:
         runs: largest number of runs.
@@ -32,17 +32,17 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """True if no run is left."""
+        """Return whether no run is left."""
         return self.left <= 0
 
     @property
     def left(self) -> int:
-        """The number of runs that are left."""
+        """Return the number of runs that are left."""
         return 0 if time.monotonic() >= self._until else self._most - self.runs
 
     @property
     def seconds(self) -> float:
-        """The seconds that are left."""
+        """Return the seconds that are left."""
         return max(0.0, self._until - time.monotonic())
 
     def reserve(self, runs: int) -> None:
@@ -62,27 +62,27 @@ def least(
     *,
     needed: bool = False,
 ) -> list[frozenset[str]]:
-    """Remove as many units as possible, by bisection over their cost.
+    """Find a small set of units that passes: remove as many units as possible, by bisection.
 
-    The search tries to remove a range of consecutive units.  If this fails, it tries the two halves of the
-    range, which have about equal cost, beginning with the more expensive half.  This is fast if few units
-    must stay, and if they are close together.
+    The search tries to remove a range of consecutive units. If this fails, the search splits the range into
+    two halves of about equal cost, and tries the more expensive half first. The search is fast if the units
+    that must stay are few and close together.
 
     Args:
-        units: units in the order of the graph.  The set of all units passes.
+        units: units in graph order. The set of all units passes.
         enough: function that tests whether a set passes.
         budget: the limit of runs.
         costs: cost of keeping each unit; by default equal costs.
-        needed: whether it is known that at least one unit must stay.
+        needed: whether at least one unit is known to be necessary.
 
     Returns:
-        The remaining units, in the order of the graph.
+        The remaining units, in graph order.
     """
     weights = [1.0] * len(units) if costs is None else [max(cost, 1e-12) for cost in costs]
     kept = [True] * len(units)
 
     def drop(begin: int, end: int, *, needed: bool, first: bool = False) -> bool:
-        """Remove units of a range.  Return whether all of them could be removed."""
+        """Remove as many units as possible from a range. Return whether all of them were removed."""
         if begin == end:
             return True
         # Most units close to a needed one are needed too, so a short range is tried one by one.
@@ -110,7 +110,7 @@ def least(
 
 
 def _middle(weights: Sequence[float], begin: int, end: int) -> int:
-    """Return the index that splits a range into two nonempty halves of similar cost."""
+    """Return the index that splits a range of weights into two nonempty halves with similar sums."""
     half, total = sum(weights[begin:end]) / 2, 0.0
     for index in range(begin, end - 1):
         total += weights[index]
@@ -120,10 +120,10 @@ def _middle(weights: Sequence[float], begin: int, end: int) -> int:
 
 
 def window(units: Sequence[frozenset[str]], enough: Try, budget: Budget) -> tuple[int, int]:
-    """Find a short range of consecutive units that passes, by bisection for the first and the last unit.
+    """Find a short range of consecutive units that passes: bisect for its first and for its last unit.
 
     Args:
-        units: units in the order of the graph.  The set of all units passes.
+        units: units in graph order. The set of all units passes.
         enough: function that tests whether a set passes.
         budget: the limit of runs.
 

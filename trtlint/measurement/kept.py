@@ -1,4 +1,4 @@
-"""The nodes to keep in FP32, so that the errors in a narrow type are small enough."""
+"""Result of the search for nodes to keep in FP32."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class KeptNodes(Struct, frozen=True):
         computing: number of nodes of the main graph that would compute in the narrow type.
         products: number of matrix products and convolutions among these nodes.
         kept_products: number of products among ``nodes``.
-        margin: the nodes that are kept only as a safety margin.  If a single one of them is not kept, the
-            error is still within the limit.
+        margin: the nodes of which any single one could use the narrow type, and the error would still be
+            within the limit. They are kept as a safety margin.
         complete: whether the search finished before its limits of runs and time.  Otherwise, a smaller set
             may be enough.
     """
@@ -48,7 +48,7 @@ class KeptNodes(Struct, frozen=True):
 
     @property
     def fits(self) -> bool:
-        """True if the narrow type suits the model: few nodes, or a small share of them, are kept."""
+        """Return whether the narrow type suits the model: few nodes, or a small share, stay in FP32."""
         if len(self.nodes) <= _FEW:
             return True
         return (
@@ -57,7 +57,7 @@ class KeptNodes(Struct, frozen=True):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The result as JSON data, without the paths of all nodes."""
+        """Return the result as JSON data, without the paths of all nodes."""
         return {
             "error_fp16": self.error,
             "runs": self.runs,

@@ -1,4 +1,4 @@
-"""Measure a model in a separate process: ranges in FP32, and the errors of outputs in a narrow type."""
+"""Measure a model in a separate process: tensor ranges in FP32, and output errors in a narrow type."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MeasureError(ExperimentError):
 
 
 class MissingRuntimeError(MeasureError):
-    """ONNX Runtime is not installed."""
+    """Error: ONNX Runtime is not installed."""
 
 
 class MeasurementRequest(Struct, frozen=True):
@@ -59,11 +59,11 @@ class MeasurementRequest(Struct, frozen=True):
         script: ``file.py:function``, a script to run; None without a script.
         type: ``fp16``, ``bf16``, ``tf32`` or ``all``.  For a file with 16-bit types, the type of the file
             replaces ``fp16`` and ``bf16``.
-        rehearse: whether to compute the outputs in the narrow type.
+        rehearse: whether to simulate the model in the narrow type.
         batches: largest number of batches; for generated inputs, the number of batches.
-        bound: largest error that passes.
+        bound: largest error of an output that is small enough.
         thorough: whether the search for nodes to keep in FP32 has no limits of runs and time.
-        layers: the layers of a build; None if they are unknown.
+        layers: the layers of a build of the model; None if they are unknown.
     """
 
     model: str
@@ -85,7 +85,7 @@ class MeasurementRequest(Struct, frozen=True):
 
     @property
     def document(self) -> dict[str, Any]:
-        """Return JSON data for a process with another current folder."""
+        """Return the request with absolute paths, as JSON data for a process in another folder."""
         model = os.path.abspath(self.model)  # noqa: PTH100 - links stay
         return {**to_builtins(self), **self.inputs.request, "model": model}
 
@@ -96,7 +96,7 @@ class MeasurementRequest(Struct, frozen=True):
 
 
 def usual_limits(size: int) -> Limits:
-    """Return the limits of a measurement.
+    """Return the default limits of time and memory for a measurement.
 
     Args:
         size: size of the model in bytes, including its external data.
@@ -107,7 +107,13 @@ def usual_limits(size: int) -> Limits:
 
 
 def limits_for(model: Model, seconds: float | None = None, memory: int | None = None) -> Limits:
-    """Return the limits of a measurement.  Limits that are not given depend on the size of the model."""
+    """Return the limits of time and memory for a measurement.
+
+    Args:
+        model: the model. Its size decides the limits that are None.
+        seconds: the limit of time; None for the default.
+        memory: the limit of memory in bytes; None for the default.
+    """
     tensors = model.tensors
     files = (tensors.file_of(location) for location in tensors.locations)
     usual = usual_limits(tensors.size + sum(size for _, size in filter(None, files)))
@@ -120,7 +126,7 @@ def measure(
     listen: Callable[[str], None] | None = None,
     progress: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> Measurement:
-    """Measure a model.
+    """Measure a model in a separate process.
 
     Args:
         request: the model and settings.  Paths are relative to the current folder.

@@ -1,9 +1,10 @@
 """Parse the short form of measurements in the examples of rule files.
 
-A block ``ranges`` follows the block of a model.  A line has the name of a tensor, its smallest and its
-largest number. Then ``square=97344`` can follow for an internal number of the operator, and ``origin`` if the
-overflow begins there. A line ``harm`` or ``harmless`` is the result of a simulation: whether the errors are
-too large.  A line ``bf16`` sets the type, and a line ``made up`` marks generated inputs::
+In a rule file, a block ``ranges`` follows the block of a model. Each line has the name of a tensor, its
+smallest number and its largest number. Then ``square=97344`` can follow for an internal number of the
+operator, and ``origin`` if the overflow begins there. A line ``harm`` says that the errors of the outputs are
+too large; ``harmless`` says that they are small.  A line ``bf16`` sets the narrow type, and a line ``made
+up`` says that the inputs were generated::
 
     x  -312 312
     square  0 97344 origin
@@ -29,7 +30,7 @@ class MeasuredTextError(FileError, ValueError):
 
 
 def measurement_of_text(text: str, model: Model) -> Measurement:
-    """Parse a measurement.
+    """Parse the short form of a measurement of ``model``.
 
     Raises:
         MeasuredTextError: the text is not a measurement.

@@ -40,7 +40,7 @@ class MeasurementError(FileError, ValueError):
 
 
 class Inside(Struct, frozen=True):
-    """Internal number of an operator.
+    """An internal number of an operator, such as the square in ReduceL2.
 
     Attributes:
         what: the name, such as ``square`` or ``sum of squares``.
@@ -52,7 +52,7 @@ class Inside(Struct, frozen=True):
 
 
 class Closer(Struct, frozen=True):
-    """Further statistics of a tensor whose numbers exceed the narrow type.
+    """Further statistics of a tensor whose numbers exceed the range of the narrow type.
 
     Attributes:
         smallest: the smallest magnitude above zero; None if all elements are zero.
@@ -66,7 +66,7 @@ class Closer(Struct, frozen=True):
 
 
 class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults=True):
-    """Float tensor of the model with its range.
+    """A float tensor of the model and its range.
 
     Attributes:
         node: path of the node that computes the tensor; empty for an input or an initializer.
@@ -77,7 +77,7 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
         high: largest number.
         fits: whether the tensor and the internal numbers of its node are in the range of the narrow type.
         origin: whether the overflow begins here: no input of the node exceeds the range.
-        narrow: whether the tensor has the narrow type in the build; other tensors stay in FP32.
+        narrow: whether the tensor gets the narrow type in a build; other tensors stay in FP32.
         inside: internal numbers of the node.
         closer: further statistics, for tensors beyond the range.
     """
@@ -96,16 +96,16 @@ class MeasuredTensor(Struct, frozen=True, rename={"fits": "fp16"}, omit_defaults
 
     @property
     def constant(self) -> bool:
-        """True if the tensor is stored in the model."""
+        """Return whether the tensor is stored in the model."""
         return self.op == "Constant"
 
     def fitting(self, fits: Range) -> MeasuredTensor:
-        """Return a copy with another value of ``fits``."""
+        """Return a copy with another value of :attr:`fits`."""
         return replace(self, fits=fits)
 
     @property
     def greatest(self) -> float:
-        """The largest magnitude of the tensor and of the internal numbers."""
+        """Return the largest magnitude of the tensor and of the internal numbers of its node."""
         return max([self.max_abs or 0.0, *(each.max_abs or 0.0 for each in self.inside)])
 
 
@@ -116,8 +116,9 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
         name: name of the output.
         error: the largest difference from FP32, divided by the largest magnitude in FP32, if every operator
             rounds its result; None if the output is not finite or was not computed in the narrow type.
-        unclamped: the error if constants beyond the range become infinite; None without such constants.
-        finite: whether the output is finite in FP32.  Other outputs have no verdict.
+        unclamped: the error if constants beyond the range become infinite instead of the largest number; None
+            without such constants.
+        finite: whether the output is finite in FP32. Only then its error counts.
         band: the error for each rounding model; None if they were not simulated.
         trivial: why a small error does not mean that the narrow type is good: the output is 0 or constant.
             Empty for other outputs.
@@ -131,16 +132,16 @@ class MeasuredOutput(Struct, frozen=True, rename=_OUTPUT_KEYS):
     trivial: str = ""
 
     def proves(self, bound: float) -> bool:
-        """Return whether the error of this output means anything.
+        """Return whether the error of this output can be trusted.
 
-        A constant output does not show small errors of its inputs.
+        If an output is constant or 0, a small error does not show that the narrow type is good.
         """
         small = all(error is not None and error <= bound for error in self.errors)
         return self.finite and not (self.trivial and small)
 
     @property
     def errors(self) -> tuple[float | None, ...]:
-        """The errors for all rounding models that were simulated."""
+        """Return the errors for all rounding models that were simulated."""
         return (self.error,) if self.band is None else self.band.errors
 
 
@@ -149,20 +150,21 @@ class Measurement(Struct, frozen=True):
 
     Attributes:
         path: the file of the model, as the user named it.
-        digest: hash of the model.
+        digest: hash of the graph and of samples of the weights.
         files: files of the inputs; empty for generated inputs.
         inputs: hash of the inputs.
         batches: number of batches.
         type: the narrow type, ``fp16``, ``bf16`` or ``tf32``.
-        typed: whether the file has 16-bit types.  Then only tensors of these types are simulated.
+        typed: whether the model has tensors of 16-bit types. Then only these tensors are rounded in the
+            simulation.
         rehearsed: whether the outputs were computed in the narrow type.
-        bound: largest error that passes.
+        bound: largest error of an output that is small enough.
         sites: every float tensor, in the order of the graph.
         outputs: every float output.
-        first: the nodes where numbers stop being finite.
+        first: the first nodes whose results are not finite.
         kept: nodes to keep in FP32; None without a rehearsal, or if no node needs FP32.
-        limits: sentences about what the measurement does not cover.
-        build: the error of a build with known layers; None without such a build.
+        limits: sentences about the limits of the measurement, such as inputs that were generated.
+        build: the error of a build whose layers are known; None without such a build.
         types: the errors of the other types, if the user asked for all types.
     """
 
@@ -185,33 +187,33 @@ class Measurement(Struct, frozen=True):
 
     @property
     def on(self) -> str:
-        """Return the inputs in words, such as ``3 batches of calib.npz``."""
+        """Describe the inputs, such as ``3 batches of calib.npz``."""
         batches = f"{self.batches:,} batch" + ("" if self.batches == 1 else "es")
         more = f" and {len(self.files) - 1} more files" if len(self.files) > 1 else ""
         return f"{batches} of {Path(self.files[0]).name}{more}" if self.files else f"{batches}, generated"
 
     @property
     def fits(self) -> bool:
-        """True if the narrow type is suitable for the model: few nodes must stay in FP32."""
+        """Return whether the narrow type suits the model: few nodes must stay in FP32."""
         return self.kept is None or self.kept.fits
 
     @property
     def judged(self) -> tuple[MeasuredOutput, ...]:
-        """Return the outputs with a verdict: finite in FP32, and neither 0 nor constant."""
+        """Return the outputs whose errors can be trusted: see :meth:`MeasuredOutput.proves`."""
         return tuple(output for output in self.outputs if output.proves(self.bound))
 
     @property
     def error(self) -> Band | None:
-        """The largest error of all outputs for each rounding model; None if they were not simulated."""
+        """Return the largest error of all outputs for each rounding model; None if not simulated."""
         bands = [output.band for output in self.judged]
         return together(band for band in bands if band) if bands and None not in bands else None
 
     @property
     def verdict(self) -> Verdict | None:
-        """True if the errors of the outputs are within the limit; None if no output was simulated.
+        """Return whether the errors of the outputs are within the limit; None if no output was simulated.
 
-        If the layers of a build are known, only the error of this build decides.  Otherwise, all rounding
-        models decide.
+        The result is ``fine``, ``broken`` or ``depends``. If the layers of a build are known, only the error
+        of this build decides. Otherwise, the errors of all rounding models decide.
         """
         if not self.rehearsed or not self.judged:
             return None
@@ -223,16 +225,16 @@ class Measurement(Struct, frozen=True):
 
     @property
     def trivial(self) -> Mapping[str, str]:
-        """The outputs that are 0 or constant, so that their errors mean nothing, with the reason."""
+        """Return the outputs that are 0 or constant, with the reason why their errors mean nothing."""
         return {output.name: output.trivial for output in self.outputs if self.is_trivial(output)}
 
     def is_trivial(self, output: MeasuredOutput) -> bool:
-        """Return whether an output is 0 or constant, so that its error means nothing."""
+        """Return whether an output is 0 or constant, so that its small error means nothing."""
         return bool(self.rehearsed and output.finite and not output.proves(self.bound))
 
     @property
     def good(self) -> bool:
-        """True if the errors are within the limit for every build, or if there is no finite float output."""
+        """Return whether all errors are within the limit, or the model has no finite float output."""
         if self.trivial and not self.judged:
             return False
         if self.build is not None:

@@ -41,7 +41,7 @@ Say = Callable[[Any], None]
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Measure a model and send messages about progress.  The last message is the measurement or an error."""
+    """Measure a model, and send messages with ``say``. The last message is the result or an error."""
     asked = MeasurementRequest.parse(request)
     try:
         say({"measurement": to_data(measured(asked, say))})
@@ -109,9 +109,9 @@ def measured(request: MeasurementRequest, say: Say) -> Measurement:
 
 
 def _format(model: Skeleton, wanted: str) -> Format:
-    """Return the narrow type.
+    """Return the narrow type to simulate: ``wanted`` (the option ``--type``), with one exception.
 
-    For a file with 16-bit types, this is the type of the file, except for TF32.
+    A model with 16-bit tensors is measured in its own type, unless TF32 is wanted.
     """
     if wanted == TF32.name or not model.typed:
         return FP16 if wanted == ALL else FORMATS[wanted]
@@ -122,9 +122,15 @@ def _format(model: Skeleton, wanted: str) -> Format:
 def _types(
     trial: Trial, format_: Format, constants: frozenset[str], say: Callable[[Any], None]
 ) -> tuple[TypeBand, ...]:
-    """Return the errors of the types other than the measured one.
+    """Return the errors of the model in the other narrow types.
 
-    A file with 16-bit types is compared with TF32 only.
+    A model with 16-bit tensors is only compared with TF32.
+
+    Args:
+        trial: the model and its inputs.
+        format_: the narrow type that was already measured.
+        constants: names of constants beyond the range of ``format_``.
+        say: function that sends messages about progress.
     """
     others = [each for each in FORMATS.values() if each is not format_]
     if trial.skeleton.typed:
@@ -139,7 +145,7 @@ def _types(
 
 
 def _multiplies_in_fp32(model: Skeleton) -> bool:
-    """Return whether a product reads FP32, which TF32 would round."""
+    """Return whether a matrix product or convolution reads FP32, which TF32 would round."""
     return any(
         value is not None and value.dtype == "f32"
         for node in model.graph.nodes
@@ -171,7 +177,7 @@ def _trial(model: Skeleton, request: MeasurementRequest) -> tuple[Trial, tuple[s
 
 
 def _require_tensors(model: Skeleton) -> None:
-    """Raise an error for a model with an input that is not a tensor.
+    """Check that all inputs of a model are tensors.
 
     Raises:
         TrialError: an input is a sequence, an optional or a map.
@@ -196,7 +202,7 @@ def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) ->
 
 
 def _require_finite(trial: Trial, *, made_up: bool) -> None:
-    """Raise an error if no output is finite in FP32, because there is nothing to compare with.
+    """Check that an output is finite in FP32. Otherwise, there is nothing to compare with.
 
     Raises:
         TrialError: the model has float outputs, and none of them is finite.
@@ -238,7 +244,7 @@ def _outputs(trial: Trial, rehearsal: Rehearsal | None) -> list[MeasuredOutput]:
 def _limits(
     model: Skeleton, nodes: Sequence[Node], trial: Trial, files: Sequence[str], format_: Format, wanted: str
 ) -> list[str]:
-    """Return sentences about what the measurement does not cover."""
+    """Return sentences about the limits of the measurement, such as inputs that were generated."""
     limits = [
         "the errors are simulated on a CPU, without TensorRT's kernels. The range of errors shows "
         "the effect of fusion and of accumulators; errors on a GPU can be outside this range"

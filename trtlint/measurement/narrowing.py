@@ -1,4 +1,4 @@
-"""Settings of a run that simulates a narrow type, and the numbers that the run measures."""
+"""Settings of a run that simulates a narrow type, and the list of numbers that the run measures."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Probe(Struct, frozen=True):
         node: path of the node; empty for an input or an initializer.
         op: operator type of the node; ``Input`` or ``Constant`` without a node.
         tensor: name of the tensor.
-        column: index of the tensor in the figures.
-        narrow: whether the tensor has the narrow type in the build.
+        column: index of the tensor in the measured statistics.
+        narrow: whether the tensor gets the narrow type in a build.
         inside: name of the internal number; empty for the output of the operator.
     """
 
@@ -41,13 +41,13 @@ class Narrowing(Struct, frozen=True):
 
     Attributes:
         format: the narrow type.
-        keep: paths of the nodes to compute in FP32.  These nodes read weights and inputs of the model without
-            rounding.
+        keep: paths of the nodes to compute in FP32. These nodes read unrounded weights and unrounded inputs
+            of the model.
         clamped: names of constants that are clamped to the range of the type.  Other constants beyond the
             range become infinite.
         round_inputs: whether the nodes in ``keep`` read rounded inputs of the model.
-        fused: whether only operands of products and stored tensors are rounded, not every tensor.
-        stored: names of the tensors that layers of a build store; None to assume that they are the results of
+        fused: whether only ``stored`` tensors and operands of products are rounded, instead of every tensor.
+        stored: with ``fused``, names of the tensors that the layers of a build store; None for the results of
             products.
         accumulate: whether products accumulate in FP16.
     """
@@ -62,11 +62,11 @@ class Narrowing(Struct, frozen=True):
 
 
 class SecondLook(Struct, frozen=True):
-    """Tensors for which further statistics are measured in FP32.
+    """Tensors whose further statistics (:class:`Closer`) are measured in another run in FP32.
 
     Attributes:
         tensors: names of the tensors.
-        format: the narrow type whose range the statistics are about.
+        format: the narrow type with whose range the tensors are compared.
     """
 
     tensors: frozenset[str]
@@ -74,13 +74,13 @@ class SecondLook(Struct, frozen=True):
 
 
 class Rewritten(Struct, frozen=True):
-    """A rewritten model that also computes figures of its tensors.
+    """A rewritten model that also returns statistics of its tensors.
 
     Attributes:
         data: serialized protobuf.  Every float input and output is FP32.
-        probes: the measured tensors, in the order of the figures.
+        probes: the measured tensors and internal numbers.
         outputs: names of the float outputs of the model.
-        figures: number of figures per tensor.
+        figures: number of statistics for each tensor.
         sums: number of products that accumulate in FP16.
     """
 

@@ -1,4 +1,4 @@
-"""Find the inputs and outputs that can have a narrow type, and list operators that round nothing.
+"""Find the inputs and outputs of operators that can have a narrow type.
 
 Tensors stay in FP32 where ONNX's definition of an operator allows no narrow type.  For example, the scales of
 ``Resize`` are always FP32 (https://onnx.ai/onnx/operators/).
@@ -30,19 +30,19 @@ SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "F
 
 
 def reads(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
-    """Return whether an operator supports the type at an input.  True for operators outside ONNX."""
+    """Return whether input ``port`` of an operator supports a type. True for operators outside ONNX."""
     allowed = _allowed(op, domain, opset, format_ is BF16)
     return allowed is None or port_at(allowed[0], port)
 
 
 def writes(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
-    """Return whether an operator supports the type at an output.  True for operators outside ONNX."""
+    """Return whether output ``port`` of an operator supports a type. True for operators outside ONNX."""
     allowed = _allowed(op, domain, opset, format_ is BF16)
     return allowed is None or port_at(allowed[1], port)
 
 
 def port_at(ports: Sequence[bool], port: int) -> bool:
-    """Return the value for a port.  The last value is for all further ports."""
+    """Return the entry of ``ports`` for a port. The last entry also applies to all further ports."""
     return bool(ports) and ports[min(port, len(ports) - 1)]
 
 

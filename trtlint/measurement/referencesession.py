@@ -1,4 +1,4 @@
-"""Run a rewritten model in ONNX's reference evaluator, for operators that ONNX Runtime lacks.
+"""Run a rewritten model in ONNX's reference evaluator if ONNX Runtime does not support an operator.
 
 The evaluator is slow, so only small models are run: https://onnx.ai/onnx/api/reference.html
 """
@@ -27,7 +27,7 @@ class ReferenceSession:
         rewritten: the model.
 
     Raises:
-        TrialError: the model is too large, or has an operator that the evaluator lacks.
+        TrialError: the model is too large, or has an operator that the evaluator does not support.
     """
 
     def __init__(self, rewritten: Rewritten) -> None:
@@ -75,7 +75,7 @@ def _begins_without_condition(node: onnx.NodeProto) -> bool:
 
 
 def _outside(model: onnx.ModelProto) -> int:
-    """Return the size of the external weights in bytes."""
+    """Return the size of a model's external data in bytes."""
     return sum(
         int(entry.value)
         for tensor in model.graph.initializer

@@ -1,4 +1,4 @@
-"""Simulate a model in a narrow type, with each rounding model that a build can have."""
+"""Simulate a model in a narrow type, with each assumption about rounding (rounding model)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ class Rehearsal(Struct, frozen=True):
 
     Attributes:
         plain: every operator rounds its result.
-        fused: only operands and results of products, and outputs of the model, are rounded.  The same as
-            ``plain`` if nothing can be fused.
+        fused: only operands and results of products, and outputs of the model, are rounded. If nothing can be
+            fused, this is the same run as ``plain``.
         accumulated: every operator rounds its result, and products accumulate in FP16.
         unclamped: as ``plain``, but constants beyond the range become infinite; None without such constants.
-        built: results for a build with known layers, with FP32 and with FP16 accumulators.
-        narrowings: the settings and the result of each run that decides.
+        built: two runs for a build whose layers are known: with FP32 and with FP16 accumulators. None
+            otherwise.
+        narrowings: the settings and the result of each run.
         layers: the layers of the build.
     """
 
@@ -43,7 +44,7 @@ class Rehearsal(Struct, frozen=True):
 
     @property
     def build(self) -> BuildError | None:
-        """The error of the build with known layers; None without such a build."""
+        """Return the error of the build whose layers are known; None without such a build."""
         if self.built is None or self.layers is None:
             return None
         known = self.layers
@@ -51,16 +52,16 @@ class Rehearsal(Struct, frozen=True):
         return BuildError(known.source, known.layers, known.nodes, error, accumulated)
 
     def applying(self) -> list[tuple[Narrowing, Rehearsed]]:
-        """Return the rounding models that decide: of a build with known layers, else all."""
+        """Return the runs whose errors decide: of the build if its layers are known, otherwise all runs."""
         return list(self.narrowings)
 
     def is_good(self, bound: float) -> bool:
-        """Return whether the error is within a limit for each rounding model that decides."""
+        """Return whether the errors are within ``bound`` for each rounding model that applies."""
         return all(within(each, bound) for _, each in self.narrowings)
 
 
 def within(rehearsed: Rehearsed, bound: float) -> bool:
-    """Return whether the errors of all outputs are within a limit."""
+    """Return whether the errors of all outputs are within ``bound``."""
     worst = rehearsed.worst
     return worst is not None and worst <= bound
 
@@ -72,10 +73,10 @@ def rehearse(
     layers: FusedLayers | None,
     say: Callable[[str], None],
 ) -> Rehearsal:
-    """Simulate a model with each rounding model.
+    """Simulate a model in a narrow type once for each rounding model.
 
     Args:
-        trial: the model with its inputs.
+        trial: the model and its inputs.
         format_: the narrow type.
         constants: names of the constants beyond the range of the narrow type.
         layers: the layers of a build; None if they are unknown.
@@ -122,8 +123,9 @@ def rehearse(
 
 
 def _accumulated(trial: Trial, narrowing: Narrowing, without: Rehearsed) -> Rehearsed:
-    """Simulate FP16 accumulators.
+    """Simulate a model whose products accumulate in FP16.
 
-    If all sums are short, they have no effect, and the other run is reused.
+    If all sums are short, FP16 accumulators change nothing. Then return ``without``, the run with FP32
+    accumulators.
     """
     return trial.rehearse(narrowing) if trial.accumulates(narrowing) else without

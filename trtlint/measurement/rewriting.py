@@ -1,9 +1,9 @@
 """Rewrite a model so that it measures its tensors, and simulates a narrow type on request.
 
-Every tensor is FP32 in the rewritten model.  A tensor that has the narrow type in the build is cast to the
-narrow type and back.  The Casts come after the operator that computes the tensor.  For constants and inputs,
-they come before each operator that reads the tensor.  So the results are the same as with arithmetic in the
-narrow type, except for sums inside operators.  Operators with squares or sums inside are decomposed, see
+Every tensor is FP32 in the rewritten model.  A tensor that gets the narrow type in a build is cast to the
+narrow type and back, directly after the operator that computes the tensor. Constants and inputs of the model
+are cast before each operator that reads them. So the results are the same as with arithmetic in the narrow
+type, except for sums inside operators.  Operators that compute squares or sums are decomposed, see
 :mod:`trtlint.measurement.formulas`.  The model returns only a few numbers for each measured tensor.
 """
 
@@ -56,7 +56,8 @@ def rewrite(
         skeleton: the model.
         narrowing: the settings of the simulation; None for FP32.
         probed: whether the model measures its tensors.
-        second: the tensors for further statistics, which replace the figures of all tensors.
+        second: tensors to measure further statistics for; None to measure the usual statistics of all
+            tensors.
 
     Raises:
         TrialError: the model cannot be run.
@@ -146,7 +147,7 @@ class _Rewriting:
         return self.narrowing is not None and value.dtype in self.narrow
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of the exact or the rounded version of a value."""
+        """Return the name of the exact tensor of a value, or of its tensor rounded to the narrow type."""
         if value is None:
             return ""
         versions = self.versions.get(value)
@@ -171,12 +172,12 @@ class _Rewriting:
         return versions.rounded
 
     def stored(self, name: str) -> str:
-        """Round stored numbers to the narrow type.  Numbers beyond the range are clamped."""
+        """Round a stored tensor to the narrow type. Clamp its numbers to the range of the type."""
         largest = self._format().largest
         return self._round(bounded(name, largest, self.opset, self.add, self.constant))
 
     def _round(self, name: str, result: str = "") -> str:
-        """Round a tensor to the narrow type."""
+        """Round a tensor to the narrow type, and return the name of the result (default: a new name)."""
         return rounded(name, result, self._format(), self.opset, self.add, self.constant)
 
     # Operators.
@@ -196,12 +197,12 @@ class _Rewriting:
         self.kept = outer
 
     def _waits(self, node: Node) -> bool:
-        """Return whether a convolution is written later, with the BatchNormalization folded into it."""
+        """Return whether a convolution is written later, together with the BatchNormalization after it."""
         narrow = self.narrowing is not None and not self.kept
         return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
 
     def _by_formula(self, node: Node) -> bool:
-        """Decompose an operator with squares or sums inside, or an operator that TensorRT folds."""
+        """Decompose an operator that computes squares or sums, or that TensorRT folds. False for others."""
         affine = self.folding.affine.get(node.path)
         if affine is not None and self.narrowing is not None and not self.kept:
             tensor = "" if affine.convolution else self.read(node.input(0), rounded=not self.fused)
@@ -226,19 +227,19 @@ class _Rewriting:
         return True
 
     def _element(self, value: Value | None) -> int:
-        """Return the element type of a value in the build."""
+        """Return the ONNX element type that a value has in a build; 0 if unknown."""
         if value is None or value.dtype is None:
             return 0
         return FP16.element if value.dtype in self.narrow else _ELEMENTS[value.dtype]
 
     def _loads(self, node: Node, port: int) -> bool:
-        """Return whether a node reads rounded numbers at an input."""
+        """Return whether a node reads the rounded tensor of the value at input ``port``."""
         if self.kept or self.narrowing is None:
             return False
         return not self.fused or port in operands(node.op, node.domain)
 
     def _narrows(self, node: Node, value: Value) -> bool:
-        """Return whether a node rounds an output."""
+        """Return whether a build rounds the output ``value`` of a node to the narrow type."""
         narrowing = self.narrowing
         if narrowing is None or self.kept or narrowing.format.operands_only or not self._is_narrow(value):
             return False
@@ -250,7 +251,7 @@ class _Rewriting:
         return bool(operands(node.op, node.domain)) or (affine is not None and affine.convolution is not None)
 
     def _result(self, node: Node, value: Value, raw: str) -> None:
-        """Give a result its name, and round the result if it has the narrow type."""
+        """Name the tensor ``raw`` like the output ``value`` of the model. Round it if a build does."""
         versions = self.versions[value] = Versions(self.scope)
         if self._narrows(node, value):
             versions.rounded = self._round(raw, value.name)
@@ -300,7 +301,7 @@ class _Rewriting:
         return FP16 if self.narrowing is None else self.narrowing.format
 
     def _body(self, node: Node, attribute: str, body: onnx.GraphProto) -> None:
-        """Rewrite a body in place.  Tensors in a body are not measured."""
+        """Rewrite ``body``, a body of an If or Loop, in place. Tensors in a body are not measured."""
         entry = next(entry for entry in node.proto.attribute if text(entry.name) == attribute)
         original = next(iter(bodies(entry)))
         here, self.scope = self.scope, WrittenGraph(main=False)
@@ -337,7 +338,7 @@ class _Rewriting:
         return name
 
     def product(self, proto: NodeProto, node: Node | None) -> bool:
-        """Add a product with an FP16 accumulator.  Return whether this is possible."""
+        """Replace a product by operators that accumulate in FP16. If this is not needed, return False."""
         if self.narrowing is None or not self.narrowing.accumulate or self.kept:
             return False
         summed = sum_of(proto, node)
@@ -350,7 +351,7 @@ class _Rewriting:
         return total is not None
 
     def operand(self, name: str) -> str:
-        """Round an operand of a product inside an operator, unless it is already rounded."""
+        """Round an operand of a product in a decomposed operator, unless it is already rounded."""
         return self._round(name) if self.fused and not self.kept else name
 
     # Probes.
@@ -373,7 +374,16 @@ class _Rewriting:
         self.probes.append(Probe(path, op, value.name, column, value.dtype in self.skeleton.narrow))
 
     def inside(self, node: Node, name: str, what: str) -> str:
-        """Measure and round an internal number of an operator.  Return the name of the result."""
+        """Measure an internal number of an operator, or round it in a simulation.
+
+        Args:
+            node: the operator.
+            name: name of the tensor with the internal number.
+            what: name of the internal number in reports; empty to measure nothing.
+
+        Returns:
+            The name of the rounded tensor; ``name`` if it is not rounded.
+        """
         if self.narrowing is not None:
             return name if self.kept or self.fused else self._round(name)
         if what and self.probed and self.scope.main and self.second is None:
@@ -386,5 +396,5 @@ class _Rewriting:
 
 
 def _defined(values: Sequence[Value]) -> Value:
-    """Return the value in the main graph among the values with the same name."""
+    """Return the value that the main graph defines, among values of the same name in several graphs."""
     return next(value for value in values if value.producer is None or not value.producer.scope)

@@ -32,15 +32,15 @@ Constant = Callable[[float], str]
 
 
 def rounded(name: str, result: str, format_: Format, opset: int, add: Add, constant: Constant) -> str:
-    """Round a tensor to a narrow type and back to FP32.
+    """Add operators that round an FP32 tensor to a narrow type and back. Return the name of the result.
 
     Args:
         name: the tensor.
         result: name of the result; empty for a new name.
         format_: the narrow type.
         opset: version of the default operator set.
-        add: function that adds an operator.
-        constant: function that adds a number.
+        add: function that adds an operator and returns the name of the result.
+        constant: function that adds a number and returns its name.
     """
     if not format_.operands_only and (format_ is not BF16 or opset >= _CAST_BRAIN):
         narrow = add("Cast", [name], to=format_.element)
@@ -53,7 +53,7 @@ def rounded(name: str, result: str, format_: Format, opset: int, add: Add, const
 
 
 def bounded(name: str, largest: float, opset: int, add: Add, constant: Constant) -> str:
-    """Limit the magnitudes of a tensor."""
+    """Add operators that clip a tensor to ``-largest`` to ``largest``. Return the name of the result."""
     if opset < _CLIP_INPUTS:
         return add("Clip", [name], min=-largest, max=largest)
     return add("Min", [add("Max", [name, constant(-largest)]), constant(largest)])

@@ -1,7 +1,8 @@
-"""Search for a small set of nodes to keep in FP32, and verify the result with each rounding model.
+"""Search for a small set of nodes to keep in FP32.
 
-The search uses a rounding model that is at least as bad as each rounding model with a too large error.  The
-result is then verified with all rounding models.
+A set passes if the errors of all outputs are small enough with these nodes in FP32. The search tests sets
+with a rounding model that is at least as bad as each rounding model with a too large error. The result is
+then tested with all rounding models.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ class KeepSearch:
     """The search for the nodes to keep in FP32.
 
     Args:
-        trial: the model with its inputs.
-        nodes: the nodes of the main graph, in the order of the graph.
-        found: the overflows.
+        trial: the model and its inputs.
+        nodes: the nodes of the main graph, in graph order.
+        found: the tensors and nodes that exceed the range of the narrow type.
         rehearsal: the results of simulating the model with each rounding model.
-        bound: largest error that passes.
-        thorough: whether to continue until no node can leave the set.
+        bound: largest error of an output that is small enough.
+        thorough: whether to search without limits of runs and time.
         progress: function that receives the number of finished runs and of all runs.
     """
 
@@ -90,10 +91,11 @@ class KeepSearch:
         self.carriers = frozenset(node.path for node in self.carrying)
 
     def _drivers(self, rehearsal: Rehearsal) -> list[Narrowing]:
-        """Return the rounding models that sets are tried with.
+        """Return the rounding models with which the search tests sets.
 
-        There is one for each treatment of constants beyond the range (clamped or infinite).  Each combines
-        the settings of all rounding models with a too large error.
+        Constants beyond the range are either clamped or become infinite. For each of these treatments that
+        gives a too large error, there is one rounding model. It combines the settings of all rounding models
+        with a too large error.
         """
         bad = [way for way, each in rehearsal.applying() if not within(each, self.bound)]
         accumulate = any(way.accumulate for way in bad)
@@ -108,7 +110,7 @@ class KeepSearch:
         return drivers
 
     def found(self) -> KeptNodes:
-        """Return the set, verified."""
+        """Search for the set, test it with all rounding models, and return it."""
         folding = self.trial.skeleton.folding
         counted = [node for node in self.nodes if self._counts(node)]
         units = dict.fromkeys(folding.together(node.path) for node in counted)
@@ -141,7 +143,11 @@ class KeepSearch:
         return error is not None and error <= self.bound
 
     def _search(self, singles: Sequence[frozenset[str]]) -> frozenset[str]:
-        """Return the smallest set of units that passes with the rounding models of :meth:`_drivers`."""
+        """Return a small set that passes with the rounding models of :meth:`_drivers`.
+
+        Args:
+            singles: the units: groups of nodes that must be kept together.
+        """
         folding = self.trial.skeleton.folding
         after = sum(way not in self.drivers for way in self.ways)
         self.budget.reserve(after)
@@ -165,7 +171,7 @@ class KeepSearch:
         return self._closed(chosen)
 
     def _least(self, units: Sequence[frozenset[str]], fixed: frozenset[str]) -> frozenset[str]:
-        """Return the fixed nodes, and the smallest number of these units that is enough in addition."""
+        """Return ``fixed`` together with as few units as possible, so that the set passes."""
         costs = [sum(self.costs[path] for path in unit if path in self.costs) for unit in units]
 
         def enough(paths: frozenset[str]) -> bool:
@@ -174,9 +180,9 @@ class KeepSearch:
         return fixed.union(*least(units, enough, self.budget, costs, needed=not fixed))
 
     def _margin(self, chosen: frozenset[str], singles: Sequence[frozenset[str]]) -> frozenset[str]:
-        """Return the nodes that are only a safety margin.
+        """Return the nodes of a set that are only a safety margin.
 
-        If a single one of them is not kept, the error is still within the limit.
+        Without any single one of these nodes, the set still passes.
         """
         found = self._spare(chosen, [unit for unit in singles if unit <= chosen], self._closed)
         heads: list[frozenset[str]] = []
@@ -212,9 +218,14 @@ class KeepSearch:
         units: Sequence[frozenset[str]],
         complete: Callable[[frozenset[str]], frozenset[str]],
     ) -> frozenset[str]:
-        """Return the units of which each can be left out alone.
+        """Return the units that a set does not need: without any single one of them, the set still passes.
 
-        If only one run is left, it tries two or three units together.
+        If only one run is left, the search removes two or three units together.
+
+        Args:
+            chosen: the set.
+            units: the units of the set to test.
+            complete: function that adds nodes to a set that cause no further rounding.
         """
         found: frozenset[str] = frozenset()
         if self.cut or len(units) > _MOST_UNITS * self.budget.left:
@@ -234,11 +245,11 @@ class KeepSearch:
         return found
 
     def _may_go(self, rest: frozenset[str]) -> bool:
-        """Return whether a set is worth a run: it has nodes, and no earlier run shows that it fails."""
+        """Return whether a set should be tested: it has nodes, and no earlier run shows that it fails."""
         return bool(rest - self.carriers) and not self._is_known_to_fail(rest, self.bound)
 
     def _is_spare(self, rest: frozenset[str]) -> bool:
-        """Return whether the error of a set is within the limit; False if no run is left."""
+        """Return whether a set passes. Return False if no run is left."""
         if self._is_known_to_fail(rest, self.bound):
             return False
         if self.budget.left < self._missing(rest):
@@ -251,18 +262,18 @@ class KeepSearch:
         return True
 
     def _is_known_to_fail(self, paths: frozenset[str], limit: float) -> bool:
-        """Return whether an earlier run, with more nodes in FP32, had an error above a limit."""
+        """Return whether a larger set had an error above ``limit`` in an earlier run."""
         return any(
             paths <= tried and way in self.drivers and (error is None or error > limit)
             for (way, tried), error in self.errors.items()
         )
 
     def _closed(self, chosen: frozenset[str]) -> frozenset[str]:
-        """Add operators between the nodes of a set that only move numbers, and constants beyond the range.
+        """Add nodes to a set that cause no further rounding.
 
-        An operator that only moves numbers, such as Reshape, causes no further rounding if its input is
-        already rounded, or if the operators after it round.  So it belongs to the set if the operators before
-        and after it do.
+        An operator that only moves numbers, such as Reshape, rounds nothing if the operators before it or
+        after it round. So it is added if the operators before it and after it are in the set. Constants
+        beyond the range are added, too.
         """
         chosen -= self.carriers
         exact: set[str] = set()
@@ -309,7 +320,8 @@ class KeepSearch:
     def _can_do(self, everything: frozenset[str]) -> bool:
         """Return whether the set of all nodes passes.
 
-        If it passes only without a safety margin of the error, the margin is dropped.
+        The search first requires an error that is smaller than the limit by a safety margin. If the set of
+        all nodes passes only without this margin, the search continues without it.
         """
         if self._enough(everything):
             return True
@@ -329,7 +341,7 @@ class KeepSearch:
         return all(error is not None and error <= self.target for error in errors)
 
     def _error(self, paths: frozenset[str], way: Narrowing) -> float | None:
-        """Return the error with some nodes in FP32, for one rounding model."""
+        """Return the error of a set (``paths`` are in FP32) with the rounding model ``way``."""
         key, run = (way, paths), self._run(way, paths)
         if run not in self.errors:
             self.budget.charge()
@@ -339,16 +351,16 @@ class KeepSearch:
         return self.errors[key]
 
     def _run(self, way: Narrowing, paths: frozenset[str]) -> tuple[Narrowing, frozenset[str]]:
-        """Return the key of the run of a set with one rounding model.
+        """Return the key under which the error of a set with one rounding model is stored.
 
-        If only kept nodes read the constants beyond the range, their treatment does not matter, and the key
-        ignores it.
+        If only nodes of the set read the constants beyond the range, both treatments of these constants give
+        the same error. Then the key does not contain the treatment.
         """
         same = self.constant_readers <= paths
         return (replace(way, clamped=self.ranges.constants) if same else way), paths
 
     def _missing(self, paths: frozenset[str]) -> int:
-        """Return the number of new runs that the errors of a set need."""
+        """Return the number of runs that are still needed to know the errors of a set."""
         return len({self._run(driver, paths) for driver in self.drivers} - self.errors.keys())
 
 

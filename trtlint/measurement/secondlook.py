@@ -1,4 +1,4 @@
-"""Compute which share of a tensor exceeds a narrow type, and which share rounds to zero."""
+"""Compute the share of a tensor's elements that exceed the range of a narrow type, or round to zero in it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def look(
         constant: function that adds a number and returns its name.
 
     Returns:
-        The names of the figures.
+        The names of the results.
     """
     size = add("Abs", [name])
     some = add("Greater", [size, constant(0.0)])

@@ -67,7 +67,7 @@ class RehearsalSession:
         """Run the model on one batch.
 
         Returns:
-            The float outputs by name, and the figures, one row for each measured tensor.
+            The float outputs by name, and the statistics, one row for each measured tensor.
 
         Raises:
             TrialError: ONNX Runtime cannot run the model on these inputs.

@@ -40,7 +40,7 @@ class TrialError(ExperimentError):
 
 
 class ModelNotLoadedError(TrialError):
-    """Error: ONNX Runtime cannot load a model, whatever the inputs are."""
+    """Error: ONNX Runtime cannot load a model."""
 
 
 class Skeleton(Struct, frozen=True):
@@ -49,10 +49,12 @@ class Skeleton(Struct, frozen=True):
     Attributes:
         proto: the model with inlined functions and inferred types.
         graph: the graph of the model.
-        scopes: the nodes of the main graph (``""``) and of each body, each in topological order.
+        scopes: the nodes of each graph in topological order. The key is the scope of a body, ``""`` for the
+            main graph.
         tensors: the weights.
         opset: version of the default operator set.
-        typed: whether the file has 16-bit types.  Then only tensors of these types are simulated.
+        typed: whether the model has tensors of 16-bit types. Then only these tensors are rounded in the
+            simulation.
         folding: the operators that TensorRT folds into stored weights.
     """
 
@@ -66,20 +68,20 @@ class Skeleton(Struct, frozen=True):
 
     @property
     def narrow(self) -> frozenset[str]:
-        """The element types in the file of the tensors that have the narrow type in the build."""
+        """Return the element types of the tensors that get the narrow type in a build."""
         return NARROW if self.typed else frozenset({"f32"})
 
     def stored(self, tensor: onnx.TensorProto, *, inline: bool = False) -> onnx.TensorProto:
-        """Return a tensor for a rewritten model.
+        """Return an initializer for a rewritten model.
 
-        A small tensor has its values, a large tensor is a reference.
+        The elements of a large tensor stay in the original file, to which the initializer refers.
 
         Args:
             tensor: the tensor of the skeleton.
-            inline: whether its values must be in the model.
+            inline: whether the initializer must contain its elements.
 
         Raises:
-            TrialError: the values cannot be read.
+            TrialError: the elements cannot be read.
         """
         if tensor.data_location != TensorProto.EXTERNAL:
             return tensor
@@ -99,7 +101,7 @@ class Skeleton(Struct, frozen=True):
 
 
 def skeleton(path: Path) -> Skeleton:
-    """Read a model.
+    """Read a model without its weights, inline its functions, and infer its types.
 
     Raises:
         ModelError: trtlint cannot lint the model.

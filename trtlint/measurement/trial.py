@@ -24,8 +24,8 @@ class Ranged(Struct, frozen=True):
 
     Attributes:
         probes: the measured tensors and internal numbers.
-        figures: the largest number, the smallest number and the sum of magnitudes over all batches, a row for
-            each probe.
+        figures: for each probe, a row with the largest number, the smallest number and the sum of magnitudes
+            over all batches.
         outputs: the float outputs of each batch.
     """
 
@@ -39,7 +39,7 @@ class Ranged(Struct, frozen=True):
         return bool(np.isfinite(row[:_SUM]).all() and not np.isnan(row[_SUM]))
 
     def greatest(self, probe: Probe) -> float | None:
-        """Return the largest magnitude of a tensor; None if infinite or NaN."""
+        """Return the largest magnitude of a tensor; None if a number is infinite or NaN."""
         return float(np.abs(self.figures[probe.column, :_SUM]).max()) if self.finite(probe) else None
 
     def extremes(self, probe: Probe) -> tuple[float, float] | None:
@@ -62,13 +62,13 @@ class Rehearsed(Struct, frozen=True):
 
     @property
     def worst(self) -> float | None:
-        """The largest error of the outputs; None if an output is not finite."""
+        """Return the largest error of the outputs; None if an output is not finite."""
         found = list(self.errors.values())
         return None if None in found else max((error or 0.0 for error in found), default=0.0)
 
 
 class Trial:
-    """A model with its inputs.
+    """A model and the inputs to run it on.
 
     Args:
         skeleton: the model.
@@ -113,7 +113,7 @@ class Trial:
         return Ranged(rewritten.probes, total, tuple(outputs))
 
     def closer(self, second: SecondLook) -> dict[str, Closer]:
-        """Return the shares of these tensors that are beyond the range or round to zero.
+        """Run the model again to measure further statistics of some tensors. Return them by tensor name.
 
         Raises:
             TrialError: the model cannot be run.
@@ -141,7 +141,7 @@ class Trial:
 
         Args:
             narrowing: the settings.
-            probed: whether to find the tensors that are not finite.
+            probed: whether to list the tensors that are not finite in :attr:`Rehearsed.unsound`.
 
         Raises:
             TrialError: the model cannot be run.
@@ -175,9 +175,9 @@ class Trial:
 
 
 def ratio(difference: float, magnitude: float) -> float:
-    """Return the error of an output.
+    """Return the error of an output: ``difference / magnitude``.
 
-    If the output is 0 in FP32, the error is 0 for an equal output, else the largest number.
+    If ``magnitude`` is 0 (the output is 0 in FP32), return 0 for no difference, otherwise the largest float.
     """
     if magnitude:
         return difference / magnitude

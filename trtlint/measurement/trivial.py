@@ -34,7 +34,7 @@ def zeros(outputs: Batches) -> list[str]:
 
 
 def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
-    """Return the float outputs that are 0 or constant, although they depend on inputs, with the reason.
+    """Find float outputs that are 0 or constant, although they depend on inputs. Return reasons by name.
 
     Args:
         graph: the model.
@@ -54,14 +54,14 @@ def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
 
 
 def sentence(found: Mapping[str, str]) -> str:
-    """Return words about the first of these outputs, and the number of the other outputs."""
+    """Return a sentence that names the first output in ``found``, and the number of further outputs."""
     name, reason = next(iter(found.items()))
     more = f", as are {len(found) - 1} more outputs" if len(found) > 1 else ""
     return f"output {name} is {reason}{more}"
 
 
 def _inputs(graph: Graph, producer: Node | None) -> frozenset[str]:
-    """Return the inputs of the model whose elements affect an operator."""
+    """Return the inputs of the model whose elements affect the result of ``producer``."""
     names = {value.name for value in graph.inputs}
     found: set[str] = set()
     seen, left = set[Node](), [] if producer is None else [producer]
@@ -78,7 +78,10 @@ def _inputs(graph: Graph, producer: Node | None) -> frozenset[str]:
 
 
 def _is_constant(name: str, outputs: Batches, feeds: Batches, read: frozenset[str]) -> bool:
-    """Return whether an output is equal in all batches, although the inputs that affect it differ."""
+    """Return whether an output is equal in all batches, although the inputs in ``read`` differ.
+
+    ``read`` contains the names of the inputs that affect the output.
+    """
     first, *others = (tuple(batch[each] for each in sorted(read) if each in batch) for batch in feeds)
     differ = any(
         not np.array_equal(one, another)

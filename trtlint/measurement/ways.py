@@ -1,8 +1,8 @@
-"""Names of the rounding models of builds in a narrow type, and the operands of products.
+"""Names of the rounding models: the assumptions about the numbers that a build rounds.
 
-A kernel that fuses several operators rounds only the tensors that it stores.  So an engine rounds fewer
-numbers than the model has operators.  Products run on tensor cores, so their operands always have the narrow
-type.  The sums are FP32, or FP16 if a kernel accumulates in FP16.
+A kernel that fuses several operators rounds only the tensors that the kernel stores.  So an engine rounds
+fewer numbers than the model has operators.  Matrix products and convolutions run on tensor cores, so their
+operands always have the narrow type. Their sums are FP32, or FP16 if a kernel accumulates in FP16.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NONE: frozenset[int] = frozenset()
 
 
 def operands(op: str, domain: str) -> frozenset[int]:
-    """Return the inputs of an operator that are operands of a product; empty for other operators.
+    """Return the input indices of a matrix product or convolution that are its operands; empty for others.
 
     >>> sorted(operands("Gemm", ""))
     [0, 1]

@@ -1,4 +1,4 @@
-"""Interfaces for writing a rewritten model: graphs, names of values, and parts of operators."""
+"""Interfaces for writing a rewritten model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trtlint.model.graph import Node, Value
 
 
 class WrittenGraph(Struct):
-    """The nodes and initializers of the graph that is being written."""
+    """The nodes and initializers of one graph of the model that is being written."""
 
     main: bool = True
     nodes: list[NodeProto] = field(default_factory=list)
@@ -23,7 +23,7 @@ class WrittenGraph(Struct):
 
 
 class Versions(Struct):
-    """Names of a value in the rewritten model, before and after rounding."""
+    """Names of a value in the rewritten model: of its exact tensor, and of its rounded tensor."""
 
     scope: WrittenGraph
     exact: str = ""
@@ -32,7 +32,7 @@ class Versions(Struct):
 
 
 class Rewriting(Protocol):
-    """The model that is being written."""
+    """Interface of the rewritten model, as far as :class:`NodeWriter` uses it."""
 
     opset: int
     scope: WrittenGraph
@@ -47,27 +47,27 @@ class Rewriting(Protocol):
         """Add a constant and return its name."""
 
     def inside(self, node: Node, name: str, what: str) -> str:
-        """Measure and round an internal number of an operator.  Return the name of the result."""
+        """Measure an internal number of an operator, or round it. Return the name of the result."""
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of the exact or the rounded version of a value."""
+        """Return the name of the exact tensor of a value, or of its tensor rounded to the narrow type."""
 
     def stored(self, name: str) -> str:
-        """Round stored numbers to the narrow type."""
+        """Round a stored tensor to the narrow type. Return the name of the rounded tensor."""
 
     def product(self, proto: NodeProto, node: Node | None) -> bool:
-        """Add a product with an FP16 accumulator.  Return whether this is possible."""
+        """Replace a product by operators that accumulate in FP16. If not needed, only return False."""
 
     def operand(self, name: str) -> str:
-        """Round an operand of a product inside an operator."""
+        """Round an operand of a product that is part of a decomposed operator."""
 
     @property
     def fused(self) -> bool:
-        """True if the operators between products are not rounded."""
+        """Return whether operators between products do not round their results."""
 
 
 class NodeWriter:
-    """Writes the operators that replace one operator.
+    """Adds the operators that replace one operator of the model.
 
     Args:
         rewriting: the model that is being written.
@@ -80,21 +80,21 @@ class NodeWriter:
         self._node = node
 
     def emit(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
-        """Add an operator."""
+        """Add an operator and return the name of its first output."""
         return self._to.add(op, inputs, **attributes)
 
     def emit_node(
         self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None, *, inner: bool = False
     ) -> list[str]:
-        """Add a copy of an operator that reads other inputs.
+        """Add a copy of an operator with other inputs, and return the names of its outputs.
 
         A matrix product or convolution accumulates in FP16 if the settings of the simulation require it.
 
         Args:
             proto: the operator.
             inputs: names of the new inputs.
-            node: the operator of the model, which gives the shapes of the inputs; None without such an
-                operator.
+            node: the same operator in the model, which has the shapes of the inputs; None if it is only a
+                part of an operator of the model.
             inner: whether the operator is part of the definition of another operator.
         """
         copy = NodeProto()
@@ -110,24 +110,27 @@ class NodeWriter:
         return list(copy.output)
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
-        """Add a constant."""
+        """Add a constant and return its name."""
         return self._to.constant(values, dtype)
 
     def step(self, name: str, what: str = "") -> str:
-        """Round an internal number as the operator would store it."""
+        """Round an internal number, as the operator would if it stored the number in the narrow type.
+
+        If ``what`` is not empty, also measure the number under this name.
+        """
         return self._to.inside(self._node, name, what)
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of the exact or the rounded version of a value."""
+        """Return the name of the exact tensor of a value, or of its tensor rounded to the narrow type."""
         return self._to.read(value, rounded=rounded)
 
     def stored(self, name: str) -> str:
-        """Round stored numbers to the narrow type."""
+        """Round a stored tensor to the narrow type. Return the name of the rounded tensor."""
         return self._to.stored(name)
 
     def added(self, name: str) -> str:
-        """Round stored numbers that are not an operand of a product.
+        """Round a stored tensor that no product reads.
 
-        They are not rounded if the build fuses the operator that reads them.
+        The tensor is not rounded if the build fuses the operator that reads the tensor.
         """
         return name if self._to.fused else self._to.stored(name)
