@@ -1,1 +1,1 @@
-"""Compare the outputs of a changed model with the outputs of the original, in ONNX Runtime."""
+"""Compare the outputs of a rewritten model with the outputs of the original model in ONNX Runtime."""

@@ -1,7 +1,7 @@
-"""Worker process: run models and their rewritten forms on the same inputs.
+"""Worker process: run original and rewritten models on the same inputs.
 
-Both models run in ONNX Runtime.  If ONNX Runtime has no kernel for a type of the model, both run in FP32.  If
-this also fails, ONNX's reference evaluator computes both models.
+Both models run in ONNX Runtime.  If ONNX Runtime has no kernel for a type of a model, both models run in
+FP32. If a model fails in FP32, ONNX's reference evaluator runs both models.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class _ComparisonSettings(Struct, frozen=True):
     Attributes:
         given: the inputs of the user; empty for random inputs.
         ignore_nan: whether elements that are NaN in the original may have any value in the rewritten model.
-        keep_a_key: whether random attention masks must leave at least one key unmasked in each row.
-        timed: whether to measure the time of both models.
+        keep_a_key: whether each row of a random attention mask must allow at least one key.
+        timed: whether to measure the run times of both models.
         memory: limit for inputs and outputs in bytes.
         folder: folder for temporary copies.
     """
@@ -75,9 +75,9 @@ def work(request: dict[str, Any], say: Say) -> None:
 
     Args:
         request: JSON data.  ``pairs`` has the paths ``before`` and ``after`` of each pair, and ``files``,
-            ``lists`` and ``script`` with inputs.  ``folder`` is for temporary copies.  ``memory`` is the
-            limit of the process in bytes.  ``wide`` computes both models in FP32.  ``ignore_nan``,
-            ``keep_a_key`` and ``timed`` are the fields of :class:`_ComparisonSettings`.
+            ``lists`` and ``script`` with the user's inputs. ``folder`` is a folder for temporary copies.
+            ``memory`` is the memory limit of the process in bytes. With ``wide``, both models run in FP32.
+            ``ignore_nan``, ``keep_a_key`` and ``timed`` are the fields of :class:`_ComparisonSettings`.
         say: function that receives one answer for each pair: ``{"inputs": ...}`` for invalid inputs,
             ``{"error": ...}``, ``{"broken": ...}`` if only the original runs, or the figures of the
             comparison.
@@ -143,7 +143,10 @@ def _varies(inputs: Sequence[Value]) -> bool:
 
 
 def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
-    """Yield the ways to compute two models, best first."""
+    """Yield the ways to run two models, best first: own types, FP32, ONNX's reference evaluator.
+
+    ``wide`` skips the first way, in which the models run in their own types.
+    """
     if not wide:
         yield Way()
     yield Way(FP32)
@@ -152,7 +155,7 @@ def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
 
 
 def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
-    """Return the inputs of the user; empty without them.
+    """Return the inputs of the user; empty if the user gave none.
 
     Raises:
         InputsError: the inputs are invalid.
@@ -166,10 +169,12 @@ def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
 def _compared(
     models: Alike, inputs: Sequence[Value], way: Way, wanted: _ComparisonSettings
 ) -> dict[str, Any]:
-    """Return the figures of the comparison, for the first choice of input shapes that the model accepts.
+    """Run both models and return the results of the comparison as JSON data.
+
+    The comparison uses the first choice of input shapes that the original model accepts.
 
     Raises:
-        _NotRunError: the model accepts no choice of shapes.
+        _NotRunError: the original model accepts no choice of shapes.
         _BrokenError: the rewritten model fails on inputs that the original model accepts.
     """
     types = _input_types(models.before)
@@ -210,7 +215,7 @@ def _run_first(
     types: Mapping[str, np.dtype[Any]],
     wanted: _ComparisonSettings,
 ) -> tuple[list[Feeds], list[dict[str, Any]]]:
-    """Return the first inputs that a model accepts, and the outputs of the model.
+    """Run a model on several choices of input shapes. Return the first accepted inputs, and their outputs.
 
     Raises:
         _NotRunError: the model accepts no choice of shapes.
@@ -234,7 +239,7 @@ def _run_first(
 
 
 def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Outputs] | None:
-    """Return the outputs of a model in FP64; None if no runtime can compute them."""
+    """Run the original model in FP64 and return its outputs; None if no runtime can do this."""
     for index, wider in enumerate((Way(FP64), Way(FP64, reference=True))):
         if wider.reference and models.before.stat().st_size > _MOST_FOR_REFERENCE:
             continue
@@ -253,7 +258,7 @@ def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Output
 
 
 def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keep_a_key: bool) -> list[Feeds]:
-    """Convert inputs to the types of a model.  ``keep_a_key`` unmasks the first key of each row."""
+    """Convert inputs to the types of a model. With ``keep_a_key``, allow the first key of each mask row."""
     typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]
     for array in (array for batch in typed for array in batch.values() if keep_a_key and array.ndim):
         if array.dtype.kind in "biu":

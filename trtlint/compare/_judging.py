@@ -1,4 +1,4 @@
-"""Compare the outputs of a model and of the rewritten model, element by element."""
+"""Compare the outputs of an original and a rewritten model, element by element."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Judgement(Struct):
 
     Attributes:
         sets: number of sets of inputs.
-        difference: largest absolute difference of elements that are finite in both.
-        beyond: number of elements that are finite in both and exceed the tolerance.
-        lost: number of elements that are finite only before the rewrite.
-        gained: number of elements that are finite only after the rewrite.
-        unsure: number of ``gained`` elements that the model may return as infinite on purpose.  They are
-            infinite before the rewrite, and FP64 does not show that they are finite.
-        changed: number of different elements that are not finite in both, or not numeric.
-        shape: first output that is missing or has a different shape; empty without such an output.
+        difference: largest absolute difference of elements that are finite in both models.
+        beyond: number of elements that are finite in both models, and whose difference exceeds the tolerance.
+        lost: number of elements that are finite only in the original model.
+        gained: number of elements that are finite only in the rewritten model.
+        unsure: number of ``gained`` elements that the original model may return as infinity on purpose: they
+            are not known to be finite in FP64.
+        changed: number of different elements that are finite in neither model, or are not floats.
+        shape: first output that is missing or has a different shape; empty if there is none.
         comparable: whether at least one output of the model can be compared.
     """
 
@@ -55,7 +55,7 @@ class Judgement(Struct):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The figures as JSON data."""
+        """Return the numbers of the comparison as JSON data."""
         return {
             "equal": self.equal,
             "sets": self.sets,
@@ -77,17 +77,17 @@ def judge(
     ignore_nan: bool = False,
     truth: Sequence[Outputs] | None = None,
 ) -> Judgement:
-    """Compare the outputs of two models for each set of inputs.
+    """Compare the outputs of an original and a rewritten model for each set of inputs.
 
     An element that is finite only after the rewrite is an improvement, because the model overflowed before.
-    But a model may also return infinity on purpose.  So an infinite element is an improvement only if it is
-    finite in FP64.
+    But a model may also return infinity on purpose. So the element counts as an improvement only if the
+    original model computes a finite number in FP64.
 
     Args:
-        before: the outputs of the model.
+        before: the outputs of the original model.
         after: the outputs of the rewritten model.
         ignore_nan: whether elements that are NaN before the rewrite may have any value after it.
-        truth: the outputs of the model in FP64; None if unknown.
+        truth: the outputs of the original model in FP64; None if unknown.
     """
     found = Judgement(sets=len(before))
     largest = [{name: _largest(np.asarray(array)) for name, array in batch.items()} for batch in before]
@@ -108,7 +108,15 @@ def judge(
 def _compare(
     found: Judgement, pair: tuple[Array, Array], scale: float, truth: Array | None, *, ignore_nan: bool
 ) -> None:
-    """Compare one output, and add the numbers to the result."""
+    """Compare one output, and add the results to ``found``.
+
+    Args:
+        found: the result for all outputs.
+        pair: the output of the original and of the rewritten model.
+        scale: magnitude that the tolerance is relative to.
+        truth: the output of the original model in FP64; None if unknown.
+        ignore_nan: whether to ignore elements that are NaN in the original model.
+    """
     one, other = pair
     tolerance = _TOLERANCE.get(one.dtype.name, 0.0)
     if one.dtype.kind not in "fbiu" or other.dtype.kind not in "fbiu":

@@ -21,13 +21,13 @@ Feeds = Mapping[str, Array]
 
 
 class Way(Struct, frozen=True):
-    """How to compute two models.
+    """How to run two models.
 
     Attributes:
-        types: wider types to compute in; None for the types of the model.
+        types: wider types that replace types of the model; None to keep its types.
         reference: whether to use ONNX's reference evaluator instead of ONNX Runtime.
-        optimized: whether ONNX Runtime optimizes the graph.  This changes rounding, and so can change a
-            quantized value by one quantization step.
+        optimized: whether ONNX Runtime optimizes the graph.  Optimization changes the rounding, and so can
+            change a quantized value by one step.
     """
 
     types: Types | None = None
@@ -36,12 +36,13 @@ class Way(Struct, frozen=True):
 
 
 class LoadedModel:
-    """A loaded model.
+    """A model that is loaded and can be run.
 
     Args:
         model: the file.
-        way: how to compute the model.
-        random: whether the model draws random numbers.  Each call starts with the same random numbers.
+        way: how to run the model.
+        random: whether the model draws random numbers.  Each call of :meth:`run` starts with the same random
+            numbers.
 
     Raises:
         Exception: any error of the library, which means that the model cannot be loaded.
@@ -58,7 +59,7 @@ class LoadedModel:
         """Compute the outputs for each set of inputs.
 
         Raises:
-            Exception: any error of the library, which means that it rejects the inputs.
+            Exception: any error of the runtime, which means that the runtime rejects the inputs.
         """
         if self._random and not self._fresh and not self._way.reference:
             self._loaded = None  # two large models at once may exceed the memory limit
@@ -70,7 +71,7 @@ class LoadedModel:
             ]
 
     def once(self, batch: Feeds) -> list[Any]:
-        """Compute the outputs for one set of inputs, in the order of the model."""
+        """Compute the outputs for one set of inputs, in the order of the model's outputs."""
         found: list[Any] = self._loaded.run(None, dict(batch))
         return found
 

@@ -1,4 +1,4 @@
-"""Measure the run times of a model and of the rewritten model, alternately in one process."""
+"""Measure the run times of an original and a rewritten model in one process."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LONGEST = 0.4
 
 
 def timed(before: Callable[[], object], after: Callable[[], object]) -> tuple[list[float], list[float]]:
-    """Run two models alternately and return the seconds of each run; empty if a pair of runs is too slow.
+    """Run two models alternately, and return the seconds of each run; empty if a run takes too long.
 
-    The models run alternately so that the load of the machine affects both.  The first pair of runs is a
-    warm-up.
+    The models run alternately, so that other programs on the machine affect both. The first run of each model
+    is a warm-up.
     """
     began = time.perf_counter()
     times: tuple[list[float], list[float]] = [], []

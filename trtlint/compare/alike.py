@@ -1,7 +1,7 @@
-"""Prepare copies of two models for a comparison, so that both can run under the same conditions.
+"""Prepare two models for a comparison, so that both run under the same conditions.
 
-Types without a kernel in ONNX Runtime become FP32 in both models.  Random operators without a seed get the
-same seed in both.  The IR version is lowered to a version that ONNX Runtime reads.
+If ONNX Runtime has no kernel for a type, both models use FP32 instead.  Random operators without a seed get
+the same seed in both.  The IR version is lowered to a version that ONNX Runtime reads.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _APART = 1024
 
 
 class Alike(Struct, frozen=True):
-    """Two models that can be compared.
+    """Two models that run under the same conditions.
 
     Attributes:
-        before: the model, or a copy of it.
-        after: the rewritten model, or a copy of it.
+        before: file of the original model, or a changed copy.
+        after: file of the rewritten model, or a changed copy.
         random: whether the models draw random numbers, so that a second run gives other outputs.
     """
 
@@ -49,13 +49,13 @@ class RandomError(ExperimentError, ValueError):
 
 
 def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -> Alike:
-    """Return two models that can be compared.  They are copies if changes are needed, else the given files.
+    """Prepare two models for a comparison. A model that needs changes is copied first.
 
     Args:
-        before: a model.
+        before: the original model.
         after: the rewritten model.
         folder: folder for copies.
-        types: wider types to compute in; None for the types of the models.
+        types: wider types that replace types of the models; None to keep their types.
 
     Raises:
         RandomError: different nodes of the two models draw random numbers without a seed.
@@ -92,12 +92,12 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
 
 
 def _key(node: NodeProto) -> str:
-    """Return a name that identifies a random node in both models: the name of its output."""
+    """Return the name of a random node's output, which identifies the node in both models."""
     return text(node.output[0])
 
 
 def _drawing(proto: onnx.ModelProto) -> Iterator[NodeProto]:
-    """Yield the nodes that draw random numbers without a seed, also in subgraphs and functions."""
+    """Yield the random operators that have no seed, including those in subgraphs and functions."""
     for node in nodes(proto):
         if _is_random(node) and not any(attribute.name == "seed" for attribute in node.attribute):
             yield node

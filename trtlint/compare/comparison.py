@@ -26,11 +26,11 @@ Times = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 class Pair(Struct, frozen=True):
-    """A model, the rewritten model, and inputs for both.
+    """An original model, the rewritten model, and inputs for both.
 
     Attributes:
-        before: the model.
-        after: the rewritten model.
+        before: file of the original model.
+        after: file of the rewritten model.
         inputs: the inputs of the user; empty for random inputs.
         drawn: whether ``inputs`` are random inputs that trtlint generated.
     """
@@ -45,15 +45,15 @@ class Comparison(Struct, frozen=True):
     """Result of comparing two models.
 
     Attributes:
-        equal: whether all outputs are the same or better; None if unknown.
-        words: the figures in words, or the reason why there are no figures.
+        equal: whether the outputs of the rewritten model are the same or better; None if unknown.
+        words: the result in words, or the reason why nothing was compared.
         sets: number of sets of inputs.
-        difference: largest absolute difference of elements that are finite in both.
-        lost: number of elements that are finite only before the rewrite.
-        gained: number of elements that are finite only after the rewrite.
+        difference: largest absolute difference of elements that are finite in both models.
+        lost: number of elements that are finite only in the original model.
+        gained: number of elements that are finite only in the rewritten model.
         times: run times of both models in ONNX Runtime; empty if not measured.
-        zeros: the float outputs of the model that are 0 on all sets of inputs.  They do not show whether the
-            models are equal.
+        zeros: the float outputs of the original model that are 0 for all inputs. Such outputs do not show
+            whether the models are equal.
     """
 
     equal: bool | None
@@ -72,18 +72,18 @@ def available() -> bool:
 
 
 def missing() -> str:
-    """Return the message for a missing package, with the command that installs it."""
+    """Return the message that a package is missing, with the command that installs it."""
     return f"onnxruntime is needed: {how_to_install('verify')}"
 
 
 def usual_limits(*, part: bool = False) -> Limits:
     """Return the default limits of time and memory.
 
-    Within :func:`~trtlint.files.limits.limit_work`, they are the part that is left for the file.  Otherwise,
-    they are fixed.
+    Inside :func:`~trtlint.files.limits.limit_work`, the comparison gets the time and memory that are left for
+    the file. Otherwise, the limits are fixed.
 
     Args:
-        part: whether a single rewrite is compared, before a later comparison of the whole model.
+        part: whether only a part of the model is compared, so that time must be left for the whole model.
     """
     allowance = current()
     if allowance is None:
@@ -106,14 +106,14 @@ def compare(
     """Run two models on the same inputs and compare all outputs.
 
     Args:
-        before: the model.
-        after: the rewritten model.
+        before: file of the original model.
+        after: file of the rewritten model.
         inputs: the inputs of the user; None for random inputs.
         limits: time and memory of the process.
-        wide: whether 16-bit types are computed in FP32.
+        wide: whether to compute in FP32 instead of 16-bit types.
         ignore_nan: whether elements that are NaN in ``before`` may have any value in ``after``.
-        keep_a_key: whether random attention masks leave at least one key unmasked in each row.
-        timed: whether to measure the time of both models.
+        keep_a_key: whether each row of a random attention mask must allow at least one key.
+        timed: whether to measure the run times of both models.
 
     Raises:
         InputsError: the inputs are invalid.
@@ -139,7 +139,7 @@ def compare_all(
     """Compare pairs of models in one process.  After a crash, a new process compares the remaining pairs.
 
     Args:
-        pairs: the pairs.
+        pairs: the models to compare.
         limits: time of all processes together, and memory of each process; by default :func:`usual_limits`.
         wide: as for :func:`compare`.
         ignore_nan: as for :func:`compare`.
@@ -171,7 +171,7 @@ def compare_all(
 
 
 def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tuple[ProcessResult, Limits]:
-    """Compare pairs in one process.  Also return the limits that are left."""
+    """Compare pairs in one process. Return its result, and the time and memory that are left."""
     named = [
         {
             "before": os.path.realpath(pair.before),
@@ -191,7 +191,7 @@ def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tupl
 
 
 def _reason(ended: ProcessResult, allowed: Limits) -> str:
-    """Return the reason why a process gave no answer."""
+    """Return the reason why a comparison process ended without an answer."""
     if ended.cause == "time":
         return _over_time(allowed)
     if ended.cause == "memory":
@@ -206,7 +206,7 @@ def _over_time(allowed: Limits) -> str:
 
 
 def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) -> Comparison | InputsError:
-    """Convert an answer of the process to a result."""
+    """Convert the answer of the comparison process for one pair."""
     if "inputs" in answer:
         return InputsError(pair.inputs.named(answer["inputs"]))
     # Strip the folder of the temporary copies: it no longer exists.
@@ -247,7 +247,12 @@ def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) 
 
 
 def _figures(answer: dict[str, Any], whose: str) -> str:
-    """Describe the figures of a comparison, on ``your`` or ``random`` inputs."""
+    """Describe the numbers of a comparison in words.
+
+    Args:
+        answer: the answer of the comparison process.
+        whose: ``your`` or ``random``, to describe the inputs.
+    """
     sets = int(answer["sets"])
     where = "ONNX's reference" if answer["reference"] else "ONNX Runtime"
     words = f"largest difference {float(answer['largest_difference']):.1e} on "

@@ -36,20 +36,20 @@ def with_initial_conditions(proto: ModelProto) -> ModelProto:
 def has_scan_outputs(proto: ModelProto) -> bool:
     """Return whether a ``Loop`` of the main graph has scan outputs.
 
-    The reference evaluator computes them incorrectly: it concatenates them along the first axis, instead of
-    stacking them along a new leading axis.
+    The reference evaluator concatenates scan outputs along the first axis, instead of stacking them along a
+    new leading axis.
     """
     return any(node.op_type == "Loop" and len(node.output) > len(node.input) - 2 for node in proto.graph.node)
 
 
 @cache
 def more_ops() -> tuple[Any, ...]:
-    """Replacement operators for :class:`onnx.reference.ReferenceEvaluator`.
+    """Return implementations of operators that :class:`onnx.reference.ReferenceEvaluator` computes wrongly.
 
     The reference evaluator has these bugs.  It passes no inputs to the function body of
     ``GroupNormalization``.  In a causal ``Attention`` with a mask of one row, it treats every query as the
-    first query.  It returns scores after the soft cap where ONNX requires scores before it.
-    https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
+    first query.  If an output returns the scores before the soft cap, it returns the scores after the soft
+    cap. https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
     https://onnx.ai/onnx/operators/onnx__Attention.html
     """
     from onnx.reference.op_run import OpRun

@@ -1,4 +1,4 @@
-"""Sets of inputs for a comparison: inputs of the user, or random inputs."""
+"""Provide sets of inputs for a comparison: inputs of the user, or random inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MIXED, _MOST_MIXED = (4, 2, 8), 3
 
 
 class Sets(Protocol):
-    """Sets of inputs with the same shapes."""
+    """Interface of sets of inputs that have the same shapes."""
 
     def first(self) -> list[Feeds]:
         """Return the first set, to test whether a model accepts its shapes; empty without a set."""
@@ -33,31 +33,32 @@ class Sets(Protocol):
     def all(self, beside: int = 0) -> list[Feeds]:
         """Return all sets of the user, or as many random sets as fit into memory.
 
-        ``beside`` is the number of bytes that each set needs in addition, for outputs.
+        Args:
+            beside: bytes of outputs that each set needs in addition.
         """
 
 
 class UserSets(Struct, frozen=True):
-    """The user's sets."""
+    """Sets of inputs from the user's files."""
 
     batches: list[Feeds]
 
     def first(self) -> list[Feeds]:
-        """The first set."""
+        """Return the first set of the user."""
         return self.batches[:1]
 
     def all(self, beside: int = 0) -> list[Feeds]:  # noqa: ARG002 - the user chose the number
-        """All sets."""
+        """Return all sets of the user. ``beside`` is ignored."""
         return self.batches
 
 
 class RandomSets(Struct, frozen=True):
-    """Random sets for one choice of shapes.  They are the same in each run.
+    """Random sets of inputs for one choice of shapes. Each run of trtlint generates the same numbers.
 
     Attributes:
         inputs: the inputs of the model, with sizes for the dimensions that this choice fixes.
         attempt: index into the lists of default sizes, for the other dimensions.
-        still: whether integers are zero, because they may be positions that must be in a range.
+        still: whether all integers are zero, because they may be indices, which must be in a range.
         most: byte limit for all sets and their outputs.
     """
 
@@ -75,9 +76,10 @@ class RandomSets(Struct, frozen=True):
         return self._made(1)
 
     def all(self, beside: int = 0) -> list[Feeds]:
-        """Return one set of each kind (zeros, ones, small and large numbers, ...), as memory allows.
+        """Return a set of each kind (zeros, ones, small and large numbers, ...), as far as memory allows.
 
-        ``beside`` is the number of bytes that each set needs in addition, for outputs.
+        Args:
+            beside: bytes of outputs that each set needs in addition.
         """
         each = max(1, size_of(self.first()) + beside)
         return self._made(max(1, min(len(_KINDS), self.most // each)))
@@ -113,19 +115,19 @@ def random_sets(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[RandomS
 
 
 def _varying(value: Value) -> Iterator[str]:
-    """Yield the key of each dynamic dimension: its name, or its position if it is unnamed."""
+    """Yield a key for each dynamic dimension of an input: its name, or its position if it is unnamed."""
     for axis, dim in enumerate(value.shape or ()):
         if not isinstance(dim, int):
             yield dim or f"{value.name}/{axis}"
 
 
 def size_of(batches: Iterable[Mapping[str, Any]]) -> int:
-    """Return the total bytes of inputs or outputs."""
+    """Return the size of all arrays in bytes."""
     return sum(np.asarray(array).nbytes for batch in batches for array in batch.values())
 
 
 def _resized(value: Value, sizes: Mapping[str, int]) -> Value:
-    """Return a copy of an input with sizes for its dynamic dimensions."""
+    """Return a copy of an input whose dynamic dimensions have the given sizes."""
     copy, varying = Value(value.name), _varying(value)
     dims = [dim if isinstance(dim, int) else sizes[next(varying)] for dim in value.shape or ()]
     elements = {name: number for number, name in DTYPES.items()}
@@ -134,7 +136,7 @@ def _resized(value: Value, sizes: Mapping[str, int]) -> Value:
 
 
 def _zeros(array: Array) -> Array:
-    """Replace integers by zeros, because they may be positions that must be in a range."""
+    """Replace integers by zeros, because they may be indices, which must be in a range."""
     return np.zeros_like(array) if array.dtype.kind in "iu" else array
 
 

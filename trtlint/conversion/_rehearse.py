@@ -1,4 +1,4 @@
-"""Choose the operators to keep in FP32, and check a converted model, in a separate process."""
+"""Worker process: choose the operators to keep in FP32, or measure the errors of a converted model."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Say = Callable[[Any], None]
 
 
 def work(request: Mapping[str, Any], say: Say) -> None:
-    """Process a request and send messages about progress.  The last message is the result or the error."""
+    """Process a request, and send messages with ``say``. The last message is the result or the error."""
     given = request["inputs"]
     inputs = Inputs(tuple(given["files"]), tuple(given["lists"]), given["script"])
     try:
@@ -111,7 +111,7 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
 
 
 def _ranges(trial: Trial) -> list[list[Any]]:
-    """Return the operators with the largest numbers: path, operator type and magnitude."""
+    """Return path, type and magnitude of the operators that compute the largest numbers."""
     found: dict[tuple[str, str], float] = {}
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -123,7 +123,7 @@ def _ranges(trial: Trial) -> list[list[Any]]:
 
 
 def _greatest(trial: Trial) -> dict[str, float]:
-    """Return the largest magnitude of each tensor that comes near the limit of FP16, or exceeds it."""
+    """Return the largest magnitude of each tensor that exceeds the range of FP16 or almost does."""
     found: dict[str, float] = {}
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -133,7 +133,7 @@ def _greatest(trial: Trial) -> dict[str, float]:
 
 
 def _beyond(trial: Trial, format_: Format, found: Findings) -> Findings:
-    """Return the operators whose numbers exceed the range of the 16-bit type, or come close to its limit."""
+    """Add the tensors and operators to ``found`` whose numbers come close to the limit of the 16-bit type."""
     beyond, inside = set(found.beyond), set(found.inside)
     for probe in trial.ranged.probes:
         greatest = trial.ranged.greatest(probe)
@@ -187,7 +187,7 @@ def _merged(groups: Sequence[Paths]) -> list[Paths]:
 
 
 def _proven(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
-    """Compare the converted model, computed in its 16-bit types, with the source in FP32."""
+    """Measure the errors of the converted model in its 16-bit types, relative to the source in FP32."""
     model = skeleton(Path(request["model"]))
     trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
     errors = errors_of(trial, Path(request["converted"]), FORMATS[request["type"]])
@@ -204,8 +204,8 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
     """Return the error of each output of a converted model; None for an output that is not finite.
 
     Args:
-        trial: the source, run in FP32.
-        converted: the converted file, which is computed in its 16-bit types.
+        trial: the source model, run in FP32.
+        converted: file of the converted model, which is run in its 16-bit types.
         format_: the 16-bit type.
 
     Raises:
@@ -217,12 +217,12 @@ def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float
 
 
 class TrialErrors:
-    """Measures the errors of a model in 16 bits, with some operators in FP32.
+    """Measure the errors of a model that computes in 16 bits, except for some operators in FP32.
 
-    The batch with the largest errors is measured first.
+    The batch that exceeded the limit last is measured first.
 
     Args:
-        trial: the source, run in FP32.
+        trial: the source model, run in FP32.
         narrowing: the settings of the simulation, without operators in FP32.
         bound: limit of the error.  A measurement ends at the first batch with a larger error.
         budget: limit of time and number of measurements.
@@ -241,11 +241,14 @@ class TrialErrors:
         self._known: dict[tuple[Paths, bool], float | None] = {}
 
     def measure(self, paths: Paths) -> float | None:
-        """Return the error over all batches, or the error of the first batch above the limit."""
+        """Return the largest error over all batches with the operators ``paths`` in FP32.
+
+        If a batch exceeds the limit, return its error at once.
+        """
         return self._error(paths, self._order)
 
     def sample(self, paths: Paths) -> float | None:
-        """Return the error over a few batches, those with the largest errors."""
+        """Return the largest error over a few batches, chosen among those with large errors."""
         if self._sampled is None:
             began = time.monotonic()
             self._run(self._session(paths), self._order[:1])
@@ -254,7 +257,7 @@ class TrialErrors:
         return self._error(paths, self._sampled)
 
     def all(self, paths: Paths) -> float | None:
-        """Return the largest error over all batches of the source."""
+        """Return the largest error over all batches, without a limit."""
         return _worst(_errors(self._trial, self._session(paths)))
 
     def limit(self, bound: float) -> None:
@@ -263,12 +266,12 @@ class TrialErrors:
         self._known.clear()
 
     def validate(self, trial: Trial | None) -> None:
-        """Store batches for :meth:`adopt`.  They are not measured before."""
+        """Store batches that are not measured until :meth:`adopt` needs them."""
         if trial is not None:
             self._unused = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
 
     def adopt(self, paths: Paths) -> bool:
-        """Find a stored batch with an error above the limit, and add it to the measured batches.
+        """Find a stored batch whose error exceeds the limit, and add the batch to the measured batches.
 
         Return whether there is such a batch.
         """
@@ -307,9 +310,9 @@ class TrialErrors:
 
 
 def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
-    """Return the error of each output, for the batch with the largest error.
+    """Return the largest error of each output over all batches.
 
-    The error is the largest difference divided by the largest magnitude.
+    An error is the largest difference from FP32, divided by the largest magnitude.
     """
     least = _least(trial)
     found: dict[str, float | None] = dict.fromkeys(least, 0.0)
@@ -322,7 +325,7 @@ def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
 
 
 def _least(trial: Trial) -> dict[str, float]:
-    """Return a lower bound for the divisor in the error of each output."""
+    """Return the smallest divisor for the error of each output, so that zeros do not give large errors."""
     return {
         name: _LEAST_MAGNITUDE * max(_magnitude(outputs[name]) for outputs in trial.ranged.outputs)
         for name in sorted(trial.judged)
@@ -332,7 +335,13 @@ def _least(trial: Trial) -> dict[str, float]:
 def _compared(
     reference: Mapping[str, Array], outputs: Mapping[str, Array], least: Mapping[str, float]
 ) -> dict[str, float | None]:
-    """Return the error of each output in one batch; None for an output that is not finite."""
+    """Return the error of each output in one batch; None for an output that is not finite.
+
+    Args:
+        reference: the outputs in FP32.
+        outputs: the outputs in 16 bits.
+        least: the smallest divisor of the error, by output.
+    """
     found: dict[str, float | None] = {}
     for name, smallest in least.items():
         right, got = reference[name], outputs.get(name)

@@ -1,6 +1,6 @@
-"""Run a function of the user on the parsed network, in a separate process, to learn layer types.
+"""Worker process: run the user's function on the parsed network, and record the layer types that it sets.
 
-The function gets a wrapper of the network.  The wrapper returns the names, types and tensors of NVIDIA's
+The function gets a wrapper of the network. The wrapper returns the names, types and tensors of TensorRT's
 network, and records the precisions that the function sets for a weakly typed build: ``layer.precision =
 trt.float32``, ``layer.set_output_type(0, trt.float32)``
 (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html).
@@ -85,7 +85,7 @@ class RecordingLayer:
 
     @property
     def precision_is_set(self) -> bool:
-        """Return whether a precision was set."""
+        """Return whether the script set a precision."""
         return "precision" in self._said
 
     def reset_precision(self) -> None:
@@ -101,7 +101,7 @@ class RecordingLayer:
         return self._said.get(f"output {int(index)}", self._layer.get_output(index).dtype)
 
     def output_type_is_set(self, index: int) -> bool:
-        """Return whether the type of an output was set."""
+        """Return whether the script set the type of an output."""
         return f"output {int(index)}" in self._said
 
     def reset_output_type(self, index: int) -> None:
@@ -171,7 +171,7 @@ def _entry(layer: RecordingLayer) -> list[str] | None:
 
 
 def _stand_in(trt: Any) -> types.ModuleType:
-    """Return a module to import as ``tensorrt``.  Attributes that TensorRT-RTX lacks have no effect."""
+    """Return the module that the script gets as ``tensorrt``. Names that TensorRT-RTX lacks do nothing."""
     module = types.ModuleType("tensorrt")
 
     def find(name: str) -> Any:
@@ -200,7 +200,10 @@ def _function(script: str, name: str) -> Callable[..., Any]:
 
 
 def _call(function: Callable[..., Any], network: RecordingNetwork) -> None:
-    """Call the function with the network as the argument ``network``; without it, as the first argument."""
+    """Call the user's function.
+
+    The network is the argument ``network``; if the function has no such argument, the first argument.
+    """
     names = list(inspect.signature(function).parameters)
     at = names.index("network") if "network" in names else 0
     function(*[network if index == at else Anything() for index in range(len(names))])

@@ -1,4 +1,4 @@
-"""Split the inputs of the user: batches for the search, and batches for the check of the result."""
+"""Split the inputs into batches for the search and batches for the check of its result."""
 
 from __future__ import annotations
 
@@ -32,14 +32,13 @@ file.
 
 
 def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) -> Trial:
-    """Run a model in FP32 on inputs.
+    """Run a model in FP32 on the batches for the search, or on the batches for the check.
 
     Args:
         model: the model.
         inputs: the files; without files, generated inputs.
-        attempt: number of earlier searches.  Batches that were held back in earlier searches are used in this
-            search.
-        held_back: whether to return the batches for the check, instead of the batches for the search.
+        attempt: number of earlier searches. This search also uses the batches of earlier checks.
+        held_back: whether to use the batches for the check instead of the batches for the search.
 
     Raises:
         TrialError: the model cannot be run.
@@ -51,7 +50,7 @@ def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) 
 
 
 def validation_of(model: Skeleton, inputs: Inputs, attempt: int) -> Trial | None:
-    """Run a model in FP32 on noisy copies of its batches.  Return None if there are enough batches.
+    """Run a model in FP32 on noisy copies of the batches; None if there are enough batches without copies.
 
     Args:
         model: the model.
@@ -83,7 +82,7 @@ def _trial_of(model: Skeleton, inputs: Inputs, attempt: int, role: _Role) -> Tri
 
 
 def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
-    """Return the batches for a purpose: search (``measured``), check (``held back``) or ``validation``.
+    """Return the batches for one purpose: search (``measured``), check (``held back``) or ``validation``.
 
     If there are fewer than four batches, the search uses all of them and noisy copies.  Then the check and
     the validation use other noisy copies.  With more batches, there are no copies and no validation.
@@ -110,7 +109,7 @@ def _part(batches: Sequence[Feeds], attempt: int, role: _Role) -> list[Feeds]:
 def _noisy(batch: Feeds, seed: int) -> Feeds:
     """Return a copy of a batch with noise added to its float inputs.
 
-    The noise does not exceed the smallest and the largest number of each input.
+    The noisy numbers stay between the smallest and the largest number of each input.
     """
     generator = np.random.default_rng(seed)
     found: Feeds = {}

@@ -1,4 +1,4 @@
-"""The command that builds a converted model.
+"""Write the command that builds a converted model.
 
 https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html
 """

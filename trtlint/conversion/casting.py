@@ -1,4 +1,4 @@
-"""Change a model to the chosen types: insert Casts, and convert stored tensors and declared types."""
+"""Change a model to the chosen types: insert Casts, and convert initializers and declared types."""
 
 from __future__ import annotations
 
@@ -29,22 +29,21 @@ Why = Callable[[Value, bool], str]
 
 
 class Casting:
-    """Changes the structure of a model to the types of a plan.
+    """Change the ONNX protobuf of a model to the types of a plan.
 
     Args:
-        proto: the structure, with inlined functions.  This class changes it.
+        proto: the protobuf, with inlined functions; changed in place.
         plan: the types of all values.
         format_: the 16-bit type.
-        store: reads stored tensors.
-        clamped: whether stored numbers beyond the range become the largest number of the type, by tensor
-            name.
+        store: reads the elements of initializers.
+        clamped: by initializer name, whether numbers beyond the range become the largest number of the type.
         why: returns the reason for the Cast of a value.
-        known: values that are written as a constant in place of a Cast, with their numbers.
+        known: values whose numbers are known. They become a constant in the other type instead of a Cast.
 
     Attributes:
         casts: the Casts that were inserted.
-        made: large stored tensors that are rounded while the file is written.  The key is the number in the
-            marker that replaces the tensor.
+        made: large initializers that are rounded while the file is written. A marker with a number replaces
+            each of them; the key is this number.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Casting:
         self._wanted: dict[Value, set[bool]] = defaultdict(set)
 
     def apply(self) -> None:
-        """Change the structure."""
+        """Change the protobuf."""
         self._collect()
         graph = self.proto.graph
         self._graph(graph, "")
@@ -107,13 +106,13 @@ class Casting:
                 self._wanted[value].add(plan.narrow_io and (value.producer is not None or value.is_input))
 
     def _own(self, value: Value) -> bool:
-        """Return whether a value is computed or stored in 16 bits."""
+        """Return whether the converted model computes or stores a value in 16 bits."""
         if is_constant(value):
             return self._wanted[value] == {True} and not value.is_output
         return self.plan.computed_narrow(value)
 
     def name(self, value: Value, narrow: bool) -> str:
-        """Return the name that a value has in one of the two types."""
+        """Return the name of a value in FP32, or with ``narrow``, in 16 bits."""
         if value.dtype != "f32":
             return value.name
         key = value, narrow
@@ -171,7 +170,7 @@ class Casting:
         self._declare(graph, scope)
 
     def _declare(self, graph: onnx.GraphProto, scope: str) -> None:
-        """Correct the declared types of values that became 16-bit."""
+        """Correct the declared types of values that are now in 16 bits."""
         infos = {text(info.name): info for info in graph.value_info}
         for name, info in infos.items():
             value = self.plan.graph.resolve(name, scope)
@@ -184,7 +183,7 @@ class Casting:
             tensor.elem_type = self.format.element if narrow else TensorProto.FLOAT
 
     def _node(self, proto: onnx.NodeProto, node: Node) -> list[onnx.NodeProto]:
-        """Change an operator.  Return the Casts to insert after the operator."""
+        """Connect the inputs of an operator to values of the right type. Return Casts of its outputs."""
         for port, value in enumerate(node.inputs[: len(proto.input)]):
             if value is not None and value.dtype == "f32":
                 wanted = self.plan.wanted_narrow(node, port)
@@ -219,7 +218,7 @@ class Casting:
         names["value"].t.CopyFrom(self._small(fill.astype(np.float32), "", clamp=True))
 
     def _casts(self, value: Value) -> list[onnx.NodeProto]:
-        """Return the Cast of a computed value, if an operator reads the value in another type."""
+        """Return the Cast of a value to the other type. Empty if no operator reads the value in that type."""
         own = self.plan.computed_narrow(value)
         wanted = set(self._wanted.get(value, ()))
         if wanted <= {own}:
@@ -242,7 +241,7 @@ class Casting:
         return [helper.make_node("Cast", [source], [result], name=name, to=element)]
 
     def _number(self, value: Value, name: str, narrow: bool) -> onnx.NodeProto:
-        """Return a Constant with the numbers of a computed value."""
+        """Return a Constant operator with the known numbers of a value, in 16 bits if ``narrow``."""
         numbers = self._known[value]
         if narrow:
             tensor = self._small(numbers, "", clamp=self._clamped(value.name))
@@ -253,7 +252,10 @@ class Casting:
     # Stored tensors.
 
     def _stored(self, tensor: TensorProto, value: Value) -> list[TensorProto]:
-        """Convert an initializer to 16 bits.  If operators read both types, return a converted copy."""
+        """Convert an initializer to 16 bits.
+
+        If operators read it in both types, keep it in FP32, and return a copy in 16 bits.
+        """
         wanted = self._wanted.get(value, set())
         if True not in wanted:
             return []
@@ -285,9 +287,9 @@ class Casting:
         return [] if target is proto else [target]
 
     def _rounded(self, tensor: TensorProto, clamp: bool) -> TensorProto:
-        """Return a stored tensor in 16 bits.
+        """Return an initializer in 16 bits.
 
-        A large tensor is replaced by a marker, and rounded when the file is written.
+        A large initializer is replaced by a marker. Its elements are rounded when the file is written.
         """
         if tensor.data_location != TensorProto.EXTERNAL:
             array = self._store.array(tensor)

@@ -1,10 +1,10 @@
 """Choose the type of every operator by a minimum cut.
 
 Casts have a cost, and operators in FP32 have a cost.  The choice with the lowest total cost is a minimum cut
-of a flow network (https://networkx.org/documentation/stable/reference/algorithms/flow.html).  Its vertices
-are the operators. The vertices on the side of the source stay in FP32, the vertices on the side of the sink
-become 16-bit.  A large matrix product in FP32 costs so much that it is always on the side of the sink, unless
-its type is fixed.  So the network splits into independent parts between products.
+of a flow network (https://networkx.org/documentation/stable/reference/algorithms/flow.html).  The vertices of
+the network are the operators. Operators on the side of the source stay in FP32, operators on the side of the
+sink become 16-bit. A large matrix product in FP32 costs so much that it always becomes 16-bit, unless it must
+stay in FP32.  So the network splits into independent parts between products.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Key = object
 
 
 class CutProblem(Struct, frozen=True):
-    """Input of the choice of types.
+    """The operators of a model, and the constraints on their types.
 
     Attributes:
         nodes: the operators with FP32 tensors.
@@ -50,9 +50,10 @@ class CutProblem(Struct, frozen=True):
         narrow_io: whether the inputs and outputs of the model are in 16 bits.
         boundary: outputs of subgraphs, which stay in FP32.
         forced: operators that the user wants in 16 bits.
-        preferred: operators with a preferred type, each with whether the preferred type is the narrow one.
-        copying: operators that copy numbers.  Each needs FP32 only between a writer and a reader in FP32.
-        known: values that are written as constants in either type, so they need no Cast.
+        preferred: operators with a preferred type: True for 16 bits, False for FP32.
+        copying: operators that copy numbers without rounding. Such an operator needs FP32 only if its input
+            is computed in FP32 and its output is read in FP32.
+        known: values that can be stored as constants in either type, so that they need no Cast.
     """
 
     nodes: tuple[Node, ...]
@@ -84,7 +85,8 @@ class _MinimumCut:
 
     Args:
         problem: the input.
-        behind: whether copying operators get the type of their readers; otherwise that of their writers.
+        behind: whether copying operators get the type of the operators after them; otherwise, of those
+            before.
 
     Attributes:
         cost: the cost of the cut.
@@ -103,9 +105,9 @@ class _MinimumCut:
         self.infinite = 1 << 60
 
     def key(self, node: Node) -> _Key:
-        """Return the vertex of an operator.
+        """Return the vertex that represents an operator.
 
-        If its type is already decided, this is the source or the sink.
+        If the type of the operator is already decided, return the source or the sink.
         """
         leader = self.leader.get(node, node)
         return self.settled.get(leader, leader)
@@ -162,7 +164,7 @@ class _MinimumCut:
         return seen
 
     def connect(self, value: Value) -> None:
-        """Add the cost of a Cast if the writer and a reader of a value have different types."""
+        """Add edges with the cost of a Cast between the operator that computes a value and its readers."""
         producer = value.producer
         if producer is not None and producer.op == "Constant" and not producer.domain:
             return
@@ -197,7 +199,7 @@ class _MinimumCut:
         return self.key(producer) if narrow else _FP32
 
     def readers(self, value: Value) -> dict[_Key, None]:
-        """Return the vertices of the operators that read a value, and of outputs."""
+        """Return the vertices that read a value: its readers, and the sides of model and subgraph outputs."""
         found: list[_Key] = []
         for node, port in value.uses:
             ports = self.problem.ports.get(node)
@@ -210,7 +212,10 @@ class _MinimumCut:
         return dict.fromkeys(found)
 
     def follow(self, node: Node) -> None:
-        """Keep a copying operator in FP32 if a writer, or a reader, of its values is in FP32."""
+        """Tie a copying operator to the operators before it, or with ``behind`` to those after it.
+
+        If one of these operators stays in FP32, so does the copying operator.
+        """
         key = self.key(node)
         if key in (_FP32, _NARROW):
             return

@@ -1,4 +1,4 @@
-"""Find the operators that must stay in FP32, whatever numbers are measured."""
+"""Find the operators that must stay in FP32, independently of the numbers that they compute."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def fixed_nodes(model: Model, type_: str, opset: int) -> Fixed:
 
 
 def uses_floats(node: Node) -> bool:
-    """Return whether an operator reads or writes an FP32 tensor."""
+    """Return whether an operator has an FP32 input or output."""
     return any(value is not None and value.dtype == "f32" for value in (*node.inputs, *node.outputs))
 
 
@@ -59,7 +59,10 @@ def is_stored(node: Node) -> bool:
 
 
 def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
-    """Return why an operator must stay in FP32; empty if its type may change."""
+    """Return why an operator must stay in FP32; empty if its type may change.
+
+    ``sizes`` contains the values that are computed only from shapes.
+    """
     if is_stored(node) or not uses_floats(node):
         return ""
     label = type_.upper()
@@ -125,7 +128,7 @@ def _from_shapes(model: Model) -> set[Value]:
 
 
 def _typed_by_author(model: Model) -> Iterator[Node]:
-    """Yield the operators in FP32 parts of a model that has 16-bit tensors around them.
+    """Yield the operators of FP32 parts in a model that otherwise computes in 16 bits.
 
     The author of the model chose FP32 for these parts.
     """
@@ -159,7 +162,7 @@ def _typed_by_author(model: Model) -> Iterator[Node]:
 
 
 def kept_by_user(model: Model, patterns: Sequence[str]) -> Fixed:
-    """Return the operators that match ``--keep`` patterns: node names, operator types, or names with ``*``.
+    """Return the operators that match ``--keep`` patterns: node names, operator types, names with ``*``.
 
     Raises:
         KeepError: a pattern matches no operator.

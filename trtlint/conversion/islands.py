@@ -1,4 +1,4 @@
-"""Find the operators that TensorRT's builder fuses.  A Cast between them would prevent the fusion."""
+"""Find groups of operators that TensorRT's builder fuses. A Cast inside a group would prevent the fusion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_BETWEEN = 200
 
 
 class Island(Struct, frozen=True):
-    """Operators that must get the same type.
+    """A group of operators that must get the same type.
 
     Attributes:
         kind: ``attention``, ``norm`` or ``quantizers``.
@@ -35,7 +35,7 @@ class Island(Struct, frozen=True):
 
 
 def islands(model: Model) -> list[Island]:
-    """Return the groups of operators that must get the same type, in the order of the graph."""
+    """Return all groups of operators that must get the same type, in graph order."""
     facts = facts_of(model)
     found = [
         Island("attention", nodes)
@@ -52,7 +52,7 @@ def islands(model: Model) -> list[Island]:
 
 
 def _attention(fact: object, graph: Graph) -> frozenset[Node]:
-    """Return the operators from the product of Q and K to the product with V."""
+    """Return the operators of an attention block, from the product of Q and K to the product with V."""
     if not isinstance(fact, Attention):
         return frozenset()
     parts = {step.role: step.node for step in fact.chain if step.role in _ENDS}

@@ -1,4 +1,4 @@
-"""Find numbers that need no Cast: they are known before any input is fed, or an operator only copies them."""
+"""Find values that can be read in FP32 or 16 bits without a Cast."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _EXACT = frozenset(
 def known_numbers(model: Model) -> dict[Value, Array]:
     """Return the small FP32 values that are computed from stored tensors and known shapes alone.
 
-    Exporters compute the scale of attention from the size of a head.  Operators read such a number in either
-    type without a Cast.
+    Exporters compute the scale of attention from the size of a head.  The conversion can store such a number
+    in either type, so no Cast is needed.
     """
     found: dict[Value, Array] = {}
     folded: dict[Value, Any] = {}
@@ -64,10 +64,10 @@ def known_numbers(model: Model) -> dict[Value, Array]:
 
 
 def _sizes(node: Node, model: Model) -> Any:
-    """Return the output of a Shape, masked where unknown.
+    """Return the output of a Shape operator; unknown sizes are masked. None for other operators.
 
-    ``model.constants`` folds only the sizes that ONNX's inference finds, since its own symbolic shapes are
-    computed from what it has folded.  Here both are known.
+    ``model.constants`` itself folds only the sizes that ONNX's shape inference finds. This function also uses
+    the sizes that trtlint's symbolic shape inference finds.
     """
     value = node.input(0)
     if node.op != "Shape" or node.domain or value is None or node.attribute("end") is not None:
@@ -81,7 +81,7 @@ def _sizes(node: Node, model: Model) -> Any:
 
 
 def copying(nodes: Collection[Node], ports: Mapping[Node, Ports]) -> frozenset[Node]:
-    """Return the operators that round nothing if all of their inputs have 16 bits.
+    """Return the operators that only copy numbers, so that they round nothing if their inputs have 16 bits.
 
     Args:
         nodes: the operators to choose from.

@@ -1,4 +1,4 @@
-"""The operators of a model, and the constraints on their types that need no measurement."""
+"""Collect the operators of a model, and the constraints on their types that are known before measuring."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LISTED = 5
 
 
 class Labels:
-    """The operators of a model with the constraints on their types.
+    """The operators of a model, and the constraints on their types.
 
     Args:
         model: the source.
@@ -66,14 +66,14 @@ class Labels:
 
     @property
     def preferred(self) -> dict[Node, bool]:
-        """Operators with a type that the build prefers: True for 16 bits, False for FP32."""
+        """Return the operators with a type that the build prefers: True for 16 bits, False for FP32."""
         if self.asked.binding:
             return {}
         return {**dict.fromkeys(self.asked.fp32, False), **dict.fromkeys(self.asked.narrow, True)}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes about operators that cannot get the requested type, and about layer types without effect."""
+        """Return notes about operators that cannot get the requested type, and layer types without effect."""
         found = []
         if self.lacking:
             names = ", ".join(self.lacking[:_LISTED])
@@ -110,10 +110,10 @@ class Labels:
         return tuple(map(frozenset, joined([*self.groups, *whole])))
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
-        """Return the operators in FP32, and all operators that are fused with them, each with the reason.
+        """Return the operators that stay in FP32, including those that TensorRT fuses with them, and the reasons.
 
         Args:
-            kept: operators that stay in FP32 because of their numbers: reason by path.
+            kept: operators that stay in FP32 because of the numbers that they compute: the reason by path.
         """
         found = dict(self.fixed)
         for node in self.nodes:
@@ -129,10 +129,10 @@ class Labels:
         return found
 
     def kept_for_numbers(self, kept: Mapping[str, str]) -> frozenset[Node]:
-        """Return the operators that only their numbers keep in FP32, without operators of islands.
+        """Return the operators of ``kept`` that nothing else keeps in FP32 and that are in no group.
 
         Args:
-            kept: the reason by path, for operators that stay in FP32 because of their numbers.
+            kept: operators that stay in FP32 because of the numbers that they compute: the reason by path.
         """
         tied = frozenset().union(*self.groups)
         return frozenset(
@@ -143,5 +143,5 @@ class Labels:
 
 
 def _tied(groups: Iterable[Iterable[Node]], free: Collection[Node]) -> list[frozenset[Node]]:
-    """Merge groups that overlap.  Operators in ``free`` are left out."""
+    """Merge groups that overlap, and remove the operators in ``free`` from all groups."""
     return [group for found in joined(groups) if len(group := frozenset(found - set(free))) > 1]

@@ -1,4 +1,4 @@
-"""The types that a weakly typed build sets for single layers, converted to types of operators.
+"""Read the types that a weakly typed build sets for single layers, and find the operators of these layers.
 
 trtexec before TensorRT 11 has ``--layerPrecisions``, ``--layerOutputTypes`` and ``--precisionConstraints``
 (https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp), Polygraphy has
@@ -37,10 +37,10 @@ class LayerTypes(Struct, frozen=True):
     """The types that a build sets for layers.
 
     Attributes:
-        specs: the layers, each with the type.
-        constraints: how strict the types are.  With ``none`` they are ignored, with ``prefer`` they are
-            preferences, with ``obey`` they are requirements.
-        source: the option that contains the types, for the reasons in reports.
+        specs: names of layers, each with its type.
+        constraints: ``none`` if TensorRT ignores the types, ``prefer`` if they are preferences, ``obey`` if
+            they are requirements.
+        source: name of the option that sets the types, for reports.
     """
 
     specs: tuple[LayerSpec, ...] = ()
@@ -49,7 +49,7 @@ class LayerTypes(Struct, frozen=True):
 
 
 class AskedTypes(Struct, frozen=True):
-    """The operators with a type from the build.
+    """The operators whose type the build sets.
 
     Attributes:
         fp32: operators in FP32, each with the reason.
@@ -74,7 +74,7 @@ def of_command(command: BuildCommand) -> LayerTypes:
 
 
 def of_polygraphy(given: str) -> LayerTypes | None:
-    """Return the layer types that a Polygraphy command sets; None for another text.
+    """Return the layer types that a Polygraphy command sets; None if the text is not such a command.
 
     Args:
         given: the command, or a file that contains the command.
@@ -115,7 +115,7 @@ def _constraints(value: str) -> Constraints:
 
 
 def asked_types(nodes: Iterable[Node], types: LayerTypes, type_: str) -> AskedTypes:
-    """Return the operators that layer types apply to.  A later type of a layer overrides an earlier type.
+    """Find the operators whose type the build sets. If a layer has several types, the last one applies.
 
     Args:
         nodes: the operators of the model.

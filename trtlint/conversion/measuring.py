@@ -32,15 +32,15 @@ class ConversionNeedsRuntimeError(ConversionError):
 
 
 class Found(Struct, frozen=True):
-    """Result of the search.
+    """Result of the search for operators to keep in FP32.
 
     Attributes:
-        kept: the operators to keep in FP32: reason by path.
+        kept: the operators to keep in FP32: the reason by path.
         error: the largest error of an output with these operators in FP32; None if not measured or not
             finite.
-        enough: whether this error is within the tolerance; None if nothing was measured.
+        enough: whether ``error`` is within the tolerance; None if nothing was measured.
         notes: sentences about what was not measured.
-        ranges: the largest magnitudes.
+        ranges: the operators that compute the largest numbers.
         greatest: the largest magnitude of each tensor that comes near the limit of FP16, or exceeds it.
     """
 
@@ -65,15 +65,15 @@ def search_in_process(
     attempt: int = 0,
     before: Found | None = None,
 ) -> Found:
-    """Find the operators to keep in FP32.
+    """Search for the operators to keep in FP32, in a separate process.
 
     Args:
         request: the settings of the conversion.
         model: the file to run.
         labels: the operators of the model.
-        ranges: the ranges of the stored tensors.
+        ranges: the stored tensors whose numbers do not suit the 16-bit type.
         listen: function that receives the current step.
-        attempt: number of earlier searches whose results failed the simulation.
+        attempt: number of earlier searches. Their results failed on the inputs for the check.
         before: the result of the last search.
 
     Raises:
@@ -105,7 +105,7 @@ def search_in_process(
 def rehearse(
     request: ConversionRequest, converted: Path, listen: Callable[[str], None], attempt: int = 0
 ) -> ConversionCheck:
-    """Compare a converted file with the source in FP32, on inputs that the search did not use."""
+    """Compare a converted model with its source in FP32, on inputs that the search did not use."""
     if find_spec("onnxruntime") is None:
         return ConversionCheck(
             "rehearsal", "unproven", f"ONNX Runtime is not installed: {how_to_install('measure')}"

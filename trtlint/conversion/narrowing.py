@@ -1,4 +1,4 @@
-"""Round stored tensors to a 16-bit type, one part at a time."""
+"""Round initializers to a 16-bit type. Large ones are read and written in parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INFINITE = 0x7F80_0000
 
 
 def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
-    """Round FP32 numbers to the nearest numbers of a 16-bit type.  Return their little-endian bits.
+    """Round FP32 numbers to a 16-bit type. Return the bits of the results as little-endian integers.
 
     Args:
         numbers: the numbers in FP32.
@@ -46,7 +46,7 @@ def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
 
 
 class Extent(Struct, frozen=True):
-    """The magnitudes of a stored tensor.
+    """Statistics of the magnitudes in a stored tensor.
 
     Attributes:
         largest: the largest finite magnitude, 0 for a tensor of zeros.
@@ -62,7 +62,7 @@ class Extent(Struct, frozen=True):
 
 
 def extent(tensor: onnx.TensorProto, streamer: Streamer, format_: Format) -> Extent | None:
-    """Return the magnitudes of a stored FP32 tensor; None if its elements cannot be read."""
+    """Return statistics of the magnitudes in a stored FP32 tensor; None if its elements cannot be read."""
     parts = streamer.parts(tensor)
     if parts is None:
         return None
@@ -98,7 +98,7 @@ class NarrowTensor:
 
     @property
     def size(self) -> int:
-        """The number of bytes."""
+        """Return the number of bytes after rounding."""
         return 2 * self._count
 
     def write(self, file: BinaryIO) -> None:

@@ -46,7 +46,7 @@ class Ports(Struct, frozen=True):
         inputs: for each input, whether its type changes with the operator.  The last entry is also for all
             later inputs.
         outputs: the same for each output.
-        free: indexes of inputs that accept either type without a Cast.
+        free: indices of inputs that may have either type, whatever the type of the operator.
     """
 
     inputs: tuple[bool, ...]
@@ -64,7 +64,7 @@ class Ports(Struct, frozen=True):
 
 @cache
 def ports(op: str, opset: int, type_: str) -> Ports | None:
-    """Return the ports of an ONNX operator; None if the opset has no such operator.
+    """Return which ports of an ONNX operator can become 16-bit; None if the opset has no such operator.
 
     Args:
         op: the operator type.
@@ -97,7 +97,7 @@ def ports(op: str, opset: int, type_: str) -> Ports | None:
 
 
 def ports_of(node: Node, opset: int, type_: str) -> Ports | None:
-    """Return the ports of an operator; None for an operator that ONNX does not define."""
+    """Return which ports of a node can become 16-bit; None if ONNX does not define its operator."""
     return None if node.domain else ports(node.op, opset, type_)
 
 

@@ -30,7 +30,7 @@ def opset_for(model: Model, type_: str) -> int:
 
 
 def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
-    """Return the operator types that support BF16 only in a newer opset than the given opset."""
+    """Return the types of operators that support BF16 only in a newer opset than ``opset``."""
     if type_ != "bf16":
         return ()
     return tuple(
@@ -39,6 +39,6 @@ def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
 
 
 def _gains(op: str, opset: int) -> bool:
-    """Return whether an operator supports BF16 only in a newer opset."""
+    """Return whether an operator does not support BF16 in ``opset``, but in a newer opset."""
     before, after = ports(op, opset, "bf16"), ports(op, NEWEST, "bf16")
     return before is not None and after is not None and sum(after.inputs) > sum(before.inputs)

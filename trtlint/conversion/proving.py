@@ -1,4 +1,4 @@
-"""Checks of a converted model: ONNX's checker, a simulation, NVIDIA's parser and builder."""
+"""Check a converted model with ONNX's checker, with TensorRT's parser and with its builder."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _NORM = re.compile(r"Mean.*Sqrt|Gnor")
 
 
 class EngineCounts(Struct, frozen=True):
-    """Numbers of kernels, layers and warnings of an engine.
+    """Number of certain kernels, layers and warnings in a build.
 
     Attributes:
         attention: fused attention kernels.
         norms: kernels that compute a whole normalization.
         layers: all layers.
-        warnings: warnings of a normalization in 16 bits.
+        warnings: warnings about a normalization that computes in 16 bits.
     """
 
     attention: int = 0
@@ -56,11 +56,11 @@ def check(proto: onnx.ModelProto, source: onnx.ModelProto) -> ConversionCheck:
 
 
 def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[str, ...]]:
-    """Run NVIDIA's parser on a converted file.
+    """Run TensorRT's parser on a converted model.
 
     Returns:
-        The result of the check (None without TensorRT-RTX), and the names of the nodes that the parser
-        refuses.
+        The result of the check (None if TensorRT-RTX is not installed), and the names of the nodes that the
+        parser rejects.
     """
     try:
         found = dry_build(converted, level="parse")
@@ -91,13 +91,13 @@ def parse(converted: Path, source: Path) -> tuple[ConversionCheck | None, tuple[
 
 
 def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) -> ConversionCheck:
-    """Build a converted file and its source, and compare their fused layers.
+    """Build a converted model and its source with TensorRT-RTX, and compare their fused layers.
 
     Args:
         converted: the converted model.
         source: the FP32 model.
-        narrow: the converted model if no operators stayed in FP32 because of their numbers; None if it is the
-            same.
+        narrow: the model as it would be converted if no operators stayed in FP32 because of their numbers;
+            None if this is the same model.
         sm: the compute capability times ten.
     """
     found = {
@@ -167,7 +167,7 @@ def _dry(path: Path, level: Level, sm: int | None = None) -> DryBuild | None:
 
 
 def counts(found: DryBuild) -> EngineCounts:
-    """Return the numbers of kernels, layers and warnings of a build."""
+    """Count the kernels, layers and warnings of a build."""
     record = found.record
     if record is None or record.layers is None:
         return EngineCounts()

@@ -29,7 +29,7 @@ class KeptOperator(Struct, frozen=True):
         op: the operator type.
         reason: why the operator stays in FP32.
         product: whether the operator is a matrix product or a convolution.
-        share: its FLOPs divided by the FLOPs of all products.
+        share: FLOPs of the operator divided by the FLOPs of all products (matrix products and convolutions).
     """
 
     node: str
@@ -60,7 +60,7 @@ class Stored(Struct, frozen=True):
 
     Attributes:
         tensor: the name of the tensor.
-        what: ``clamped``, ``kept`` or ``vanishing``.
+        what: ``clamped`` to the range, ``kept`` in FP32, or ``vanishing``: many numbers round to zero.
         reason: a description of the numbers.
     """
 
@@ -84,7 +84,7 @@ class Magnitude(Struct, frozen=True):
 
 
 class IslandSummary(Struct, frozen=True):
-    """Operators that get the same type.
+    """A group of operators that must get the same type, because TensorRT fuses them.
 
     Attributes:
         kind: ``attention``, ``norm`` or ``quantizers``.
@@ -126,11 +126,12 @@ class Conversion(Struct, frozen=True):
         unchanged: why the model was not changed; empty for a converted model.
         operators: number of operators with FP32 tensors in the source.
         narrow: number of these operators that compute in 16 bits.
-        share: FLOPs of the products in 16 bits divided by the FLOPs of all products; None without products.
+        share: FLOPs of the matrix products and convolutions in 16 bits divided by the FLOPs of all of them;
+            None if there are none.
         kept: the operators in FP32.
         casts: the Casts that were inserted.
         stored: the stored tensors whose numbers are too large or too small for the type.
-        ranges: the largest magnitudes that were measured, the largest first.
+        ranges: the operators that compute the largest numbers, the largest first.
         islands: the groups of operators that get the same type.
         rewrites: rewrites of the graph before the conversion, in words.
         opset: the opsets of the source and of the result.
@@ -166,7 +167,7 @@ class Conversion(Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict:
-        """The weakest verdict of all checks."""
+        """Return the weakest result of all checks."""
         verdicts = [proof.verdict for proof in self.proofs]
         if "failed" in verdicts:
             return "failed"

@@ -1,8 +1,8 @@
-"""Rewrites that allow a product with large numbers to be computed in 16 bits.
+"""Rewrite matrix products with large numbers so that they can be computed in 16 bits.
 
-The rewrites do not change the results in FP32.  A product is scaled by a power of two, which causes no
-rounding, or the scale of attention is applied to Q instead of the scores.  The rewritten model is then
-converted, to find out whether the rewrite helps.
+The rewrites do not change the results in FP32.  One rewrite scales a product by a power of two, which causes
+no rounding. Another rewrite applies the scale of attention to Q instead of the scores. trtlint then converts
+the rewritten model to find out whether the rewrite helps.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _BIAS = 2
 
 
 class ProductRewrite(Struct, frozen=True):
-    """A rewrite, and the product that can then be computed in 16 bits.
+    """A rewrite of a matrix product, which may then be computed in 16 bits.
 
     Attributes:
         node: path of the product.
-        patch: the edit.
+        patch: the change of the model.
     """
 
     node: str
@@ -56,12 +56,12 @@ class ProductRewrite(Struct, frozen=True):
 
 
 def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) -> list[ProductRewrite]:
-    """Return rewrites for products in FP32.  At most one rewrite changes an operator.
+    """Return rewrites for products that stay in FP32. No two rewrites change the same operator.
 
     Args:
         model: the model.
         kept: paths of the operators that stay in FP32 because of their numbers.
-        greatest: the largest magnitudes of tensors.
+        greatest: the largest magnitude of each tensor, by name.
     """
     wanted = set(kept)
     found: list[ProductRewrite] = []
@@ -78,7 +78,7 @@ def proposals(model: Model, kept: Iterable[str], greatest: Mapping[str, float]) 
 def apply_to(
     source: SourceModel, model: Model, rewrites: Sequence[ProductRewrite], file: Path
 ) -> SourceModel:
-    """Apply rewrites, and write the rewritten model to a file to run.
+    """Apply rewrites, and write the rewritten model to ``file``, so that it can be run.
 
     Args:
         source: the model as it was read.
@@ -87,7 +87,7 @@ def apply_to(
         file: the file to write.
 
     Returns:
-        The rewritten model, whose tensors are those of the source.
+        The rewritten model. Its large tensors are still read from the file of ``source``.
 
     Raises:
         EditError, ModelError: a rewrite cannot be applied.
@@ -128,7 +128,7 @@ def _tried(node: str, propose: Callable[[], Patch]) -> Iterator[ProductRewrite]:
 
 
 def _splits(model: Model, wanted: set[str]) -> Iterator[ProductRewrite]:
-    """Yield rewrites that split a fused product of Q, K and V, so that only Q and K stay in FP32."""
+    """Yield rewrites that split a joint product for Q, K and V into three, so that V can be in 16 bits."""
     if (model.opset or 0) < SINCE:
         return
     for node in model.graph.nodes:
@@ -144,7 +144,7 @@ def _powers(model: Model, wanted: set[str], greatest: Mapping[str, float]) -> It
 
 
 def _scaled(node: Node, model: Model, greatest: Mapping[str, float]) -> Patch:
-    """Return a rewrite that scales the operands of a product down, and its result up."""
+    """Return a patch that scales the operands of a product down, and its result up, by powers of two."""
     operands = node.inputs[:_OPERANDS]
     if len(operands) < _OPERANDS or node.output.dtype != "f32":
         raise NotApplicable("the product does not have two operands in FP32")
@@ -180,10 +180,10 @@ def _power(value: Value | None, greatest: Mapping[str, float]) -> int:
 
 
 def _larger(operands: Sequence[Value | None], greatest: Mapping[str, float]) -> int:
-    """Return the index of the operand to scale.
+    """Return the index of the operand that is scaled down further.
 
-    This is a computed operand if there is one.  Of two such operands, it is the operand with the larger
-    numbers.
+    A computed operand is preferred to a stored one. Of two computed operands, the one with larger numbers is
+    chosen.
     """
     computed = [
         index for index, value in enumerate(operands) if value is not None and value.initializer is None

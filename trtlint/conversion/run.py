@@ -57,7 +57,7 @@ def run(
         request: the model and the settings of the conversion.
         out: the file to write; None to write no file.
         command: the build command to report, with ``{model}`` for the file.
-        sm: the compute capability times ten to build for.
+        sm: compute capability times ten of the GPU to build for; None for the default.
         protected: files that must not be replaced.
         listen: function that receives the current step.
 
@@ -85,7 +85,14 @@ def run(
 def _rewritten(
     session: ConversionSession, draft: PendingConversion, proofs: tuple[ConversionCheck, ...], sm: int | None
 ) -> tuple[PendingConversion, tuple[ConversionCheck, ...]]:
-    """Convert the model with rewrites.  Return the better of this and the given conversion."""
+    """Convert the model again after rewrites. Return the better one of this conversion and ``draft``.
+
+    Args:
+        session: the conversion of the model.
+        draft: the conversion without rewrites.
+        proofs: the checks of ``draft``.
+        sm: compute capability times ten of the GPU to build for; None for the default.
+    """
     tried: Collection[str] = ()
     if _is_late(session.request):
         return draft, proofs
@@ -132,8 +139,8 @@ def _proven(
 ) -> tuple[PendingConversion, tuple[ConversionCheck, ...]]:
     """Convert and check the model.  Return the converted model with the results of the checks.
 
-    Operators that the parser refuses in 16 bits stay in FP32.  If the simulation on other inputs fails, a new
-    search also uses these inputs.
+    Operators that the parser rejects in 16 bits stay in FP32. If the errors are too large on the inputs for
+    the check, a new search also uses these inputs.
     """
     request = session.request
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
@@ -173,7 +180,7 @@ def _is_late(request: ConversionRequest) -> bool:
 
 
 def _is_clear(proof: ConversionCheck, tolerance: float) -> bool:
-    """Return whether a simulation on other inputs would probably have the same result."""
+    """Return whether a check passed with an error so small that other inputs would also pass."""
     error = proof.figures.get("error")
     return proof.verdict != "failed" and (error is None or error <= tolerance * _CLEAR)
 
@@ -181,7 +188,7 @@ def _is_clear(proof: ConversionCheck, tolerance: float) -> bool:
 def _accepted(session: ConversionSession, converted: Path) -> tuple[PendingConversion, list[ConversionCheck]]:
     """Write the converted model to a file and parse it.
 
-    If the parser refuses operators in 16 bits, convert the model again with these operators in FP32.
+    If the parser rejects operators in 16 bits, convert the model again with these operators in FP32.
     """
     for _ in range(_MOST_ROUNDS):
         with limit_work(session.request.model, allowance=session.source.allowance()):
@@ -210,7 +217,7 @@ def _accepted(session: ConversionSession, converted: Path) -> tuple[PendingConve
 
 
 def _advice(request: ConversionRequest, found: Conversion, proofs: Sequence[ConversionCheck]) -> str:
-    """Return a recommendation to use BF16, if FP16 is a bad choice for this model; else empty."""
+    """Return a recommendation to use BF16 if FP16 does not suit this model; otherwise an empty text."""
     if request.type != "fp16":
         return ""
     failed = any(proof.name == "rehearsal" and proof.verdict == "failed" for proof in proofs)

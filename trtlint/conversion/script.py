@@ -1,4 +1,4 @@
-"""The layer types that a function of the user sets on the network, for ``--network-script``."""
+"""Find the layer types that the user's function sets on the network (option ``--network-script``)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class NetworkScriptError(SettingError):
 
 
 def of_script(model: Path, given: str) -> LayerTypes:
-    """Return the types that a function sets on the parsed network.
+    """Run the user's function on the parsed network, and return the layer types that the function sets.
 
-    This runs code of the user, so only the command line can name the script.
+    Because this runs code, only the command line can name the script.
 
     Args:
         model: the model to parse.

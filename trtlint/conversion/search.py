@@ -1,8 +1,8 @@
-"""Find a small set of operators to keep in FP32, with simulations.
+"""Find a small set of operators to keep in FP32, by simulating the model with different sets.
 
-A product is a matrix product or a convolution.  First, each product is simulated in 16 bits, with all other
-operators in FP32.  Products with little error relative to their FLOPs become 16-bit first.  Then the
-operators between products become 16-bit, region by region.
+A product is a matrix product or a convolution. A group is a set of operators that get the same type. First,
+each product is simulated in 16 bits, with all other operators in FP32.  Products with little error relative
+to their FLOPs become 16-bit first.  Then the operators between products become 16-bit, region by region.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SENSITIVITY_TIME = 0.4
 
 
 class Candidates(Struct, frozen=True):
-    """The operators that the search chooses from.
+    """The groups of operators that the search chooses from.
 
     Attributes:
         fixed: paths of operators that stay in FP32.
@@ -59,8 +59,8 @@ class Choice(Struct, frozen=True):
     """Result of the search.
 
     Attributes:
-        kept: operators that stay in FP32 in addition to the fixed operators: reason by path.
-        enough: whether the error is within the limit with these operators in FP32.
+        kept: operators that stay in FP32 in addition to ``Candidates.fixed``: the reason by path.
+        enough: whether the error with these operators in FP32 is within the limit.
         order: the groups with products, sorted by their error relative to their FLOPs.
     """
 
@@ -77,13 +77,13 @@ DIGITS = "in 16 bits, this operator makes the error of an output too large"
 def search(
     found: Candidates, measure: Measure, bound: float, budget: Budget, sample: Measure | None = None
 ) -> Choice:
-    """Return the operators to keep in FP32.
+    """Find a small set of operators that must stay in FP32 so that the error is within a limit.
 
     Args:
         found: the operators to choose from.
-        measure: function that returns the error if the given operators are in FP32.
+        measure: function that gets the paths of the operators in FP32, and returns the error.
         bound: the largest allowed error.
-        budget: the limit of time and attempts.
+        budget: the limit of time and number of measurements.
         sample: like ``measure``, but with fewer inputs, to compare products; None to use all inputs.
     """
 
@@ -125,14 +125,14 @@ def resumed(
     budget: Budget,
     sample: Measure | None = None,
 ) -> Choice:
-    """Return the operators to keep in FP32, starting from the result of a search with fewer inputs.
+    """Continue an earlier search, which used fewer inputs. Return the operators to keep in FP32.
 
     Args:
         found: the operators to choose from.
         kept: the operators that the earlier search keeps in FP32.
-        measure: function that returns the error if the given operators are in FP32.
+        measure: function that gets the paths of the operators in FP32, and returns the error.
         bound: the largest allowed error.
-        budget: the limit of time and attempts.
+        budget: the limit of time and number of measurements.
         sample: like ``measure``, but with fewer inputs, to compare products; None to use all inputs.
     """
     before = found.fixed.union(kept)
@@ -143,16 +143,16 @@ def resumed(
 
 
 def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, budget: Budget) -> Choice:
-    """Keep more operators in FP32, because the measurement now has more inputs.
+    """Keep more operators in FP32, because the error is too large on new inputs.
 
     If there is no time left, the choice is returned unchanged.  The check of the written file then decides.
 
     Args:
         found: the operators to choose from.
-        choice: the operators that were enough for fewer inputs.
-        measure: function that returns the error if the given operators are in FP32.
+        choice: the result of the search with fewer inputs.
+        measure: function that gets the paths of the operators in FP32, and returns the error.
         bound: the largest allowed error.
-        budget: the limit of time and attempts.
+        budget: the limit of time and number of measurements.
     """
     kept = found.fixed.union(choice.kept)
     free = [unit for unit in reversed(choice.order) if not unit <= kept]
@@ -189,14 +189,14 @@ def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, 
 def _ordered(
     units: Sequence[Paths], found: Candidates, everything: Paths, sample: Measure, budget: Budget
 ) -> list[Paths]:
-    """Return the products, sorted by their error in 16 bits relative to their FLOPs.
+    """Sort groups with products by the error that they cause in 16 bits, divided by their FLOPs.
 
     Args:
-        units: the products.
+        units: the groups with products.
         found: all operators.
         everything: the operators that may stay in FP32.
-        sample: function that returns the error if the given operators are in FP32.
-        budget: the limit of time and attempts.
+        sample: function that gets the paths of the operators in FP32, and returns the error.
+        budget: the limit of time and number of measurements.
     """
     began = time.monotonic()
     sample(everything - _union(units[:1]))
@@ -214,7 +214,15 @@ def _ordered(
 def _fitting(
     order: Sequence[Paths], everything: Paths, measure: Measure, limit: float, budget: Budget
 ) -> int:
-    """Return how many products, in this order, can be in 16 bits with all other operators in FP32."""
+    """Return how many groups, from the start of ``order``, can be in 16 bits with the others in FP32.
+
+    Args:
+        order: the groups with products.
+        everything: the operators that may stay in FP32.
+        measure: function that gets the paths of the operators in FP32, and returns the error.
+        limit: the largest allowed error.
+        budget: the limit of time and number of measurements.
+    """
 
     def fails(count: int) -> bool:
         if budget.spent:
@@ -226,17 +234,18 @@ def _fitting(
 
 
 def _without(units: Sequence[Paths], enough: Callable[[Paths], bool], budget: Budget) -> list[Paths]:
-    """Remove units while the others are still enough, beginning with the first unit.
+    """Remove groups from a set, beginning with the first, while the error stays within the limit.
 
-    After each success, twice as many units are removed at once.
+    After each success, the next attempt removes twice as many groups at once.
 
     Args:
-        units: the units, which are enough together.
-        enough: function that returns whether a set of units is enough.
-        budget: the limit of time and attempts.
+        units: groups of operators. With all of them in FP32, the error is within the limit.
+        enough: function that gets the paths of operators in FP32, and returns whether the error is within the
+            limit.
+        budget: the limit of time and number of measurements.
 
     Returns:
-        The remaining units.
+        The remaining groups.
     """
     kept = list(units)
     index, length = 0, 1
@@ -272,13 +281,13 @@ def _union(groups: Iterable[Paths]) -> Paths:
 
 
 def grouped(paths: Iterable[str], groups: Iterable[Paths]) -> list[Paths]:
-    """Return the groups of operators, in the order of ``paths``.  Other operators are groups of one."""
+    """Return the groups that contain the operators ``paths``. Other operators are groups of one."""
     leader = {path: group for group in groups for path in group}
     return list(dict.fromkeys(leader.get(path, frozenset({path})) for path in paths))
 
 
 def connected(units: Sequence[Paths], edges: Iterable[tuple[str, str]]) -> list[Paths]:
-    """Merge groups of operators that are connected by values.
+    """Merge groups of operators if a value connects them.
 
     Args:
         units: the groups.  No operator is in two groups.

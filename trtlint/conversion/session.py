@@ -44,13 +44,13 @@ class ConversionRequest(Struct, frozen=True):
         model: the file.
         type: ``fp16`` or ``bf16``.
         io: the type of inputs and outputs: ``fp32``, or the same as ``type``.
-        inputs: the inputs for search and check; empty for generated inputs.
+        inputs: the user's inputs, for the search and for the check; empty for generated inputs.
         keep: nodes, operator types or names with ``*`` that stay in FP32.
         tolerance: the largest error of an output that passes.
         measure: whether ONNX Runtime runs the model.
         build: whether TensorRT-RTX builds both models.
-        seconds: the time limit of each run of ONNX Runtime; None for a common limit of all runs, which
-            depends on the size of the model.
+        seconds: the time limit of each process that runs ONNX Runtime; None for one limit for all of them,
+            which depends on the size of the model.
         memory: the memory limit in bytes; None for a limit that depends on the size of the model.
         layers: the layer types that a weakly typed build sets; None without layer types.
         until: the deadline of all runs, by ``time.monotonic``; None without a deadline.
@@ -75,7 +75,7 @@ class PendingConversion(Struct, frozen=True):
 
     Attributes:
         conversion: the description of the result.
-        converted: the structure of the converted model; None if nothing changes.
+        converted: the ONNX protobuf of the converted model, and its large tensors; None if nothing changes.
         external: whether the source has external data.
         source: the model as it was read.
     """
@@ -102,8 +102,8 @@ class RewrittenDraft(Struct, frozen=True):
     """A model after rewrites that do not change its results in FP32.
 
     Attributes:
-        source: the rewritten model, which reads tensors from the file of the user.
-        file: a copy of the rewritten model to run.
+        source: the rewritten model. Its large tensors are read from the user's file.
+        file: file with the rewritten model, for ONNX Runtime.
         titles: the rewrites in words.
     """
 
@@ -165,7 +165,7 @@ class ConversionSession:
         """Find the operators whose numbers need FP32.
 
         Args:
-            attempt: number of earlier searches whose results failed the simulation.
+            attempt: number of earlier searches. Their results failed on the inputs for the check.
 
         Raises:
             InputsError: the inputs cannot be used.
@@ -179,7 +179,10 @@ class ConversionSession:
             self.found = Found({node.path: reason for node, reason in self.ranges.kept.items()})
 
     def pin(self, names: Iterable[str], reason: str) -> bool:
-        """Keep operators in FP32.  Return whether this is new for at least one operator."""
+        """Keep the nodes with these names in FP32.
+
+        Return whether at least one of them was not kept in FP32 before.
+        """
         wanted = set(names)
         new = [
             node
@@ -190,10 +193,11 @@ class ConversionSession:
         return bool(new)
 
     def draft(self, *, kept: bool = True) -> PendingConversion:
-        """Return the converted model.
+        """Convert the model in memory.
 
         Args:
-            kept: False to convert also the operators that need FP32 because of their numbers.
+            kept: False to also convert the operators that stay in FP32 because of the numbers that they
+                compute.
         """
         if self.unchanged:
             request = self.request
@@ -223,7 +227,7 @@ def assemble(
     *,
     external: bool,
 ) -> PendingConversion:
-    """Choose the types by a minimum cut, change the structure, and describe the result."""
+    """Choose the types of all operators, convert the model in memory, and describe the result."""
     import onnx
 
     format_ = FORMATS[request.type]
@@ -327,7 +331,10 @@ def _is_float(value: Value | None) -> bool:
 
 
 def _why(value: Value, to_narrow: bool, plan: TypePlan, fixed: Mapping[Node, str]) -> str:
-    """Return the reason for the Cast of a value."""
+    """Return the reason for the Cast of a value.
+
+    ``to_narrow`` is whether the Cast converts to 16 bits.
+    """
     if value.is_input:
         return (
             "the model's input stays in FP32" if to_narrow else "an operator in FP32 reads the model's input"
@@ -350,7 +357,7 @@ def _raise_opset(proto: onnx.ModelProto, opset: int) -> None:
 
 
 def _note(proto: onnx.ModelProto, found: Conversion) -> None:
-    """Record the conversion in the metadata of a model."""
+    """Write a description of the conversion into the metadata of a model."""
     value = {
         "type": found.type,
         "io": found.io,

@@ -1,7 +1,7 @@
-"""Split a fused product of Q, K and V into three products, which may have different types.
+"""Split a matrix product that computes Q, K and V together into three products.
 
-If the attention scores are large, Q and K need the precision of FP32, but V does not.  Each new product
-computes some columns of the old product, so the results in FP32 do not change.
+The new products may have different types. If the attention scores are large, Q and K need FP32, but V does
+not. Each new product computes some columns of the old product, so the results in FP32 do not change.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ _Write = Callable[[Draft, str], object]
 
 
 class _Columns(Struct, frozen=True):
-    """A range of columns of the old product, and a function that connects the new product.
+    """A range of columns that a new product computes, and a function that connects the new product.
 
     Attributes:
-        begin, end: the columns.
-        write: function that inserts operators that read the new product, given the name of its result.
+        begin, end: the range of columns in the old product.
+        write: function that gets the name of the new product's result, and inserts the operators that read
+            it.
     """
 
     begin: int
@@ -42,11 +43,11 @@ class _Columns(Struct, frozen=True):
 
 
 class _Split(Struct, frozen=True):
-    """The parts that a product is split into.
+    """The new products that replace a product.
 
     Attributes:
-        parts: the parts.
-        removed: the operators that the parts replace.
+        parts: the columns of each new product.
+        removed: the operators after the old product that are no longer needed.
     """
 
     parts: Sequence[_Columns]
@@ -54,7 +55,7 @@ class _Split(Struct, frozen=True):
 
 
 def split_product(node: Node, model: Model) -> Patch:
-    """Replace a product, and the Split or Gather operators after it, by one product for each part.
+    """Create a patch that replaces a product, and the Split or Gathers after it, by several products.
 
     Raises:
         NotApplicable: the result of the product is not split into columns.
@@ -97,7 +98,17 @@ def split_product(node: Node, model: Model) -> Patch:
 
 
 def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
-    """Return the parts of a result with ``count`` columns."""
+    """Find out how the model splits the result of a product into parts.
+
+    Args:
+        value: the result of the product.
+        reader: the only operator that reads the result: a Split or a Reshape.
+        count: number of columns of the result.
+        model: the model.
+
+    Raises:
+        NotApplicable: the model does not split the result into columns.
+    """
     if reader.op == "Split":
         shape = model.constants.dimensions(value)
         if shape is None or _axis(reader, len(shape)) != len(shape) - 1:
@@ -141,11 +152,12 @@ def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
 
 
 class _Ends(Struct, frozen=True):
-    """The operators after the product that read single parts of its result.
+    """The operators that read single parts of a reshaped product.
 
     Attributes:
-        parts: for each part, its index and a function that inserts operators that read the new product.
-        removed: the operators that the new operators replace.
+        parts: for each part, its index, and a function that gets the name of the new product's result and
+            inserts the operators that read it.
+        removed: the Split or Gather operators that are no longer needed.
     """
 
     parts: Sequence[tuple[int, _Write]]
@@ -153,7 +165,17 @@ class _Ends(Struct, frozen=True):
 
 
 def _ends(value: Value, axis: int, parts: int, model: Model) -> _Ends:
-    """Return the operators that split a tensor along an axis into one part for each index."""
+    """Find the Split or Gather operators that divide a tensor into parts of size one.
+
+    Args:
+        value: the tensor.
+        axis: the axis along which the tensor must be divided.
+        parts: size of the axis.
+        model: the model.
+
+    Raises:
+        NotApplicable: other operators read the tensor.
+    """
     rank = len(model.constants.dimensions(value) or ())
     readers = list(dict.fromkeys(node for node, _ in value.uses))
     if value.is_output or not readers:
@@ -178,7 +200,12 @@ def _ends(value: Value, axis: int, parts: int, model: Model) -> _Ends:
 
 
 def _renamed(reader: Node, sizes: Sequence[int]) -> list[_Columns]:
-    """Return the outputs of a Split that are used.  The new products get the names of these outputs."""
+    """Return the columns of each used output of a Split.
+
+    Args:
+        reader: the Split. The new products get the names of its outputs.
+        sizes: number of columns of each output.
+    """
 
     def named(value: Value) -> _Write:
         return lambda draft, name: draft.op("Identity", name, out=value.name)
@@ -196,7 +223,7 @@ def _squeezed(reader: Node, axis: int) -> _Write:
 
 
 def _sizes(reader: Node, axis: int, model: Model) -> list[int]:
-    """Return the sizes of the outputs of a Split."""
+    """Return the sizes of all outputs of a Split along an axis."""
     found: list[int] = []
     for value in reader.outputs:
         shape = model.constants.dimensions(value)
@@ -227,7 +254,7 @@ def _reader(value: Value) -> Node:
 
 
 def _stored(value: Value | None, model: Model) -> Array | None:
-    """Return the elements of a stored tensor; None if it is too large."""
+    """Return the elements of a stored tensor; None if the tensor is not stored or too large."""
     if value is None:
         return None
     if value.initializer is None:

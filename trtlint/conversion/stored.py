@@ -1,4 +1,4 @@
-"""Check the numbers of stored tensors before they are rounded."""
+"""Check whether the numbers of stored tensors suit the 16-bit type, before they are rounded."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Range(Struct, frozen=True):
 
     Attributes:
         clamped: names of tensors whose numbers beyond the range become the largest number of the type.
-        kept: the operators that stay in FP32 because of their stored tensors, with the reason.  This is used
-            if nothing is measured.
+        kept: the operators that stay in FP32 because of their stored tensors, with the reason. This applies
+            only if ONNX Runtime does not run the model.
         stored: the tensors to report.
     """
 
@@ -70,7 +70,7 @@ def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
 
 
 def _read_by(labels: Labels) -> dict[Value, list[Node]]:
-    """Return the stored tensors, each with the operators that may read it in 16 bits."""
+    """Return the stored tensors that operators may read in 16 bits, each with these operators."""
     found: dict[Value, list[Node]] = {}
     for node in labels.nodes:
         ports = labels.ports.get(node)

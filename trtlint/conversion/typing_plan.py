@@ -1,4 +1,4 @@
-"""The types of all values if given operators compute in 16 bits, and the required Casts."""
+"""Find the types of all values, and the required Casts, if given operators compute in 16 bits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trtlint.model.graph import Graph, Node, Value
 
 
 class TypePlan:
-    """The operators that compute in 16 bits, and the resulting type of every value.
+    """The types of all values if certain operators compute in 16 bits.
 
     Args:
         graph: the graph of the source.
@@ -28,7 +28,7 @@ class TypePlan:
         self.narrow_io = narrow_io
 
     def computed_narrow(self, value: Value) -> bool:
-        """Return whether a value that is FP32 in the source is computed in 16 bits."""
+        """Return whether an FP32 value of the source is computed in 16 bits in the converted model."""
         producer = value.producer
         if producer is None:
             return self.narrow_io and value.is_input
@@ -36,7 +36,7 @@ class TypePlan:
         return producer in self.narrow and found is not None and found.writes_narrow(value.port)
 
     def wanted_narrow(self, node: Node, port: int) -> bool | None:
-        """Return whether an operator reads 16 bits at an input; None if the input accepts either type."""
+        """Return whether an operator needs 16 bits at input ``port``; None if either type is allowed."""
         found = self.ports.get(node)
         if found is not None and port in found.free:
             return None
@@ -51,7 +51,7 @@ def is_constant(value: Value) -> bool:
 
 
 def boundary_values(graph: Graph) -> frozenset[Value]:
-    """Return the outputs of subgraphs, which stay in FP32."""
+    """Return the outputs of all subgraphs (bodies of If and Loop). They stay in FP32."""
     return frozenset(
         value
         for node in graph.nodes

@@ -16,7 +16,7 @@ _GATES: Mapping[str, int] = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
 def is_product(node: Node) -> bool:
-    """Return whether an operator is a matrix product, a convolution, or contains such products."""
+    """Return whether an operator is a matrix product or convolution, or computes such products internally."""
     return node.op in PRODUCTS and not node.domain
 
 
@@ -26,7 +26,7 @@ def elements(value: Value | None) -> int:
 
 
 def flops(node: Node) -> int:
-    """Return the floating-point operations of a product, at least 1.
+    """Return the number of floating-point operations of a matrix product or convolution, at least 1.
 
     Sizes are assumed for dynamic dimensions.
     """
@@ -61,7 +61,10 @@ def _flops(node: Node) -> int:
 
 
 def _einsum(equation: str, shapes: list[tuple[int, ...]], result: int) -> int:
-    """Return the product of the sizes of all indices of an Einsum."""
+    """Return the number of multiplications of an Einsum: the product of the sizes of all letters.
+
+    ``result`` is the number of elements of the result.
+    """
     sizes: dict[str, int] = {}
     for term, shape in zip(equation.replace(" ", "").split("->")[0].split(","), shapes, strict=False):
         if "." in term:

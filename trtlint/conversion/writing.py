@@ -32,10 +32,10 @@ https://github.com/onnx/onnx/blob/main/docs/ExternalData.md
 
 
 class Converted(Struct, frozen=True):
-    """A converted structure and its large tensors.
+    """A converted model, before it is written.
 
     Attributes:
-        proto: the structure, with markers instead of large tensors.
+        proto: the ONNX protobuf, with markers instead of large tensors.
         made: the large tensors to round, each with whether to clamp numbers beyond the range.
         store: reads the tensors of the source.
         format: the 16-bit type.
@@ -47,7 +47,7 @@ class Converted(Struct, frozen=True):
     format: Format
 
     def pieces(self, tensor: TensorProto) -> list[Piece] | None:
-        """Return the pieces of a tensor to round; None for a tensor to copy."""
+        """Return the parts of a tensor to round and write one by one; None for a tensor to copy unchanged."""
         made = self.tensor(tensor)
         if made is None:
             return None
@@ -55,7 +55,7 @@ class Converted(Struct, frozen=True):
         return [plain.SerializeToString(), header(_RAW_DATA, made.size), made]
 
     def tensor(self, tensor: TensorProto) -> NarrowTensor | None:
-        """Return the object that rounds a tensor while the file is written; None for other tensors."""
+        """Return an object that rounds a tensor while the file is written; None to copy the tensor."""
         number = next((entry.value for entry in tensor.external_data if entry.key == MADE), None)
         if number is None:
             return None
@@ -138,7 +138,7 @@ def _large(proto: onnx.ModelProto, converted: Converted) -> Iterator[tuple[Tenso
 
 
 def require_writable(proto: onnx.ModelProto) -> None:
-    """Raise an error for large sparse tensors, because ONNX does not allow them as external data.
+    """Check that a model has no large sparse tensors, because ONNX does not allow them as external data.
 
     Raises:
         ConversionError: the model has large sparse tensors.

@@ -47,8 +47,8 @@ def main(order_file: str) -> None:
 def _end_with(parent: int) -> None:
     """End this process when the thread that started it ends (Linux only).
 
-    A thread in this process could not do it, because native code can hold the interpreter lock.  On other
-    systems, only the limit of processor time ends the process.
+    The operating system does this. A thread in this process could not end it, because native code can hold
+    the interpreter lock. On other systems, only the limit of processor time ends this process.
     https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
     """
     if not sys.platform.startswith("linux"):
@@ -61,7 +61,11 @@ def _end_with(parent: int) -> None:
 
 
 def _limit(memory: int, seconds: float, processor: float) -> None:
-    """Set limits that hold even if the parent dies (needs ``resource``)."""
+    """Limit the memory (bytes) and the processor time (seconds) of this process.
+
+    The limits hold even if the parent process dies. They need the module ``resource``. If ``processor`` is 0,
+    the limit is the wall time ``seconds``, multiplied by the number of processors.
+    """
     try:
         import resource
     except ImportError:

@@ -2,7 +2,7 @@
 
 Native code for some models crashes, or uses too much time or memory.  Python cannot interrupt native code.
 But the operating system can end a child process that runs such code. The child inherits all data and starts
-in a few milliseconds. Without ``os.fork``, computations run in this process.
+in a few milliseconds. On systems without ``os.fork``, computations run in this process.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Child:
     """A forked child that sends answers through a pipe.  The end of the ``with`` block kills the child.
 
     Args:
-        work: the function to run; its argument is the descriptor for the answers.
-        memory: bytes that the child may map in addition to the memory of the parent.
+        work: the function to run in the child; its argument is the file descriptor for the answers.
+        memory: bytes that the child may use in addition to the memory of the parent.
 
     Attributes:
         pid: process id of the child.
-        reader: descriptor to read the answers from.
+        reader: file descriptor to read the answers from.
         signal: name of the signal that ended the child, such as ``SIGSEGV``; empty without a signal.
         code: exit code; None if a signal ended the child, or if the child still runs.
         processor: seconds of processor time used; 0 until the child ends.
@@ -142,7 +142,7 @@ def _fork(child: Callable[[], object]) -> int:
 
 
 def _live(work: Callable[[int], object], memory: int, writer: int) -> NoReturn:
-    """Run the work in the child, then exit."""
+    """Run ``work`` in the child process, then exit."""
     code = 1
     try:
         silent = os.open(os.devnull, os.O_WRONLY)  # libraries print warnings
@@ -175,7 +175,7 @@ def _limit_memory(memory: int) -> None:
 
 
 def write_all(writer: int, data: bytes) -> None:
-    """Write all bytes to a descriptor, in chunks."""
+    """Write all bytes to a file descriptor, in chunks."""
     view = memoryview(data)
     while view:
         view = view[os.write(writer, view[:_CHUNK]) :]
@@ -186,7 +186,7 @@ class ComputationError(ExperimentError):
 
 
 def compute(work: Work) -> bytes:
-    """Run one computation in a child.
+    """Run one computation in a child process.
 
     Raises:
         ComputationError: the computation failed, crashed, or reached a limit.
@@ -198,14 +198,14 @@ def compute(work: Work) -> bytes:
 
 
 def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
-    """Run computations in one child.  If a computation ends the child, run the others in a new child.
+    """Run computations in a child process. If one of them ends the child, continue in a new child.
 
     Args:
-        works: the computations, each with its own limits. If a computation raises, its answer is a
-            ComputationError.
+        works: the computations, each with its own limits.
 
     Yields:
-        One answer for each computation, in order.
+        One answer for each computation, in order. If the computation failed, the answer is a
+        ComputationError.
     """
     allowance = current() or Allowance(float("inf"), _MEMORY)
     left = list(works)
@@ -218,7 +218,7 @@ def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
 
 
 def _answers(works: Sequence[Work], allowance: Allowance) -> Iterator[bytes | ComputationError]:
-    """Yield answers up to and including the first computation that ended the child."""
+    """Run computations in one child. Yield their answers, up to the first computation that ends the child."""
     if not hasattr(os, "fork"):
         yield from map(_answer, works)
         return
@@ -258,7 +258,14 @@ def _answer(work: Work, memory: int = 0) -> bytes | ComputationError:
 
 
 def _work(works: Sequence[Work], total: float, allowance: Allowance, writer: int) -> None:
-    """Run the computations inside the child."""
+    """Run computations inside the child, and write their answers to a file descriptor.
+
+    Args:
+        works: the computations.
+        total: limit of processor time for all of them, in seconds.
+        allowance: limits of memory and time.
+        writer: the file descriptor.
+    """
     for work in works:
         used = time.process_time()
         if used > total:
@@ -273,7 +280,7 @@ def _work(works: Sequence[Work], total: float, allowance: Allowance, writer: int
 
 
 def _read(child: Child) -> bytes | ComputationError | None:
-    """Read one answer; None if the child ended.
+    """Read the answer to one computation; None if the child ended.
 
     Raises:
         TimeoutError: the answer does not arrive in time.
@@ -292,7 +299,10 @@ def _read(child: Child) -> bytes | ComputationError | None:
 
 
 def _reason(child: Child, *, late: bool) -> str:
-    """Return why the child ended before its answer."""
+    """Return why the child ended before its answer.
+
+    ``late`` is whether the answer did not arrive in time.
+    """
     if late or child.signal == "SIGXCPU":
         return f"the computation exceeded the limit of {_SECONDS} s"
     return f"the computation crashed ({child.signal})" if child.signal else "the computation failed"

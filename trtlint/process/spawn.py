@@ -1,9 +1,9 @@
 """Run work in a new Python process with limits of time and memory.
 
-Third-party native code that reads untrusted models may crash, hang, or use all memory.  It must not end or
-block a lint, so it runs in a new Python process.  Python runs in isolated mode, so it imports nothing from
-the current folder. Output goes to a file, and answers are written immediately.  So they are not lost in a
-crash.
+Third-party native code that reads untrusted models may crash, hang, or use all memory.  Such code must not
+end or block a lint, so it runs in a new Python process. This Python runs in isolated mode, so it imports
+nothing from the current folder. The output of the process goes to a file, and each answer is written
+immediately, so a crash loses neither.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class ProcessResult(Struct, frozen=True):
         code: exit code; None if a signal ended the process.
         signal: name of the signal that ended the process, such as ``SIGSEGV``; empty without a signal.
         seconds: wall time.
-        peak: peak resident memory in bytes; None if unknown.  On Linux, it is at least the memory of the
-            parent when the child started.
-        answers: JSON data in order, without truncated answers.
+        peak: peak resident memory in bytes; None if unknown. On Linux, this includes the memory of the parent
+            when the child started.
+        answers: JSON data in order; an answer that was cut off is missing.
         processor: seconds of processor time; 0 if unknown.
     """
 
@@ -73,7 +73,7 @@ class ProcessResult(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """How the process ended, such as ``crashed (SIGSEGV)``.  The words continue "the process"."""
+        """Describe how the process ended: ``crashed (SIGSEGV)``. The words continue "the process"."""
         if self.cause == "crashed":
             return f"crashed ({self.signal})"
         if self.cause == "time":
@@ -141,7 +141,7 @@ def run(
 def _watch(
     process: subprocess.Popen[bytes], limits: Limits, answers: Path, listen: Callable[[Any], None] | None
 ) -> ProcessResult:
-    """Wait for the end of a process, or kill the process at a limit."""
+    """Wait for the end of a process. Kill the process if it exceeds a limit."""
     began = time.monotonic()
     stopped: Literal["time", "memory"] | None = None
     pause, heard, size = _SHORTEST, 0, 0
@@ -190,14 +190,14 @@ def _size(file: Path) -> int:
 
 
 def machine_memory() -> int:
-    """Return the memory of this machine in bytes, and at least 4 GiB."""
+    """Return the memory of this machine in bytes; 4 GiB if it is smaller."""
     with suppress(AttributeError, OSError, ValueError):
         return max(_LEAST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return _LEAST_MEMORY
 
 
 def _signal_name(code: int) -> str:
-    """Return the name of the signal in an exit code.  Exceptions of Windows are given in hex."""
+    """Return the name of the signal in an exit code; on Windows, the exception code in hex."""
     if code < 0:
         with suppress(ValueError):
             return signal.Signals(-code).name

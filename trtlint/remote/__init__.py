@@ -1,1 +1,1 @@
-"""Models at URLs, read in parts."""
+"""Read parts of models at URLs."""

@@ -22,7 +22,7 @@ _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
 
 class AddressError(SettingError):
-    """Error: trtlint cannot use an address.  The message is the reason."""
+    """Error: an address is invalid or not supported. The message is the reason."""
 
 
 class Address(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Address(Struct, frozen=True):
 
     Attributes:
         url: the full address.
-        name: the address in reports, without query and fragment, which may contain secrets.
+        name: the address in reports. It has no query and no fragment, because these may contain secrets.
         scheme: the scheme in lower case, such as ``https``.
     """
 
@@ -79,7 +79,7 @@ def parse(text: str) -> Address:
 def is_loopback(host: str) -> bool:
     """Return whether a host, such as ``localhost`` or ``127.0.0.1``, is this machine.
 
-    No name is resolved.
+    The function does not resolve host names other than ``localhost``.
     """
     if host == "localhost":
         return True
@@ -88,7 +88,7 @@ def is_loopback(host: str) -> bool:
 
 
 def literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the IP address in a host; None if the host is a name."""
+    """Return the IP address that a host consists of, such as ``127.0.0.1``; None if the host is a name."""
     try:
         address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
     except ValueError:

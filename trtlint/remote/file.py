@@ -92,7 +92,7 @@ class RemoteFile(Struct):
         return found
 
     def whole(self) -> bytes:
-        """Read the whole file.
+        """Read the whole file into memory.
 
         Raises:
             RemoteError: the file cannot be read or is too large.
@@ -187,7 +187,7 @@ def remote_file(address: Address) -> RemoteFile:
 
 
 def version_of(address: Address) -> str:
-    """Return the version and size of a remote file; empty if unknown or unreadable."""
+    """Return a text that identifies the version and size of a remote file; empty if unknown or unreadable."""
     try:
         file = remote_file(address)
     except RemoteError:
@@ -210,7 +210,7 @@ def _info(system: Any, path: str, address: Address) -> tuple[int, str, bool]:
 
 
 def _error(address: Address, error: Exception) -> RemoteError:
-    """Return the message of a file system in one line, without secrets in the address."""
+    """Convert an exception of fsspec to one line of text, without secrets from the address."""
     if isinstance(error, RemoteError):
         return error
     text = " ".join(str(error).split()).replace(address.url, address.name) or type(error).__name__

@@ -1,4 +1,4 @@
-"""A safe HTTP file system for fsspec: range requests to one version of one file.
+"""An HTTP file system for fsspec that reads parts of one file, and checks that the file does not change.
 
 Redirects to other schemes or to local addresses are rejected.  Only ``https://`` addresses import this
 module, since ``aiohttp`` is an optional dependency.
@@ -41,10 +41,10 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
         self._first: dict[str, str] = {}
 
     def _require_same(self, response: aiohttp.ClientResponse) -> None:
-        """Check that a response is about the same version of the file as the first response.
+        """Check that a response has the same version of the file as the first response.
 
-        This is needed because a server may ignore ``If-Match``.  ETag, modification time and size are
-        compared if both responses have them.  A response without these headers passes.
+        A server may ignore the header ``If-Match``, so the client must check. ETag, modification time and
+        size are compared if both responses have them.  A response without these headers passes.
 
         Raises:
             OSError: the version differs.
@@ -132,7 +132,7 @@ def _version(response: aiohttp.ClientResponse) -> dict[str, str]:
 
 
 def _content_range(response: aiohttp.ClientResponse) -> tuple[str, str]:
-    """Parse a ``Content-Range`` header, ``bytes 0-0/1234``, into the range and the total."""
+    """Parse a ``Content-Range`` header: ``bytes 0-0/1234`` gives the range ``0-0`` and the total ``1234``."""
     unit, _, rest = response.headers.get("Content-Range", "").partition(" ")
     span, _, total = rest.partition("/")
     return (span, total) if unit == "bytes" else ("", "")
@@ -149,9 +149,9 @@ def _first(response: aiohttp.ClientResponse) -> int | None:
 
 
 def _client_for(named: URL) -> Any:
-    """Return a function that creates sessions.
+    """Return a function that creates HTTP sessions.
 
-    They connect only to the user's host and to public addresses.
+    The sessions connect only to the host of ``named`` (the user's address) and to public addresses.
     """
 
     async def client(**_: Any) -> aiohttp.ClientSession:
@@ -175,7 +175,7 @@ def _watch(named: URL) -> Any:
 def require_allowed(named: URL, target: URL) -> None:
     """Raise an error for a redirect to another scheme or to a local address.
 
-    Host names are resolved when the connection is made.  Names with local addresses are rejected then.
+    This function does not resolve host names. The connection rejects names with local addresses later.
 
     Raises:
         RedirectError: the redirect is not allowed.
@@ -192,7 +192,7 @@ def require_allowed(named: URL, target: URL) -> None:
 
 
 class _Resolver(AbstractResolver):
-    """Resolves host names.  Only the host that the user named may have local addresses."""
+    """Resolve host names. Reject local addresses, except for the host that the user named."""
 
     def __init__(self, named: str) -> None:
         self._named = named

@@ -23,12 +23,12 @@ _VALUES = 100
 
 
 class RemoteModel(Struct, frozen=True):
-    """A model at an address."""
+    """A model at a remote address."""
 
     address: Address
 
     def read(self) -> RawModel:
-        """Read the structure of the model.
+        """Read the model without the elements of large tensors.
 
         Raises:
             ModelError: the model cannot be read or is not ONNX.
@@ -57,7 +57,7 @@ class RemoteTensors(TensorStore):
     External data files are never requested, because a model must not choose which addresses are opened.
 
     Attributes:
-        file: the remote file, with the count of bytes read.
+        file: the remote file, which counts the bytes read.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class RemoteTensors(TensorStore):
         """Return None, because the tensors are not in a local file."""
 
     def file_of(self, location: str) -> None:
-        """Return None, and add a note that the external data are not read."""
+        """Return None, and add a note that trtlint does not read external data of remote models."""
         self.note(f"external data {location!r} of a remote model are not read: their values are unknown")
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:

@@ -43,7 +43,7 @@ class RemoteView(View):
         return self._read(start, stop - start) if stop > start else b""
 
     def _fetch(self, first: int, stop: int) -> None:
-        """Fetch the missing blocks of a range; adjacent blocks share one request."""
+        """Fetch the missing blocks between two byte offsets. Adjacent blocks are fetched with one request."""
         beyond = -(-len(self) // _BLOCK)
         spans: list[tuple[int, int]] = []
         for block in range(first, min(stop, beyond)):
