@@ -94,7 +94,7 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
     """Compare one pair.  Return the answer as JSON data."""
     before, after = Path(pair["before"]), Path(pair["after"])
     try:
-        given = _given(before, pair)
+        given = _user_inputs(before, pair)
     except InputsError as error:
         return {"inputs": " ".join(str(error).split())[:_LONGEST]}
     wanted = _ComparisonSettings(
@@ -154,7 +154,7 @@ def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
         yield Way(FP32, reference=True)
 
 
-def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
+def _user_inputs(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
     """Return the inputs of the user; empty if the user gave none.
 
     Raises:
@@ -196,7 +196,7 @@ def _compared(
     found = judge(before, after, ignore_nan=wanted.ignore_nan)
     if found.unsure and found.equal:
         found = judge(
-            before, after, ignore_nan=wanted.ignore_nan, truth=_truth(models, batches, wanted.folder)
+            before, after, ignore_nan=wanted.ignore_nan, truth=_fp64_outputs(models, batches, wanted.folder)
         )
     figures = found.document
     figures["zeros"] = zeros(before)
@@ -224,12 +224,14 @@ def _run_first(
     for choice in choices if runner is not None else ():
         if tried > _MOST_BYTES:
             break
-        if not (one := _typed(choice.first(), types, keep_a_key=wanted.keep_a_key)):
+        if not (one := _converted_inputs(choice.first(), types, keep_a_key=wanted.keep_a_key)):
             continue
         tried += size_of(one)
         try:
             outputs = runner.run(one) if runner is not None else []
-            batches = _typed(choice.all(beside=size_of(outputs)), types, keep_a_key=wanted.keep_a_key)
+            batches = _converted_inputs(
+                choice.all(beside=size_of(outputs)), types, keep_a_key=wanted.keep_a_key
+            )
             return batches, runner.run(batches) if runner is not None else []
         except MemoryError:
             raise
@@ -238,7 +240,7 @@ def _run_first(
     raise _NotRunError(f"the model does not run: {failure or 'cannot generate inputs'}")
 
 
-def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Outputs] | None:
+def _fp64_outputs(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Outputs] | None:
     """Run the original model in FP64 and return its outputs; None if no runtime can do this."""
     for index, wider in enumerate((Way(FP64), Way(FP64, reference=True))):
         if wider.reference and models.before.stat().st_size > _MOST_FOR_REFERENCE:
@@ -257,7 +259,9 @@ def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Output
     return None
 
 
-def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keep_a_key: bool) -> list[Feeds]:
+def _converted_inputs(
+    batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keep_a_key: bool
+) -> list[Feeds]:
     """Convert inputs to the types of a model. With ``keep_a_key``, allow the first key of each mask row."""
     typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]
     for array in (array for batch in typed for array in batch.values() if keep_a_key and array.ndim):

@@ -63,7 +63,7 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
     paths = before, after
     shells = [onnx.load(path, load_external_data=False) for path in paths]
     # Compare with multiplicity: several subgraphs may use one name.
-    draws = [sorted(_key(node) for node in _drawing(shell)) for shell in shells]
+    draws = [sorted(_key(node) for node in _random_nodes(shell)) for shell in shells]
     if draws[0] != draws[1]:
         raise RandomError("the two models have different nodes that draw random numbers without a seed")
     random = any(_is_random(node) for shell in shells for node in nodes(shell))
@@ -73,7 +73,7 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
     copies = folder / "before.onnx", folder / "after.onnx"
     for path, copy in zip(paths, copies, strict=True):
         proto = onnx.load(path)
-        for node in _drawing(proto):
+        for node in _random_nodes(proto):
             seed = float(zlib.crc32(_key(node).encode()) % 10_000)
             node.attribute.append(helper.make_attribute("seed", seed))
         if types is not None:
@@ -96,7 +96,7 @@ def _key(node: NodeProto) -> str:
     return text(node.output[0])
 
 
-def _drawing(proto: onnx.ModelProto) -> Iterator[NodeProto]:
+def _random_nodes(proto: onnx.ModelProto) -> Iterator[NodeProto]:
     """Yield the random operators that have no seed, including those in subgraphs and functions."""
     for node in nodes(proto):
         if _is_random(node) and not any(attribute.name == "seed" for attribute in node.attribute):

@@ -104,9 +104,9 @@ def random_sets(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[RandomS
     """
     found = [RandomSets(inputs, attempt, most=most) for attempt in range(_ATTEMPTS)]
     for size in _SIZES:  # dimensions with different names may have to be equal
-        equal = [_resized(value, dict.fromkeys(_varying(value), size)) for value in inputs]
+        equal = [_resized(value, dict.fromkeys(_dynamic_keys(value), size)) for value in inputs]
         found += [RandomSets(equal, most=most), RandomSets(equal, still=True, most=most)]
-    names = list(dict.fromkeys(key for value in inputs for key in _varying(value)))
+    names = list(dict.fromkeys(key for value in inputs for key in _dynamic_keys(value)))
     for sizes in product(_MIXED, repeat=len(names)) if 1 < len(names) <= _MOST_MIXED else ():
         if len(set(sizes)) > 1:  # a dimension may have to match another tensor's
             mixed = dict(zip(names, sizes, strict=True))
@@ -114,7 +114,7 @@ def random_sets(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[RandomS
     return found
 
 
-def _varying(value: Value) -> Iterator[str]:
+def _dynamic_keys(value: Value) -> Iterator[str]:
     """Yield a key for each dynamic dimension of an input: its name, or its position if it is unnamed."""
     for axis, dim in enumerate(value.shape or ()):
         if not isinstance(dim, int):
@@ -128,7 +128,7 @@ def size_of(batches: Iterable[Mapping[str, Any]]) -> int:
 
 def _resized(value: Value, sizes: Mapping[str, int]) -> Value:
     """Return a copy of an input whose dynamic dimensions have the given sizes."""
-    copy, varying = Value(value.name), _varying(value)
+    copy, varying = Value(value.name), _dynamic_keys(value)
     dims = [dim if isinstance(dim, int) else sizes[next(varying)] for dim in value.shape or ()]
     elements = {name: number for number, name in DTYPES.items()}
     copy.set_type(onnx.helper.make_tensor_type_proto(elements[value.dtype or "f32"], dims))

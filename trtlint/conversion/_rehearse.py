@@ -62,7 +62,7 @@ def work(request: Mapping[str, Any], say: Say) -> None:
         if request["task"] == "search":
             say({"result": _searched(request, inputs, say)})
         else:
-            say({"result": _proven(request, inputs)})
+            say({"result": _measure_converted(request, inputs)})
     except InputsError as error:
         say({"error": "inputs", "text": shorten(str(error))})
     except (ModelError, TrialError) as error:
@@ -186,7 +186,7 @@ def _merged(groups: Sequence[Paths]) -> list[Paths]:
     return [frozenset(part) for part in nx.connected_components(graph)]
 
 
-def _proven(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
+def _measure_converted(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
     """Measure the errors of the converted model in its 16-bit types, relative to the source in FP32."""
     model = skeleton(Path(request["model"]))
     trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
@@ -236,7 +236,7 @@ class TrialErrors:
         self._batches = list(zip(trial.feeds, trial.ranged.outputs, strict=True))
         self._order = list(range(len(self._batches)))
         self._unused: list[tuple[Feeds, Mapping[str, Array]]] = []
-        self._least = _least(trial)
+        self._smallest_divisors = _smallest_divisors(trial)
         self._sampled: list[int] | None = None
         self._known: dict[tuple[Paths, bool], float | None] = {}
 
@@ -277,7 +277,7 @@ class TrialErrors:
         """
         session = self._session(paths)
         for index, (feeds, reference) in enumerate(self._unused):
-            error = _worst(_compared(reference, session.run(feeds)[0], self._least))
+            error = _worst(_compared(reference, session.run(feeds)[0], self._smallest_divisors))
             if error is None or error > self._bound:
                 self._order.insert(0, len(self._batches))
                 self._batches.append(self._unused.pop(index))
@@ -300,7 +300,7 @@ class TrialErrors:
         largest = 0.0
         for index in tuple(batches):
             feeds, reference = self._batches[index]
-            error = _worst(_compared(reference, session.run(feeds)[0], self._least))
+            error = _worst(_compared(reference, session.run(feeds)[0], self._smallest_divisors))
             if error is None or error > self._bound:
                 batches.remove(index)
                 batches.insert(0, index)
@@ -314,7 +314,7 @@ def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
 
     An error is the largest difference from FP32, divided by the largest magnitude.
     """
-    least = _least(trial)
+    least = _smallest_divisors(trial)
     found: dict[str, float | None] = dict.fromkeys(least, 0.0)
     for feeds, reference in zip(trial.feeds, trial.ranged.outputs, strict=True):
         outputs, _ = session.run(feeds)
@@ -324,7 +324,7 @@ def _errors(trial: Trial, session: RehearsalSession) -> dict[str, float | None]:
     return found
 
 
-def _least(trial: Trial) -> dict[str, float]:
+def _smallest_divisors(trial: Trial) -> dict[str, float]:
     """Return the smallest divisor for the error of each output, so that zeros do not give large errors."""
     return {
         name: _LEAST_MAGNITUDE * max(_magnitude(outputs[name]) for outputs in trial.ranged.outputs)

@@ -96,7 +96,7 @@ class Casting:
                 if value is None or value.dtype != "f32":
                     continue
                 wanted = plan.wanted_narrow(node, port)
-                self._wanted[value].add(self._own(value) if wanted is None else wanted)
+                self._wanted[value].add(self._is_narrow(value) if wanted is None else wanted)
             for body in plan.graph.bodies(node).values():
                 for value in body.outputs:
                     if value.dtype == "f32":
@@ -105,7 +105,7 @@ class Casting:
             if value.dtype == "f32":
                 self._wanted[value].add(plan.narrow_io and (value.producer is not None or value.is_input))
 
-    def _own(self, value: Value) -> bool:
+    def _is_narrow(self, value: Value) -> bool:
         """Return whether the converted model computes or stores a value in 16 bits."""
         if is_constant(value):
             return self._wanted[value] == {True} and not value.is_output
@@ -118,7 +118,7 @@ class Casting:
         key = value, narrow
         if key not in self._names:
             outer = value.is_output and value.producer is not None and not is_constant(value)
-            holder = self.plan.narrow_io if outer else self._own(value)
+            holder = self.plan.narrow_io if outer else self._is_narrow(value)
             self._names[key] = value.name if narrow == holder else self._fresh(value.name, narrow)
         return self._names[key]
 
@@ -177,7 +177,7 @@ class Casting:
             if value is None or value.dtype != "f32":
                 continue
             tensor = info.type.tensor_type
-            narrow = self._own(value)
+            narrow = self._is_narrow(value)
             if self.name(value, narrow) != name:
                 narrow = not narrow
             tensor.elem_type = self.format.element if narrow else TensorProto.FLOAT
@@ -187,7 +187,7 @@ class Casting:
         for port, value in enumerate(node.inputs[: len(proto.input)]):
             if value is not None and value.dtype == "f32":
                 wanted = self.plan.wanted_narrow(node, port)
-                proto.input[port] = self.name(value, self._own(value) if wanted is None else wanted)
+                proto.input[port] = self.name(value, self._is_narrow(value) if wanted is None else wanted)
         for attribute in proto.attribute:
             for body in bodies(attribute):
                 self._graph(body, f"{node.path}/{text(attribute.name)}")
@@ -226,7 +226,7 @@ class Casting:
         narrow = not own
         source, result = self.name(value, own), self.name(value, narrow)
         if value in self._known:
-            return [self._number(value, result, narrow)]
+            return [self._known_constant(value, result, narrow)]
         outside = value.is_input or (value.is_output and value.producer is not None)
         if (
             outside
@@ -240,7 +240,7 @@ class Casting:
         name = self._fresh(f"{value.name}/Cast", narrow)
         return [helper.make_node("Cast", [source], [result], name=name, to=element)]
 
-    def _number(self, value: Value, name: str, narrow: bool) -> onnx.NodeProto:
+    def _known_constant(self, value: Value, name: str, narrow: bool) -> onnx.NodeProto:
         """Return a Constant operator with the known numbers of a value, in 16 bits if ``narrow``."""
         numbers = self._known[value]
         if narrow:
@@ -261,7 +261,7 @@ class Casting:
             return []
         found = self._rounded(tensor, self._clamped(value.name))
         found.name = self.name(value, True)
-        if self._own(value):
+        if self._is_narrow(value):
             tensor.CopyFrom(found)
             return []
         return [found]
@@ -271,7 +271,7 @@ class Casting:
         if value.dtype != "f32" or True not in self._wanted.get(value, set()):
             return []
         target = proto
-        if not self._own(value):
+        if not self._is_narrow(value):
             target = onnx.NodeProto()
             target.CopyFrom(proto)
             target.name = self._fresh(node.path, True)

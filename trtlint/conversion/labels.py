@@ -61,8 +61,12 @@ class Labels:
         free = {node for node, reason in self.fixed.items() if reason.startswith("ONNX has no")}
         # What the user orders of single operators holds for these alone.
         free |= self.forced | ordered
-        self.groups = _tied((island.nodes & own for island in self.islands if not island.divisible), free)
-        self.attention = _tied((island.nodes & own for island in self.islands if island.divisible), free)
+        self.groups = _merged_groups(
+            (island.nodes & own for island in self.islands if not island.divisible), free
+        )
+        self.attention = _merged_groups(
+            (island.nodes & own for island in self.islands if island.divisible), free
+        )
 
     @property
     def preferred(self) -> dict[Node, bool]:
@@ -110,7 +114,7 @@ class Labels:
         return tuple(map(frozenset, joined([*self.groups, *whole])))
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
-        """Return the operators that stay in FP32, including those that TensorRT fuses with them, and the reasons.
+        """Return the operators that stay in FP32, and those that TensorRT fuses with them, with reasons.
 
         Args:
             kept: operators that stay in FP32 because of the numbers that they compute: the reason by path.
@@ -142,6 +146,6 @@ class Labels:
         )
 
 
-def _tied(groups: Iterable[Iterable[Node]], free: Collection[Node]) -> list[frozenset[Node]]:
+def _merged_groups(groups: Iterable[Iterable[Node]], free: Collection[Node]) -> list[frozenset[Node]]:
     """Merge groups that overlap, and remove the operators in ``free`` from all groups."""
     return [group for found in joined(groups) if len(group := frozenset(found - set(free))) > 1]

@@ -23,7 +23,7 @@ def opset_for(model: Model, type_: str) -> int:
         wanted = max(wanted, QUANTIZED_OPSET)
     steps = [wanted]
     if type_ == "bf16":
-        lacking = [op for op in ops if _gains(op, own)]
+        lacking = [op for op in ops if _is_newer_support(op, own)]
         if lacking:
             steps = [NEWEST, max(wanted, 16), max(wanted, 14), max(wanted, 13), wanted]
     return next((step for step in steps if step > own and raisable(model, step)), own)
@@ -34,11 +34,13 @@ def lacking(model: Model, type_: str, opset: int) -> tuple[str, ...]:
     if type_ != "bf16":
         return ()
     return tuple(
-        sorted({node.op for node in model.graph.nodes if not node.domain and _gains(node.op, opset)})
+        sorted(
+            {node.op for node in model.graph.nodes if not node.domain and _is_newer_support(node.op, opset)}
+        )
     )
 
 
-def _gains(op: str, opset: int) -> bool:
+def _is_newer_support(op: str, opset: int) -> bool:
     """Return whether an operator does not support BF16 in ``opset``, but in a newer opset."""
     before, after = ports(op, opset, "bf16"), ports(op, NEWEST, "bf16")
     return before is not None and after is not None and sum(after.inputs) > sum(before.inputs)

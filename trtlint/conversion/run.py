@@ -71,7 +71,7 @@ def run(
     if session.unchanged:
         draft = session.draft()
         return draft.conversion, draft
-    draft, proofs = _rewritten(session, *_proven(session, sm), sm)
+    draft, proofs = _convert_rewritten(session, *_convert_and_check(session, sm), sm)
     found = replace(draft.conversion, proofs=proofs, advice=_advice(request, draft.conversion, proofs))
     rehearsed = next((proof.figures.get("error") for proof in proofs if proof.name == "rehearsal"), None)
     found = replace(found, error=rehearsed if rehearsed is not None else found.error)
@@ -82,7 +82,7 @@ def run(
     return replace(found, command=command.replace("{model}", shlex.quote(name))), draft
 
 
-def _rewritten(
+def _convert_rewritten(
     session: ConversionSession, draft: PendingConversion, proofs: tuple[ConversionCheck, ...], sm: int | None
 ) -> tuple[PendingConversion, tuple[ConversionCheck, ...]]:
     """Convert the model again after rewrites. Return the better one of this conversion and ``draft``.
@@ -94,7 +94,7 @@ def _rewritten(
         sm: compute capability times ten of the GPU to build for; None for the default.
     """
     tried: Collection[str] = ()
-    if _is_late(session.request):
+    if _is_little_time(session.request):
         return draft, proofs
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         for count in range(_MOST_REWRITES):
@@ -116,7 +116,7 @@ def _rewritten(
                     session.listen,
                     RewrittenDraft(source, Path(folder, f"{count}.onnx"), titles),
                 )
-                new, verdicts = _proven(other, sm)
+                new, verdicts = _convert_and_check(other, sm)
             except (TrtlintError, OSError):  # without rewrites the model is converted already
                 break
             helped = {each.node for each in found} - {kept.node for kept in new.conversion.kept}
@@ -134,7 +134,7 @@ def _rank(draft: PendingConversion, proofs: Sequence[ConversionCheck]) -> tuple[
     return not failed, draft.conversion.share or 0.0
 
 
-def _proven(
+def _convert_and_check(
     session: ConversionSession, sm: int | None
 ) -> tuple[PendingConversion, tuple[ConversionCheck, ...]]:
     """Convert and check the model.  Return the converted model with the results of the checks.
@@ -151,7 +151,7 @@ def _proven(
             if attempt and session.found.enough is None:  # it ran out of time: the last verdict stays
                 session.found = before
                 break
-            draft, proofs = _accepted(session, converted)
+            draft, proofs = _write_and_parse(session, converted)
             if not request.measure:
                 proofs.append(ConversionCheck("rehearsal", "unproven", "nothing was measured (--no-measure)"))
                 break
@@ -160,9 +160,9 @@ def _proven(
                 proofs.append(ConversionCheck("rehearsal", "unproven", text))
                 break
             proofs.append(rehearse(request, converted, session.listen, attempt))
-            if session.found.enough is False or _is_clear(proofs[-1], request.tolerance):
+            if session.found.enough is False or _passes_clearly(proofs[-1], request.tolerance):
                 break
-            if _is_late(request) and proofs[-1].verdict != "failed":
+            if _is_little_time(request) and proofs[-1].verdict != "failed":
                 break
         if request.build:
             session.listen("builder")
@@ -174,18 +174,20 @@ def _proven(
     return draft, tuple(proofs)
 
 
-def _is_late(request: ConversionRequest) -> bool:
+def _is_little_time(request: ConversionRequest) -> bool:
     """Return whether there is too little time for another search."""
     return request.until is not None and request.until - time.monotonic() < _SECONDS / 2
 
 
-def _is_clear(proof: ConversionCheck, tolerance: float) -> bool:
+def _passes_clearly(proof: ConversionCheck, tolerance: float) -> bool:
     """Return whether a check passed with an error so small that other inputs would also pass."""
     error = proof.figures.get("error")
     return proof.verdict != "failed" and (error is None or error <= tolerance * _CLEAR)
 
 
-def _accepted(session: ConversionSession, converted: Path) -> tuple[PendingConversion, list[ConversionCheck]]:
+def _write_and_parse(
+    session: ConversionSession, converted: Path
+) -> tuple[PendingConversion, list[ConversionCheck]]:
     """Write the converted model to a file and parse it.
 
     If the parser rejects operators in 16 bits, convert the model again with these operators in FP32.

@@ -104,13 +104,13 @@ def search(
     products: list[Paths] = []
     order = [unit for unit in found.products if not unit <= forced]
     if not enough(found.fixed | forced | others):
-        order = _ordered(order, found, everything, sample or measure, budget)
-        products = order[_fitting(order, everything, measure, bound * _PRODUCTS_SHARE, budget) :]
+        order = _by_error(order, found, everything, sample or measure, budget)
+        products = order[_count_in_16_bits(order, everything, measure, bound * _PRODUCTS_SHARE, budget) :]
     base = found.fixed | _union(products)
     regions = least(found.regions, lambda paths: enough(base | forced | paths), budget)
     rest = found.fixed | forced | _union(regions)
     # Products get the share of the limit that the operators between them leave.
-    products = _without(products, lambda paths: enough(rest | paths), budget)
+    products = _fewer_groups(products, lambda paths: enough(rest | paths), budget)
     rest = found.fixed | _union(products) | _union(regions)
     ranges = least(found.forced, lambda paths: enough(rest | paths), budget)
     kept = _union(products) | _union(regions) | _union(ranges)
@@ -138,7 +138,7 @@ def resumed(
     before = found.fixed.union(kept)
     free = [unit for unit in found.products if not unit <= before]
     everything = _union([*found.forced, *found.regions, *found.products]) | before
-    order = _ordered(free, found, everything, sample or measure, budget)
+    order = _by_error(free, found, everything, sample or measure, budget)
     return extended(found, Choice(kept, enough=True, order=order), measure, bound, budget)
 
 
@@ -178,7 +178,7 @@ def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, 
         error = measure(wider)
         reasons = _reasons(_union(found.forced), found, wider)
         return Choice(reasons, error is not None and error <= bound, choice.order)
-    products = _union(_without(free[:count][::-1], lambda paths: enough(others | paths), budget))
+    products = _union(_fewer_groups(free[:count][::-1], lambda paths: enough(others | paths), budget))
     regions = least(units, lambda paths: enough(products | paths), budget)
     wider = kept | products | _union(regions)
     return Choice(
@@ -186,7 +186,7 @@ def extended(found: Candidates, choice: Choice, measure: Measure, bound: float, 
     )
 
 
-def _ordered(
+def _by_error(
     units: Sequence[Paths], found: Candidates, everything: Paths, sample: Measure, budget: Budget
 ) -> list[Paths]:
     """Sort groups with products by the error that they cause in 16 bits, divided by their FLOPs.
@@ -211,7 +211,7 @@ def _ordered(
     return [unit for _, index in ranked for unit in parts[index]]
 
 
-def _fitting(
+def _count_in_16_bits(
     order: Sequence[Paths], everything: Paths, measure: Measure, limit: float, budget: Budget
 ) -> int:
     """Return how many groups, from the start of ``order``, can be in 16 bits with the others in FP32.
@@ -233,7 +233,7 @@ def _fitting(
     return bisect_right(range(1, len(order) + 1), False, key=fails)
 
 
-def _without(units: Sequence[Paths], enough: Callable[[Paths], bool], budget: Budget) -> list[Paths]:
+def _fewer_groups(units: Sequence[Paths], enough: Callable[[Paths], bool], budget: Budget) -> list[Paths]:
     """Remove groups from a set, beginning with the first, while the error stays within the limit.
 
     After each success, the next attempt removes twice as many groups at once.

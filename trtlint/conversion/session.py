@@ -261,7 +261,7 @@ def assemble(
     casting = Casting(proto, plan, format_, source.raw.tensors, clamped, why, known)
     casting.apply()
     conversion = _described(request, model, labels, plan, fixed, casting.casts, ranges, found)
-    _note(proto, conversion)
+    _describe_in_metadata(proto, conversion)
     converted = Converted(proto, tuple(casting.made), source.raw.tensors, format_)
     return PendingConversion(conversion, converted, external, source)
 
@@ -356,7 +356,7 @@ def _raise_opset(proto: onnx.ModelProto, opset: int) -> None:
             entry.version = max(entry.version, opset)
 
 
-def _note(proto: onnx.ModelProto, found: Conversion) -> None:
+def _describe_in_metadata(proto: onnx.ModelProto, found: Conversion) -> None:
     """Write a description of the conversion into the metadata of a model."""
     value = {
         "type": found.type,

@@ -113,7 +113,7 @@ def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
         shape = model.constants.dimensions(value)
         if shape is None or _axis(reader, len(shape)) != len(shape) - 1:
             raise NotApplicable("the result is not split into columns")
-        return _Split(_renamed(reader, _sizes(reader, len(shape) - 1, model)), [reader])
+        return _Split(_columns_of_split(reader, _sizes(reader, len(shape) - 1, model)), [reader])
     shape, before = model.constants.dimensions(reader.output), model.constants.dimensions(value)
     if reader.op != "Reshape" or shape is None or before is None or bool(reader.number("allowzero", 0)):
         raise NotApplicable("the result is neither split nor reshaped")
@@ -144,7 +144,7 @@ def _split(value: Value, reader: Node, count: int, model: Model) -> _Split:
 
         return written
 
-    ends = _ends(behind.output, axis, parts, model)
+    ends = _readers_of_parts(behind.output, axis, parts, model)
     found = [
         _Columns(index * width, (index + 1) * width, moved(write)) for index, write in sorted(ends.parts)
     ]
@@ -164,7 +164,7 @@ class _Ends(Struct, frozen=True):
     removed: Sequence[Node]
 
 
-def _ends(value: Value, axis: int, parts: int, model: Model) -> _Ends:
+def _readers_of_parts(value: Value, axis: int, parts: int, model: Model) -> _Ends:
     """Find the Split or Gather operators that divide a tensor into parts of size one.
 
     Args:
@@ -184,7 +184,7 @@ def _ends(value: Value, axis: int, parts: int, model: Model) -> _Ends:
         (reader,) = readers
         if len(reader.outputs) != parts or set(_sizes(reader, axis, model)) != {1}:
             raise NotApplicable("the parts have different sizes")
-        columns = _renamed(reader, [1] * parts)
+        columns = _columns_of_split(reader, [1] * parts)
         return _Ends([(part.begin, part.write) for part in columns], readers)
     found: list[tuple[int, _Write]] = []
     for reader in readers:
@@ -199,7 +199,7 @@ def _ends(value: Value, axis: int, parts: int, model: Model) -> _Ends:
     return _Ends(found, readers)
 
 
-def _renamed(reader: Node, sizes: Sequence[int]) -> list[_Columns]:
+def _columns_of_split(reader: Node, sizes: Sequence[int]) -> list[_Columns]:
     """Return the columns of each used output of a Split.
 
     Args:

@@ -35,7 +35,7 @@ Say = Callable[[Any], None]
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Process a request, and report the result of each stage when it ends.
+    """Process a request, and report the result of each stage (parse, build) when the stage ends.
 
     Args:
         request: the keys ``model`` (a path), ``level`` (``parse`` or ``build``), ``sm`` (compute capability
@@ -60,7 +60,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 class _Builds:
-    """Builds the network with several choices of shapes, until a build succeeds."""
+    """Build a network with several choices of input shapes, until a build succeeds."""
 
     def __init__(self, trt: Any, builder: Any, network: Any, sm: int, say: Say) -> None:
         self._trt = trt
@@ -71,7 +71,10 @@ class _Builds:
         self._parsed_to = 0
 
     def run(self, inputs: list[Input], given: list[ShapeRange]) -> None:
-        """Build the network.  If all choices fail, the log has only the build with the most likely shapes."""
+        """Build the network. Try the user's shapes and the most likely sizes first.
+
+        If all builds fail, the log contains only the first build.
+        """
         sys.stdout.flush()
         self._parsed_to = os.lseek(_OUT, 0, os.SEEK_CUR)
         likeliest = next(choices(inputs, given))
@@ -99,7 +102,7 @@ class _Builds:
             self._say(result)
 
     def _try(self, choice: ShapeChoice) -> tuple[bytes, dict[str, Any]]:
-        """Build for one choice of shapes.  Return the log of this build, and the result."""
+        """Build the network with one choice of shapes. Return the result, and the log if the build failed."""
         self._rewind()
         said = {"stage": "build", **_document(choice)}
         self._say(said)
@@ -110,10 +113,10 @@ class _Builds:
             built = False
         result = {**said, "built": built}
         self._say(result)
-        return b"" if built else _since(self._parsed_to), result
+        return b"" if built else _log_after(self._parsed_to), result
 
     def _rewind(self, log: bytes = b"") -> None:
-        """Truncate the log to the part of the parser, then append other bytes."""
+        """Remove everything after the parser's output from the log, then append ``log``."""
         os.ftruncate(_OUT, self._parsed_to)
         os.lseek(_OUT, self._parsed_to, os.SEEK_SET)
         if log:
@@ -136,24 +139,24 @@ class _Builds:
 
 
 def _error_in(log: bytes) -> str:
-    """Return the first error in the builder's log with its continuation lines; empty without an error."""
+    """Return the first error in the builder's log, with its continuation lines; empty if there is none."""
     found = _ERROR.search(log)
     return "" if found is None else " ".join(found[1].decode("utf-8", "replace").split())
 
 
 def _hints(trt: Any, network: Any) -> Hints:
-    """Return the input sizes that a network suggests.
+    """Return input sizes that the weights of a network suggest.
 
-    Empty if the Python API of a release is incompatible.
+    Return no sizes if the Python API of this TensorRT-RTX release is incompatible.
     """
     try:
-        return hints_of(_found(trt, network))
+        return hints_of(_network_sizes(trt, network))
     except (AttributeError, TypeError, ValueError, RuntimeError):
         return Hints()
 
 
-def _found(trt: Any, network: Any) -> NetworkSizes:
-    """Return the properties of layers that suggest input sizes."""
+def _network_sizes(trt: Any, network: Any) -> NetworkSizes:
+    """Collect the weights, strides and channels of a network that suggest input sizes."""
     tables: list[tuple[int, ...]] = []
     numbers: list[int] = []
     strides: list[int] = []
@@ -191,8 +194,8 @@ def _reshape_of(layer: Any) -> tuple[int, ...]:
         return ()
 
 
-def _since(place: int) -> bytes:
-    """The log after an offset."""
+def _log_after(place: int) -> bytes:
+    """Return the part of the log after a byte offset."""
     size = os.lseek(_OUT, 0, os.SEEK_CUR)
     os.lseek(_OUT, place, os.SEEK_SET)
     return os.read(_OUT, size - place)  # the file is also open for reading

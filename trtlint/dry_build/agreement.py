@@ -26,10 +26,10 @@ class TensorDifference(Struct, frozen=True):
         worst: largest absolute difference; None if not numeric.
         differing: number of elements that differ.
         elements: number of elements.
-        others: operators of preceding nodes whose outputs have no name in the network, so that they were not
-            compared.
-        oracles: what computed ONNX's value: ``both`` for ONNX Runtime and ONNX's reference evaluator, or the
-            name of one of them.
+        others: types of earlier nodes that can also be the cause. Their outputs have no name in the network,
+            so they were not compared.
+        oracles: the programs that computed ONNX's value: ``onnxruntime``, ``reference`` (ONNX's reference
+            evaluator) or ``both``.
         inputs: the set of inputs that shows the difference.
     """
 
@@ -50,7 +50,7 @@ class TensorDifference(Struct, frozen=True):
 
 
 class Uncomputed(Struct, frozen=True):
-    """Tensors that were not computed, and the reason.
+    """Number of tensors that were not computed for one reason.
 
     Attributes:
         reason: the reason.
@@ -82,7 +82,7 @@ class Agreement(Struct, frozen=True):
         tensors: number of tensors that the nodes of the model compute.
         compared: number of compared tensors.
         unnamed: number of tensors without a name in the network.
-        uncomputed: number of tensors that the network or ONNX Runtime did not compute.
+        uncomputed: number of tensors that trtlint could not compute in the network or in ONNX Runtime.
         reasons: reasons for tensors that were not computed.
         sets: number of sets of inputs.
         inputs: kind of inputs: ``made``, ``probe`` or ``given``.
@@ -114,7 +114,7 @@ class Agreement(Struct, frozen=True):
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict.  A network without compared tensors does not get the verdict "agrees"."""
+        """Return the result of the comparison. If no tensor was compared, the result is not "agrees"."""
         if self.differences:
             return "differs"
         if not self.compared:
@@ -123,5 +123,5 @@ class Agreement(Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Number of compared tensors divided by the number of all tensors."""
+        """Return the number of compared tensors, divided by the number of all tensors."""
         return self.compared / self.tensors if self.tensors else 0.0

@@ -1,7 +1,7 @@
 """Dry build: run NVIDIA's parser and builder on a model without a GPU.
 
-The wheels of TensorRT-RTX contain the parser and the builder.  trtlint reads the log of a dry build like any
-build log. In addition, :class:`~trtlint.dry_build.result.DryBuildResult` has the results as values.
+The wheels of TensorRT-RTX contain the parser and the builder.  trtlint reads the log of a dry build like the
+log of any build. In addition, :class:`~trtlint.dry_build.result.DryBuildResult` has the results as values.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class DryBuildRequest(Struct, frozen=True):
 
     @property
     def built_sm(self) -> int:
-        """Compute capability times ten of the build: the nearest supported value to the request."""
+        """Return the compute capability of the build, times ten: the supported one closest to the request."""
         return builder(self.wheels.version).nearest(USUAL_SM if self.sm is None else self.sm)
 
 
@@ -86,7 +86,7 @@ def dry_build(
         sm: compute capability times ten to build for.
         shapes: input shapes from the user.
         limits: time and memory of the process.
-        level: ``parse`` for the parser only.
+        level: ``build``, or ``parse`` to run only the parser.
         folder: folder with the wheels; None for the packages of this Python.
 
     Raises:
@@ -101,7 +101,7 @@ def dry_build(
 
 
 def ask(model: Path, request: DryBuildRequest, log: Path) -> DryBuildResult:
-    """Run a request and write the log.
+    """Run a dry build in a separate process, and write its log to a file.
 
     Raises:
         DryBuildError: this model does not allow a dry build.
@@ -122,7 +122,7 @@ def ask(model: Path, request: DryBuildRequest, log: Path) -> DryBuildResult:
         ended = run(
             _WORK, document, request.limits, log=log, paths=(request.wheels.folder,), environment=_HIDDEN
         )
-    parsed_to = _crashed_on_own_size(ended)
+    parsed_to = _log_size_before_retry_crash(ended)
     if parsed_to is not None:
         os.truncate(log, parsed_to)
         ended = replace(ended, cause="done", signal="")
@@ -130,7 +130,7 @@ def ask(model: Path, request: DryBuildRequest, log: Path) -> DryBuildResult:
 
 
 def read_back(result: DryBuildResult, log: Path) -> DryBuild:
-    """Create a dry build from a result and its log."""
+    """Combine the result of a dry build with what its log says."""
     from trtlint.buildfiles.errors import BuildFileError
     from trtlint.buildfiles.log import read_log
     from trtlint.buildfiles.record import FileRead, together
@@ -143,7 +143,7 @@ def read_back(result: DryBuildResult, log: Path) -> DryBuild:
 
 
 def labelled(record: BuildRecord, result: DryBuildResult) -> BuildRecord:
-    """Add the product, release and GPU of a dry build to a record, because the log does not contain them."""
+    """Add product, release and GPU to the record of a dry build, because the log does not contain them."""
     settings = replace(
         record.settings,
         product="tensorrt-rtx",
@@ -211,11 +211,11 @@ def _result(
     )
 
 
-def _crashed_on_own_size(ended: ProcessResult) -> int | None:
-    """Return the size of the log before the first build, if the builder crashed in a retry; else None.
+def _log_size_before_retry_crash(ended: ProcessResult) -> int | None:
+    """If the builder crashed in a retry, return the size of the log before the first build. Otherwise None.
 
-    A retry follows after the builder has rejected the most likely input sizes.  A crash with less likely
-    sizes, which trtlint chose, says nothing about the real sizes of the model.
+    trtlint retries a build with less likely input sizes after the builder rejected the most likely sizes.  A
+    crash in a retry does not mean that a build with the real sizes crashes.
     """
     refused = [answer for answer in ended.answers if "parsed_to" in answer]
     return int(refused[-1]["parsed_to"]) if ended.cause == "crashed" and refused else None

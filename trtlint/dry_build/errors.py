@@ -6,7 +6,7 @@ from trtlint.errors import ExperimentError
 
 
 class WheelError(ExperimentError, ValueError):
-    """Error: wheels are missing or wrong.  The message names the packages to install."""
+    """Error: the packages of TensorRT-RTX are missing or wrong. The message names the packages to install."""
 
 
 class DryBuildError(ExperimentError, ValueError):

@@ -1,4 +1,4 @@
-"""Input shapes from the user for a dry build: from options, arguments and build commands."""
+"""Collect the input shapes that the user gives for a dry build: in options, arguments and build commands."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from trtlint.dry_build.shapes import ShapeRange
 
 
 def fixed_shapes(shapes: Iterable[tuple[str, Shape]]) -> Iterator[ShapeRange]:
-    """Yield the shapes of inputs that the user gave by name, each as a fixed shape."""
+    """Convert input shapes that the user gave by name. Smallest, usual and largest shape are equal."""
     for name, shape in shapes:
         yield ShapeRange(name, (shape, shape, shape))
 
 
 def command_shapes(command: BuildCommand | None) -> Iterator[ShapeRange]:
-    """Yield the shapes in the first profile of a build command; nothing without a command."""
+    """Yield the shapes in the first profile of a build command. Yield nothing if there is no command."""
     if command is None:
         return
     specs = shapes_of(command).specs

@@ -67,12 +67,12 @@ class Hints(Struct, frozen=True):
 
 
 def hints_of(found: NetworkSizes) -> Hints:
-    """Return the input sizes that the properties of a network suggest."""
+    """Return the input sizes that the weights and layers of a network suggest."""
     strides = _strides(found.strides)
-    squares = [size for shape in found.tables for size in _sides(shape, strides)]
+    squares = [size for shape in found.tables for size in _sizes_by_patches(shape, strides)]
     channels = tuple(dict.fromkeys(count for count in found.channels[-_LAST_LAYERS:] if count > 0))
     flat = [*found.numbers, *(dim for shape in found.tables if len(shape) == 2 for dim in shape)]
-    squares += (size for elements in flat for size in _flattened(elements, channels, strides))
+    squares += (size for elements in flat for size in _sizes_by_elements(elements, channels, strides))
     lines = [size for shape in found.tables for size in _lengths(shape, strides)]
     counted = Counter(number for number in found.numbers if _SMALLEST <= number <= _LARGEST)
     numbers = [number for number, _ in counted.most_common(_MOST_SQUARES)]
@@ -82,14 +82,14 @@ def hints_of(found: NetworkSizes) -> Hints:
 
 
 def is_about_sizes(error: str) -> bool:
-    """Return whether the builder may succeed after this error with other input sizes."""
+    """Return whether an error of the builder may be due to the input sizes."""
     return _ABOUT_SIZES.search(error) is not None and _ABOUT_RANKS.search(error) is None
 
 
 def _strides(strides: Iterable[int]) -> tuple[int, ...]:
-    """Return the possible total strides from the input to a table.
+    """Return possible factors between the height of an input image and the height of its grid of patches.
 
-    These are the single strides in descending order, the products of the first n strides, and 1.
+    The factors are the single strides in descending order, the products of the first n strides, and 1.
     """
     found: dict[int, None] = {}
     total = 1
@@ -102,8 +102,13 @@ def _strides(strides: Iterable[int]) -> tuple[int, ...]:
     return (*sorted((stride for stride in found if stride <= _LARGEST_STRIDE), reverse=True), 1)
 
 
-def _sides(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
-    """Yield image sizes whose number of patches matches the rows of a table such as 1 x 197 x 768."""
+def _sizes_by_patches(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
+    """Yield image sizes for which the number of patches is the number of rows in a position table.
+
+    Args:
+        shape: the shape of the table, such as 1 x 197 x 768.
+        strides: possible patch sizes.
+    """
     if len(shape) == 3 and shape[0] == 1 and shape[1] > 1:
         for extra in _EXTRA_TOKENS:
             side = isqrt(max(0, shape[1] - extra))
@@ -115,8 +120,14 @@ def _sides(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
                 yield from (height * stride for stride in strides)
 
 
-def _flattened(elements: int, channels: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
-    """Yield image sizes whose features have this number of elements, as before a classifier."""
+def _sizes_by_elements(elements: int, channels: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
+    """Yield image sizes for which the flattened features have a certain number of elements.
+
+    Args:
+        elements: the number of elements, such as the input size of a classifier.
+        channels: possible numbers of channels of the features.
+        strides: possible factors between image and features.
+    """
     for count in (1, *channels) if elements > 0 else ():
         side = isqrt(elements // count)
         if side > 1 and side * side * count == elements:
@@ -124,7 +135,12 @@ def _flattened(elements: int, channels: tuple[int, ...], strides: tuple[int, ...
 
 
 def _lengths(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
-    """Yield sequence lengths that match the rows of a table such as 1 x 1500 x 384."""
+    """Yield sequence lengths that match the number of rows in a position table.
+
+    Args:
+        shape: the shape of the table, such as 1 x 1500 x 384.
+        strides: possible factors between the input and the table.
+    """
     if len(shape) == 3 and shape[0] == 1 and shape[1] > 1:
         yield from (shape[1] * stride for stride in reversed(strides))
     elif len(shape) == 4 and shape[0] == 1 and shape[2] == shape[3]:

@@ -1,4 +1,4 @@
-"""Result of a dry build as plain data.  Reports contain it, so this module imports little."""
+"""Result of a dry build as plain data. Reports contain this data, so this module imports little."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ParserError(Struct, frozen=True):
 
 
 class UsedShape(Struct, frozen=True):
-    """The shapes, or values, of one input in a build.
+    """The shapes of one input in a build; for a shape tensor, its values.
 
     Attributes:
         name: the input.
@@ -59,7 +59,7 @@ class UsedShape(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The shape as text, such as ``x=1x3x224x224``.  Different smallest and largest shapes are added."""
+        """Format the shape, such as ``x=1x3x224x224``, with the smallest and largest shape if they differ."""
         ends = [self.opt] if self.min == self.max else [self.min, self.opt, self.max]
         return f"{self.name}={'..'.join('x'.join(map(str, shape)) or 'scalar' for shape in ends)}"
 
@@ -69,12 +69,12 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         version: release of TensorRT-RTX.
-        level: the last stage that was requested.
-        sm: compute capability times ten of the build.
-        asked_sm: the requested compute capability times ten; None without a request.
+        level: the requested stage, ``parse`` or ``build``.
+        sm: compute capability of the build, times ten.
+        asked_sm: the requested compute capability, times ten; None if none was requested.
         stage: the stage in which the dry build ended.
         cause: how the process ended.
-        signal: signal that ended the process; empty without a signal.
+        signal: name of the signal that ended the process; empty if none did.
         parsed: whether the parser accepted the model; None if the parser did not finish.
         built: whether the builder built the model; None if the builder did not finish.
         errors: errors of the parser, in the order of the parser.
@@ -84,8 +84,8 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
         seconds: total time.
         peak: peak resident memory in bytes; None if unknown.
         last_lines: last lines of the log, if the process did not end normally.
-        unfit: first error about sizes, if the builder rejected all input sizes that trtlint chose.  Then it
-            is unknown whether a build with the real sizes succeeds.
+        unfit: the first error about sizes, if the builder rejected all input sizes that trtlint chose. A
+            build with the real sizes may still succeed.
         tried: number of builds with different sizes.
         network: comparison of the parsed network with the model; None if not requested.
     """
@@ -112,14 +112,14 @@ class DryBuildResult(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def label(self) -> str:
-        """Name of the dry build in messages, such as ``dry build, TensorRT-RTX 1.7.1, SM 8.9``."""
+        """Return the name of the dry build in messages, such as ``dry build, TensorRT-RTX 1.7.1, SM 8.9``."""
         if self.level == "parse":
             return f"dry parse, TensorRT-RTX {self.version}"
         return f"dry build, TensorRT-RTX {self.version}, SM {self.sm // 10}.{self.sm % 10}"
 
     @property
     def document(self) -> dict[str, Any]:
-        """The result as JSON data."""
+        """Return the result as JSON data."""
         data: dict[str, Any] = to_builtins(self)
         return data
 
@@ -138,7 +138,7 @@ class DryBuild(Struct, frozen=True):
 
     Attributes:
         result: the result.
-        record: the log and its layers; None without a log.
+        record: what the log says about the build and its layers; None if there is no log.
     """
 
     result: DryBuildResult

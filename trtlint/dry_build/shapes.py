@@ -1,4 +1,4 @@
-"""Default shapes for a build.
+"""Choose default shapes for inputs with dynamic dimensions.
 
 The builder needs a shape for every input with a dynamic dimension.  The first choice uses the same size for
 dimensions with the same name, batch 1, and typical sizes for other axes: an image of 224 x 224, 128 tokens,
@@ -66,9 +66,9 @@ class Input(Struct, frozen=True):
     Attributes:
         name: the name of the input.
         dims: the dimensions, -1 for a dynamic dimension.
-        symbols: the names of the dimensions; None or empty if unnamed.
+        symbols: the name of each dimension; None or empty if a dimension has no name.
         integer: whether the type is integer or boolean.
-        is_shape: whether the input is a shape tensor, so that the build needs its values.
+        is_shape: whether the input is a shape tensor. The builder then needs the range of its values.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Input(Struct, frozen=True):
 
 
 class ShapeRange(Struct, frozen=True):
-    """The shape of an input from the user.
+    """Shapes that the user gives for one or several inputs.
 
     Attributes:
         name: the name of the input; ``*`` matches any characters.
@@ -96,11 +96,11 @@ class ShapeRange(Struct, frozen=True):
 
 
 class ShapeChoice(Struct, frozen=True):
-    """The shapes of one build.
+    """The input shapes of one build.
 
     Attributes:
-        shapes: shapes of dynamic inputs by name.
-        values: values of shape tensors by name.
+        shapes: for each dynamic input, by name, its smallest, usual and largest shape.
+        values: for each shape tensor, by name, its smallest, usual and largest values.
         chosen: inputs whose shape trtlint chose.
     """
 
@@ -125,7 +125,7 @@ class _Way(Struct, frozen=True):
     line: int | None = None
 
     def size(self, likely: int) -> int:
-        """Return the size of an axis, given its default size."""
+        """Return the size to use for an axis whose default size is ``likely``."""
         if self.same is not None:
             return self.same
         if self.square is not None and likely in _SQUARES:
@@ -150,7 +150,7 @@ def _ways(hints: Hints) -> Iterator[_Way]:
 def choices(
     inputs: Sequence[Input], given: Sequence[ShapeRange], hints: Hints | None = None
 ) -> Iterator[ShapeChoice]:
-    """Yield shapes to try, most likely first.  If the user gave all shapes, there is only one choice.
+    """Yield choices of input shapes to try, most likely first. If the user gave all shapes, yield only one.
 
     Args:
         inputs: the inputs of the network.
@@ -217,15 +217,15 @@ def _sizes(input_: Input, sizes: dict[str, int], way: _Way) -> Iterator[int]:
         if dim >= 0:
             yield dim
         elif not symbol:
-            yield way.size(_by_place(input_, axis))
+            yield way.size(_default_size(input_, axis))
         else:
             if symbol not in sizes:
-                sizes[symbol] = _of_sum(symbol, sizes) or way.size(_by_name(input_, axis, symbol))
+                sizes[symbol] = _size_of_sum(symbol, sizes) or way.size(_by_name(input_, axis, symbol))
             yield sizes[symbol]
 
 
-def _of_sum(symbol: str, sizes: Mapping[str, int]) -> int | None:
-    """Return the size of a symbol such as ``past + sequence``, if the sizes of both parts are known."""
+def _size_of_sum(symbol: str, sizes: Mapping[str, int]) -> int | None:
+    """Return the size of a dimension named ``past + sequence``, if the sizes of both parts are known."""
     parts = [part.strip() for part in symbol.split("+")]
     if len(parts) > 1 and all(part in sizes or part.isdecimal() for part in parts):
         return sum(sizes[part] if part in sizes else int(part) for part in parts)
@@ -245,11 +245,11 @@ def _by_name(input_: Input, axis: int, symbol: str) -> int:
         if pattern.search(name):
             # the "width" of a table of numbers is not an image width
             return size if size != _IMAGE or len(input_.dims) >= 3 else _ANY
-    return _by_place(input_, axis)
+    return _default_size(input_, axis)
 
 
-def _by_place(input_: Input, axis: int) -> int:
-    """Return the default size of an axis, from its position, the rank and the other dimensions."""
+def _default_size(input_: Input, axis: int) -> int:
+    """Return the default size of an axis, derived from its index, the rank and the other dimensions."""
     dims, rank = input_.dims, len(input_.dims)
     if axis == 0:
         return 1 if rank > 1 else _ANY if input_.integer else 1

@@ -35,10 +35,10 @@ class WeightsError(ExperimentError, ValueError):
 
 
 class Staged(Struct, frozen=True):
-    """A model that the parser can read.
+    """A model that is prepared for the parser.
 
     Attributes:
-        path: the model, or a link to the model in a folder with the data.
+        path: the model file, or a link to it in a folder with prepared data files.
         zeros: external data files with zeros instead of weights, as the model names them.
         data_files: all external data files.
         size: size of all weights in bytes, external or not.
@@ -56,7 +56,7 @@ class _Stored(Struct, frozen=True):
 
 
 def staged(model: Path, folder: Path) -> Staged:
-    """Return the model itself, or a folder with links to its files and zeros where needed.
+    """Prepare a model for the parser. If data files are missing or huge, use files of zeros instead.
 
     Args:
         model: the file.
@@ -74,7 +74,7 @@ def staged(model: Path, folder: Path) -> Staged:
         files[location].append(stored)
     sizes = {location: max(each.offset + each.size for each in found) for location, found in files.items()}
     size = model.stat().st_size + sum(sizes.values())
-    zeros = tuple(location for location in files if _wanting(raw.tensors, location, sizes[location]))
+    zeros = tuple(location for location in files if _needs_zeros(raw.tensors, location, sizes[location]))
     for location in files:
         _require_inside(location)
     path = Path(os.path.abspath(model))  # noqa: PTH100 - a link stays
@@ -96,7 +96,7 @@ def staged(model: Path, folder: Path) -> Staged:
 
 
 def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
-    """Yield all tensors with external data, also in subgraphs and functions."""
+    """Yield all tensors with external data, including tensors in subgraphs and functions."""
     import onnx
 
     from trtlint.model.contents import all_tensors
@@ -112,14 +112,14 @@ def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
             yield location, _Stored(offset, max(stored_size(tensor), length or 0, 0))
 
 
-def _wanting(store: TensorStore, location: str, size: int) -> bool:
+def _needs_zeros(store: TensorStore, location: str, size: int) -> bool:
     """Return whether a file needs zeros: it is missing, too short or huge."""
     found = store.file_of(location)
     return found is None or found[1] < size or size >= HUGE
 
 
 def _require_inside(location: str) -> None:
-    """Raise an error for external data outside the folder of the model."""
+    """Check that a location of external data is inside the folder of the model."""
     path = PurePosixPath(location.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or "\0" in location or Path(location).is_absolute():
         raise WeightsError(f"the external data file {location!r} of the model is outside the model's folder")

@@ -1,4 +1,4 @@
-"""Find the installed wheels of TensorRT-RTX and their release, and build the install command.
+"""Find the installed packages of TensorRT-RTX and their release, and write the install command.
 
 The search imports no module of the wheels.  The wheels contain NVIDIA's parser and builder under NVIDIA's
 licence. trtlint never downloads them; the user does.
@@ -32,7 +32,7 @@ class Wheels(Struct, frozen=True):
 
 
 def find(version: str | None = None, folder: Path | None = None) -> Wheels:
-    """Find the wheels in a folder from ``pip install --target``; without a folder, in this Python.
+    """Find the wheels in this Python environment, or in a folder that ``pip install --target`` filled.
 
     Args:
         version: required release or its prefix; None for any.
@@ -73,7 +73,7 @@ def _command(version: str | None, folder: Path | None) -> str:
 
 
 def _pinned(version: str | None) -> str:
-    """Return the version requirement for pip: ``==1.4.0.76`` for a known release, else ``==1.4.*``."""
+    """Return a pip version requirement, such as ``==1.4.0.76`` for a known release, or ``==1.4.*``."""
     if version is None:
         return ""
     for release in reversed(releases("tensorrt-rtx")):

@@ -1,4 +1,4 @@
-"""Messages about a dry build for users."""
+"""Write messages about a dry build for users."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = 4
 
 
 def notes(result: DryBuildResult) -> tuple[str, ...]:
-    """Describe how a dry build ended."""
+    """Return sentences about how a dry build ended."""
     return tuple(_notes(result))
 
 
@@ -65,7 +65,7 @@ def _compared(found: Agreement) -> str:
 
 
 def _unfit(result: DryBuildResult) -> str:
-    """Describe a build that failed with all chosen sizes: the first error, and the option that sets sizes."""
+    """Describe a build that failed with all input sizes: its first error, and the option for the sizes."""
     chosen = [shape for shape in result.shapes if shape.chosen]
     options = " ".join(f"--shapes {shape.name}:..." for shape in chosen[:_SHOWN])
     first = ", ".join(shape.words for shape in chosen[:_SHOWN])

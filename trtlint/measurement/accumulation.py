@@ -116,13 +116,13 @@ def accumulated(
         count, size = constant(blocks, np.int64), constant([places], np.int64)
         amplified = None if growth == 1.0 else constant(growth)
     else:
-        count, size, amplified = _unknown(proto, summed, add, constant)
+        count, size, amplified = _blocks_at_run_time(proto, summed, add, constant)
     body = _body(proto, summed, size, amplified, fresh)
     # ONNX's reference skips a loop without a condition.
     return add("Loop", [count, constant(True, np.bool_), constant(0.0)], body=body)
 
 
-def _unknown(proto: NodeProto, summed: Sum, add: Add, constant: Constant) -> tuple[str, str, str]:
+def _blocks_at_run_time(proto: NodeProto, summed: Sum, add: Add, constant: Constant) -> tuple[str, str, str]:
     """Add operators that compute how to divide a sum of unknown length into blocks.
 
     Return the names of three results: the number of blocks, their width, and the factor of their rounding

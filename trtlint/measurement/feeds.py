@@ -74,7 +74,7 @@ def _all(
     for file in lists:
         yield from ((file, batch) for batch in _list(file))
     if script is not None:
-        yield from ((script, batch) for batch in _scripted(script))
+        yield from ((script, batch) for batch in _batches_of_script(script))
 
 
 def _archive(file: str) -> Feeds:
@@ -131,10 +131,10 @@ def _list(file: str) -> Iterator[Feeds]:
         raise InputsError(f"{file}: not a list of batches from `polygraphy run --save-inputs`")
     for batch in batches:
         items = ((name, value) for name, value in batch.items() if name != "polygraphy_class")
-        yield {name: _decoded(value, f"{file}: input {name!r}") for name, value in items}
+        yield {name: _decode_array(value, f"{file}: input {name!r}") for name, value in items}
 
 
-def _decoded(value: object, where: str) -> Array:
+def _decode_array(value: object, where: str) -> Array:
     """Decode an array from a Polygraphy JSON file: the content of an ``.npy`` file in base64.
 
     ``where`` is the name of the array in error messages.
@@ -153,7 +153,7 @@ def _nothing() -> list[Any]:
     raise ValueError("no array")
 
 
-def _scripted(script: str) -> Iterator[Mapping[str, Any]]:
+def _batches_of_script(script: str) -> Iterator[Mapping[str, Any]]:
     """Yield the batches of a data loader script. Exceptions in the script become InputsError."""
     file, function = script_of(script)
     spec = importlib.util.spec_from_file_location("trtlint_data_loader", file)

@@ -94,12 +94,12 @@ def find_folding(graph: Graph, tensors: TensorStore, opset: int) -> Folding:
         if value.uses
         and not value.is_output
         and not value.leaves_body
-        and all(_hides(reader, port, affine, partner, constants) for reader, port in value.uses)
+        and all(_folds_input(reader, port, affine, partner, constants) for reader, port in value.uses)
     )
     return Folding(affine, partner, constants, hidden)
 
 
-def _hides(
+def _folds_input(
     reader: Node,
     port: int,
     affine: Mapping[str, Affine],

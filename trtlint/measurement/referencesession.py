@@ -34,7 +34,7 @@ class ReferenceSession:
         from onnx.reference import ReferenceEvaluator
 
         model = onnx.ModelProto.FromString(rewritten.data)
-        if len(rewritten.data) + _outside(model) > _MOST_BYTES:
+        if len(rewritten.data) + _external_bytes(model) > _MOST_BYTES:
             raise TrialError(
                 f"the model is larger than {_MOST_BYTES >> 20} MB, the limit for ONNX's reference evaluator"
             )
@@ -74,7 +74,7 @@ def _begins_without_condition(node: onnx.NodeProto) -> bool:
     return node.op_type == "Loop" and not "".join(node.input[1:2])
 
 
-def _outside(model: onnx.ModelProto) -> int:
+def _external_bytes(model: onnx.ModelProto) -> int:
     """Return the size of a model's external data in bytes."""
     return sum(
         int(entry.value)

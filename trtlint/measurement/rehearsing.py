@@ -101,7 +101,7 @@ def rehearse(
         ways.append((fusing, fused))
         if format_ is FP16:
             say("accumulated")
-            accumulated = _accumulated(trial, adding, plain)
+            accumulated = _with_fp16_accumulators(trial, adding, plain)
             ways.append((adding, accumulated))
     built = None
     if layers is not None and not format_.operands_only:
@@ -109,7 +109,7 @@ def rehearse(
         known = replace(fusing, stored=layers.stored)
         summing = replace(known, accumulate=True)
         once = trial.rehearse(known)
-        built = once, _accumulated(trial, summing, once) if format_ is FP16 else once
+        built = once, _with_fp16_accumulators(trial, summing, once) if format_ is FP16 else once
         ways = [(known, built[0]), (summing, built[1])]
     if constants and not trial.skeleton.typed:
         cast = replace(ways[0][0], clamped=frozenset[str]())
@@ -122,7 +122,7 @@ def rehearse(
     return Rehearsal(plain, fused, accumulated, unclamped, built, tuple(ways), layers)
 
 
-def _accumulated(trial: Trial, narrowing: Narrowing, without: Rehearsed) -> Rehearsed:
+def _with_fp16_accumulators(trial: Trial, narrowing: Narrowing, without: Rehearsed) -> Rehearsed:
     """Simulate a model whose products accumulate in FP16.
 
     If all sums are short, FP16 accumulators change nothing. Then return ``without``, the run with FP32

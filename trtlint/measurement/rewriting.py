@@ -101,12 +101,12 @@ class _Rewriting:
         written.name = "trtlint"
         written.sparse_initializer.extend(proto.graph.sparse_initializer)
         for tensor in proto.graph.initializer:
-            self._weight(_defined(graph.values[text(tensor.name)]), tensor)
+            self._weight(_in_main_graph(graph.values[text(tensor.name)]), tensor)
         fed = {value.name for value in graph.inputs}
         for info in proto.graph.input:
             if text(info.name) in fed:
                 widen_type(written.input.add(), info)
-                self._input(_defined(graph.values[text(info.name)]))
+                self._input(_in_main_graph(graph.values[text(info.name)]))
         for node in self.skeleton.scopes.get("", ()):
             self._node(node)
         for info in proto.graph.output:
@@ -190,13 +190,13 @@ class _Rewriting:
         tensor = node.attribute("value") if node.op == "Constant" and not node.domain else None
         if isinstance(tensor, onnx.TensorProto):
             self._weight(node.output, tensor, node)
-        elif self._waits(node):
+        elif self._is_written_later(node):
             pass
         elif not self._by_formula(node):
             self._as_it_is(node)
         self.kept = outer
 
-    def _waits(self, node: Node) -> bool:
+    def _is_written_later(self, node: Node) -> bool:
         """Return whether a convolution is written later, together with the BatchNormalization after it."""
         narrow = self.narrowing is not None and not self.kept
         return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
@@ -238,7 +238,7 @@ class _Rewriting:
             return False
         return not self.fused or port in operands(node.op, node.domain)
 
-    def _narrows(self, node: Node, value: Value) -> bool:
+    def _rounds_output(self, node: Node, value: Value) -> bool:
         """Return whether a build rounds the output ``value`` of a node to the narrow type."""
         narrowing = self.narrowing
         if narrowing is None or self.kept or narrowing.format.operands_only or not self._is_narrow(value):
@@ -253,7 +253,7 @@ class _Rewriting:
     def _result(self, node: Node, value: Value, raw: str) -> None:
         """Name the tensor ``raw`` like the output ``value`` of the model. Round it if a build does."""
         versions = self.versions[value] = Versions(self.scope)
-        if self._narrows(node, value):
+        if self._rounds_output(node, value):
             versions.rounded = self._round(raw, value.name)
         else:
             versions.exact = self.add("Identity", [raw], value.name)
@@ -283,7 +283,7 @@ class _Rewriting:
                 continue
             constant = node.path in self.folding.constants
             versions = self.versions[value] = Versions(self.scope, constant=constant)
-            if not self._narrows(node, value) or not may(writes, port):
+            if not self._rounds_output(node, value) or not may(writes, port):
                 versions.exact = value.name
             elif copied:
                 versions.rounded = value.name
@@ -395,6 +395,6 @@ class _Rewriting:
         return name
 
 
-def _defined(values: Sequence[Value]) -> Value:
+def _in_main_graph(values: Sequence[Value]) -> Value:
     """Return the value that the main graph defines, among values of the same name in several graphs."""
     return next(value for value in values if value.producer is None or not value.producer.scope)

@@ -159,7 +159,7 @@ class KeepSearch:
         chosen = fixed
         if region and self._enough(fixed):
             chosen = self._least(inside, fixed - self.carriers.union(*inside))
-        elif self._can_do(fixed.union(*outside)):
+        elif self._whole_set_passes(fixed.union(*outside)):
             begin, end = window(outside, lambda paths: self._enough(paths | fixed), self.budget)
             # The search for the window has shown that both ends are needed.
             ends = outside[begin].union(outside[end - 1])
@@ -184,7 +184,7 @@ class KeepSearch:
 
         Without any single one of these nodes, the set still passes.
         """
-        found = self._spare(chosen, [unit for unit in singles if unit <= chosen], self._closed)
+        found = self._unneeded(chosen, [unit for unit in singles if unit <= chosen], self._closed)
         heads: list[frozenset[str]] = []
         same: dict[str, str] = {}
         for node in self.carrying:
@@ -198,7 +198,7 @@ class KeepSearch:
             else:
                 same[node.path] = node.path
                 heads.append(frozenset({node.path}))
-        found |= self._spare(chosen, heads, lambda rest: rest)
+        found |= self._unneeded(chosen, heads, lambda rest: rest)
         carried: set[str] = set(found)
         for node in self.carrying:
             value = node.input(0)
@@ -212,7 +212,7 @@ class KeepSearch:
                     carried.add(node.path)
         return frozenset(carried)
 
-    def _spare(
+    def _unneeded(
         self,
         chosen: frozenset[str],
         units: Sequence[frozenset[str]],
@@ -231,24 +231,24 @@ class KeepSearch:
         if self.cut or len(units) > _MOST_UNITS * self.budget.left:
             self.cut = self.cut or bool(units)
             return found
-        waiting = [unit for unit in units if self._may_go(complete(chosen - unit))]
+        waiting = [unit for unit in units if self._is_worth_testing(complete(chosen - unit))]
         while waiting and not self.cut:
             left = self.budget.left
             size = len(waiting) if left <= len(self.drivers) and len(waiting) <= _FEW else 1
             group, waiting = waiting[:size], waiting[size:]
             together = frozenset().union(*group)
             rest = complete(chosen - together)
-            if self._may_go(rest) and self._is_spare(rest):
+            if self._is_worth_testing(rest) and self._passes_test(rest):
                 found |= together
             elif size > 1:
                 self.cut = True
         return found
 
-    def _may_go(self, rest: frozenset[str]) -> bool:
+    def _is_worth_testing(self, rest: frozenset[str]) -> bool:
         """Return whether a set should be tested: it has nodes, and no earlier run shows that it fails."""
         return bool(rest - self.carriers) and not self._is_known_to_fail(rest, self.bound)
 
-    def _is_spare(self, rest: frozenset[str]) -> bool:
+    def _passes_test(self, rest: frozenset[str]) -> bool:
         """Return whether a set passes. Return False if no run is left."""
         if self._is_known_to_fail(rest, self.bound):
             return False
@@ -317,7 +317,7 @@ class KeepSearch:
         sizes = [_size(value.shape) for value in node.outputs]
         return max(sizes, default=_UNKNOWN) * (_PRODUCT_COST if node.op in PRODUCTS else 1.0)
 
-    def _can_do(self, everything: frozenset[str]) -> bool:
+    def _whole_set_passes(self, everything: frozenset[str]) -> bool:
         """Return whether the set of all nodes passes.
 
         The search first requires an error that is smaller than the limit by a safety margin. If the set of
@@ -325,7 +325,7 @@ class KeepSearch:
         """
         if self._enough(everything):
             return True
-        if self._is_spare(self._closed(everything)):
+        if self._passes_test(self._closed(everything)):
             self.target = self.bound
             return True
         return False

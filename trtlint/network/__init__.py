@@ -1,4 +1,4 @@
-"""Compare the network that NVIDIA's parser makes with the ONNX model, tensor by tensor.
+"""Compare the network that TensorRT's parser makes from an ONNX model with the model, tensor by tensor.
 
-Both are computed on the CPU, on the same inputs.
+Both are computed on the CPU, with the same inputs.
 """

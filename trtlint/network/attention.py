@@ -1,4 +1,4 @@
-"""Attention and rotary embeddings."""
+"""Compute layers of attention and of rotary embeddings in NumPy."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from trtlint.network.types import narrowed, saturated, wide
 def _attention(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute ``softmax(Q K^T + mask) V``.  Several query heads may share one key head.
 
-    The inputs are query, key, value, the mask, and the scale of the quantized softmax.
-    :mod:`trtlint.network.run` adds the last two inputs; they may be None.
+    ``inputs`` are query, key, value, the mask, and the scale of the quantized softmax. The last two may be
+    None; :mod:`trtlint.network.run` adds them, because TensorRT stores them as settings of the layer.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_attention.html
     """
     query, key, value = (wide(array) for array in inputs[:3])
@@ -57,7 +57,7 @@ def _causal(layer: Layer, scores: Array) -> Array:
 
 
 def _rotary(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Rotate pairs of elements by angles.  Two inputs hold the cosines and sines of the angles.
+    """Compute a rotary embedding: rotate pairs of elements by angles, whose cosines and sines are inputs.
 
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/RotaryEmbedding.html
     """

@@ -1,4 +1,4 @@
-"""Non-maximum suppression."""
+"""Compute layers of non-maximum suppression in NumPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_SCORES = 20_000_000
 
 
 def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute non-maximum suppression.  The boxes of all classes in a batch are sorted by score.
+    """Compute a layer of non-maximum suppression. The results of each batch are sorted by score.
 
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/NMS.html
     """
@@ -37,7 +37,7 @@ def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
             )
             kept += [
                 (float(scores[batch, box, label]), label, box)
-                for box in _selected(
+                for box in _suppressed(
                     own, scores[batch, :, label], most, (overlap, least), limit, centred=centred
                 )
             ]
@@ -48,10 +48,19 @@ def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
     return [narrowed(array, name) for array, name in zip(outputs, layer.types, strict=False)]
 
 
-def _selected(
+def _suppressed(
     boxes: Array, scores: Array, most: int, bounds: tuple[float, float], limit: int, *, centred: bool
 ) -> list[int]:
-    """Return the boxes of one class after non-maximum suppression, highest score first."""
+    """Return the indices of the boxes of one class that non-maximum suppression selects, highest score first.
+
+    Args:
+        boxes: the boxes.
+        scores: the score of each box.
+        most: maximum number of selected boxes.
+        bounds: threshold of the overlap, and threshold of the scores.
+        limit: maximum number of boxes to consider.
+        centred: whether boxes are stored as centre and size, instead of as two corners.
+    """
     overlap, least = bounds
     order = [int(at) for at in np.argsort(-scores, kind="stable") if scores[at] > least]
     order = order[:limit] if limit > 0 else order

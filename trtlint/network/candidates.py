@@ -1,4 +1,4 @@
-"""Tensors of a network that can be compared: tensors with the name of an ONNX tensor."""
+"""Find the tensors of a network that can be compared: tensors with the same name as an ONNX tensor."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from trtlint.network.layers import Network
 
 
 def candidates(proto: ModelProto, network: Network) -> dict[int, str]:
-    """Return the tensors of the network that share a name with a tensor of the main graph.
+    """Return the tensors of the network that have the name of a tensor in the ONNX main graph.
 
-    A name that subgraphs or functions also use is excluded, except for outputs of the model.
+    The key is the position of the tensor in the network, the value is the name. A name that subgraphs or
+    functions also use is excluded, except for outputs of the model.
     """
     given = {name for node in proto.graph.node for name in node.output if name}
     inner: set[str] = set()

@@ -23,7 +23,7 @@ _LONGEST = 500
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Compare the network of one model with ONNX, and send messages about progress and results.
+    """Compare the network of one model with the model, and send messages about progress and results.
 
     Args:
         request: the keys ``model`` (a path), ``files``, ``lists`` and ``script`` (inputs), ``probe`` (whether

@@ -1,4 +1,4 @@
-"""Compare the network of NVIDIA's parser with the ONNX model, in a separate process."""
+"""Compare the network that TensorRT's parser makes with the ONNX model, in a separate process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CompareRequest(Struct, frozen=True):
 
     Attributes:
         inputs: ``.npz`` files, and folders with such files; empty if trtlint generates the inputs.
-        probe: whether to generate edge cases as well.
+        probe: whether to also generate edge cases, such as zeros.
         shapes: shapes of generated inputs, by input name.
     """
 
@@ -41,12 +41,12 @@ class CompareRequest(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """Description of the inputs in reports."""
+        """Return the kind of the inputs for reports."""
         return "given" if self.inputs else PROBE if self.probe else "made"
 
 
 def request_of(values: tuple[str, ...], shapes: _SHAPES = ()) -> CompareRequest:
-    """Parse the values of the option ``--compare``.
+    """Parse the arguments of the option ``--compare``.
 
     Raises:
         InputsError: a file or a folder cannot be used.

@@ -1,7 +1,7 @@
-"""Compare a network with its ONNX model, tensor by tensor by name.
+"""Compare the tensors of a network with the tensors of the same names in its ONNX model.
 
-If a tensor agrees, later layers read ONNX's value instead of the network's. So each tensor is computed from
-inputs that are the same on both sides. Rounding does not add up, and one difference does not cause others.
+After a tensor is compared, later layers read the value that ONNX Runtime computed. So each layer and its ONNX
+nodes start from the same values. Rounding does not add up, and one difference does not cause others.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ Progress = Callable[[float], None]
 
 
 class NotComparableError(ExperimentError):
-    """A model that cannot be compared; the text is the reason."""
+    """Error: a model and its network cannot be compared. The message is the reason."""
 
 
 class _Found(Struct, eq=False):
-    """Results of comparisons, by the names of tensors."""
+    """Results of the comparison so far. The keys are names of tensors."""
 
     compared: set[str] = field(default_factory=set)
     missing: dict[str, str] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class _Found(Struct, eq=False):
 
 
 class Comparing:
-    """Compares a network with its model on sets of inputs, one after the other.
+    """Compare a network with its ONNX model on several sets of inputs, one after the other.
 
     Args:
         path: the model.
@@ -90,14 +90,14 @@ class Comparing:
         self._network = network
         self._progress = progress
         self._kinds = frozenset(tensor.dtype for tensor in network.tensors)
-        self._runner = Runner(network, self._watch, self._foresee)
+        self._runner = Runner(network, self._compare_tensor, self._value_of_twin)
         self._files = files
         self.widened = False
         self.by_reference = False
         proto = linked(path)
         self._candidates = candidates(proto, network)
         self._weights = _bytes(proto)
-        self._expected, self._proto = self._oracle(path, proto)
+        self._expected, self._proto = self._choose_runtime(path, proto)
         proto = self._proto
         self._regions = Regions(proto)
         self._initializers = Initializers(proto, files)
@@ -115,7 +115,7 @@ class Comparing:
 
     @property
     def types(self) -> dict[str, np.dtype[Any]]:
-        """The types of the model's inputs."""
+        """Return the types of the model's inputs."""
         return {
             info.name: np.dtype(helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type))
             for info in self._proto.graph.input
@@ -123,11 +123,11 @@ class Comparing:
 
     @property
     def proto(self) -> ModelProto:
-        """The model, with its large tensors as external data."""
+        """Return the model, with its large tensors as external data."""
         return self._proto
 
     def run(self, name: str, feeds: Feeds) -> str:
-        """Compare on one set of inputs; return why ONNX Runtime rejects them, or an empty string.
+        """Compare on one set of inputs. Return why ONNX Runtime rejects them; empty if it accepts them.
 
         Args:
             name: the name of the inputs in the report.
@@ -157,7 +157,7 @@ class Comparing:
         return ""
 
     def agreement(self) -> dict[str, Any]:
-        """Return the results as JSON data: the fields of ``Agreement`` that this process knows."""
+        """Return the results as JSON data: some of the fields of :class:`Agreement`."""
         graph = self._proto.graph
         nodes = [node for node in graph.node if node.op_type != "Constant"]
         outputs = (name for node in nodes for name in node.output if name and not name.startswith(OWN))
@@ -186,15 +186,15 @@ class Comparing:
             "onnxruntime_seconds": self._expected.seconds / max(1, self._expected.runs),
         }
 
-    def _oracle(self, path: Path, proto: ModelProto) -> tuple[Expected, ModelProto]:
-        """Return the runtime for the model: ONNX Runtime (in FP32 if necessary) or ONNX's reference.
+    def _choose_runtime(self, path: Path, proto: ModelProto) -> tuple[Expected, ModelProto]:
+        """Choose the program that computes the ONNX model: ONNX Runtime or ONNX's reference evaluator.
 
         Raises:
             NotComparableError: both reject the model.
         """
         names = self._names(NATIVE | BY_BITS)
         try:
-            if self._packed(proto):
+            if self._has_4_bit_input(proto):
                 raise ValueError("ONNX Runtime's Python API accepts no 4-bit arrays")
             return Expected(by_runtime(proto, names, self._weights), names), proto
         except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
@@ -214,13 +214,13 @@ class Comparing:
         return found, proto
 
     @staticmethod
-    def _packed(proto: ModelProto) -> bool:
-        """Return whether an input has a 4-bit type, with two numbers in a byte."""
+    def _has_4_bit_input(proto: ModelProto) -> bool:
+        """Return whether an input of the model has a 4-bit type. NumPy stores two such numbers in a byte."""
         elements = (info.type.tensor_type.elem_type for info in proto.graph.input)
         return not _PACKED.isdisjoint(elements)
 
     def _names(self, types: Collection[np.dtype[Any]]) -> list[str]:
-        """Return the names to compare, in the order of computation."""
+        """Return the names of the tensors to compare, in the order of computation."""
         return [
             self._candidates[tensor]
             for step in self._runner.steps
@@ -228,8 +228,8 @@ class Comparing:
             if tensor in self._candidates and dtype_of(self._network.tensors[tensor].dtype) in types
         ]
 
-    def _watch(self, tensor: int, layer: Layer, value: Value) -> Value:
-        """Compare a tensor; return ONNX's value, which later layers then read."""
+    def _compare_tensor(self, tensor: int, layer: Layer, value: Value) -> Value:
+        """Compare a tensor with ONNX's. Return the value that later layers read: ONNX's value if possible."""
         name = self._candidates.get(tensor)
         if name is None:
             return value
@@ -257,14 +257,14 @@ class Comparing:
             and name not in self._found.differences
             and len(self._found.differences) < MOST_DIFFERENCES
         ):
-            self._examine(name, layer, (value, expected), found, kind)
+            self._record_difference(name, layer, (value, expected), found, kind)
         if found is not None and is_lossy(value, expected):
             return value
         self._settled.add(name)
         return self._forced(tensor, expected)
 
-    def _foresee(self, layer: Layer, inputs: Sequence[Any]) -> Array | None:
-        """Return ONNX's value of a tensor that both sides compute alike; None for other tensors."""
+    def _value_of_twin(self, layer: Layer, inputs: Sequence[Any]) -> Array | None:
+        """Return ONNX's value for a layer that equals an ONNX node, so that it is not computed; else None."""
         tensor = layer.outputs[0]
         if self.by_reference or not self._twins.is_twin(layer, inputs, self._shared):
             return None
@@ -283,10 +283,10 @@ class Comparing:
             self._shared[tensor] = self._candidates[tensor]
         return value
 
-    def _examine(
+    def _record_difference(
         self, name: str, layer: Layer, values: tuple[Array, Array], found: Difference, kind: str
     ) -> None:
-        """Look for another explanation of a difference before counting it."""
+        """Record a difference, unless it has another explanation, such as a documented deviation."""
         got, expected = values
         region = self._regions.of(name, self._settled)
         node = region.nodes[-1]
@@ -303,13 +303,13 @@ class Comparing:
             return
         if any(each in self._found.differences for inner in region.nodes[:-1] for each in inner.output):
             return  # what follows from a difference that the network's type cannot be rid of
-        if _doubled(expected, known) and self._as_float(region, name, known, got, kind):
+        if _involves_double(expected, known) and self._agrees_in_fp32(region, name, known, got, kind):
             self._found.deviations.add("DOUBLE is computed as FLOAT")
             return
         opinion = None if self.by_reference else self._regions.second_opinion(region, name, known)
-        if opinion is not None and not self._disagree(got, opinion, kind) and self._rounded(found, known):
+        if opinion is not None and not self._disagree(got, opinion, kind) and self._is_rounding(found, known):
             return
-        if opinion is not None and self._overflows(got, expected, opinion, kind):
+        if opinion is not None and self._is_overflow(got, expected, opinion, kind):
             return
         doubtful = any(map(is_unclear, region.nodes))
         if doubtful if opinion is None else self._disagree(opinion, expected, kind):
@@ -317,10 +317,10 @@ class Comparing:
             return
         self._found.differences[name] = self._difference(name, layer, region, found, got, opinion is not None)
 
-    def _as_float(
+    def _agrees_in_fp32(
         self, region: Subgraph, name: str, known: Mapping[str, Array], got: Array, kind: str
     ) -> bool:
-        """Return whether ONNX's result in FP32, instead of DOUBLE, equals the network's."""
+        """Return whether ONNX's result, computed in FP32 instead of DOUBLE, agrees with the network."""
         single = {
             each: array.astype(np.float32) if array.dtype == np.float64 else array
             for each, array in known.items()
@@ -328,8 +328,8 @@ class Comparing:
         opinion = self._regions.second_opinion(region, name, single, _SINGLE)
         return opinion is not None and compare(got, opinion, kind, tolerance_of(kind, self._kinds)) is None
 
-    def _overflows(self, got: Array, expected: Array, opinion: Array, kind: str) -> bool:
-        """Return whether 16-bit overflow explains a difference from ONNX Runtime, which computed in FP32."""
+    def _is_overflow(self, got: Array, expected: Array, opinion: Array, kind: str) -> bool:
+        """Return whether a 16-bit overflow explains a difference. ``expected`` is the result in FP32."""
         if self._kinds.isdisjoint({"HALF", "BF16"}) or not got.shape == opinion.shape == expected.shape:
             return False
         if not (is_float(got.dtype) and is_float(opinion.dtype)):
@@ -337,11 +337,11 @@ class Comparing:
         both = ~np.isfinite(wide(got)) & ~np.isfinite(wide(opinion))
         return bool(both.any()) and not self._disagree(got, np.where(both, got, expected), kind)
 
-    def _rounded(self, found: Difference, known: Mapping[str, Array]) -> bool:
-        """Return whether rounding explains a difference from both ONNX Runtime and ONNX's reference.
+    def _is_rounding(self, found: Difference, known: Mapping[str, Array]) -> bool:
+        """Return whether rounding explains why the network agrees with ONNX's reference, not ONNX Runtime.
 
-        ONNX Runtime keeps FP32 where the model rounds to 16 bits.  The remainder after numbers cancel
-        each other is small compared with the subtracted numbers.
+        ONNX Runtime keeps FP32 where the model rounds to 16 bits. In FP32, the difference of two nearly equal
+        numbers has a rounding error that is small compared with these numbers.
         """
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             return True
@@ -372,7 +372,7 @@ class Comparing:
         )
 
     def _known(self, names: tuple[str, ...]) -> dict[str, Array]:
-        """Return ONNX's values of the named tensors; tensors that no runtime can compute are missing."""
+        """Return ONNX's values of some tensors by name. Tensors that no runtime can compute are missing."""
         found = {name: array for name, array in self._feeds.items() if name in names}
         found.update(constants(self._proto, names, lambda tensor: self._initializers.array(tensor.name)))
         found.update(self._expected.of([name for name in names if name not in found]))
@@ -385,13 +385,13 @@ def _largest(array: Array) -> float:
     return float(np.max(numbers[np.isfinite(numbers)], initial=0.0))
 
 
-def _doubled(expected: Array, known: Mapping[str, Array]) -> bool:
-    """Return whether a tensor of a region is DOUBLE."""
+def _involves_double(expected: Array, known: Mapping[str, Array]) -> bool:
+    """Return whether a tensor, or a tensor that it is computed from, is DOUBLE."""
     return any(array.dtype == np.float64 for array in (expected, *known.values()))
 
 
 def _bytes(proto: ModelProto) -> int:
-    """Return the bytes of a model's external weights."""
+    """Return the size of a model's external data in bytes."""
     return sum(
         int(entry.value)
         for tensor in proto.graph.initializer

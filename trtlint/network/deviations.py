@@ -23,8 +23,9 @@ https://onnx.ai/onnx/operators/text_diff_Resize_10_11.html
 
 
 def _rows_in_another_order(_: NodeProto, inputs: Inputs, got: Array, expected: Array, __: int) -> bool:
-    """TensorRT's NMS sorts the boxes of all classes of a batch by score.  ONNX sorts within each class.
+    """Return whether only the order of rows differs in the result of an NMS.
 
+    TensorRT sorts the boxes of all classes of a batch by score. ONNX sorts within each class.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/NMS.html
     """
     scores = inputs[1] if len(inputs) > 1 else None
@@ -37,7 +38,7 @@ def _rows_in_another_order(_: NodeProto, inputs: Inputs, got: Array, expected: A
 
 
 def _crossed_bounds(node: NodeProto, inputs: Inputs, _: Array, __: Array, ___: int) -> bool:
-    """If the lower bound of a CLIP is above the upper bound, TensorRT returns the lower bound.
+    """Return whether a Clip's lower bound exceeds its upper bound. TensorRT then returns the lower bound.
 
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Activation.html
     """
@@ -48,7 +49,7 @@ def _crossed_bounds(node: NodeProto, inputs: Inputs, _: Array, __: Array, ___: i
 
 
 def _ties(node: NodeProto, inputs: Inputs, got: Array, expected: Array, _: int) -> bool:
-    """A TOPK may choose any of several equal elements.  Unsorted results may have any order."""
+    """Return whether a TopK chose other equal elements, or returned unsorted results in another order."""
     source = inputs[0] if inputs else None
     if source is None:
         return False
@@ -77,7 +78,10 @@ def _rounding_unsaid(_: NodeProto, __: Inputs, got: Array, expected: Array, opse
 
 
 def _masked_rows(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int) -> bool:
-    """In an attention, a softmax row whose keys are all masked may be NaN or zero."""
+    """Return whether an attention differs only in softmax rows whose keys are all masked.
+
+    Such a row may be NaN or zero.
+    """
     if got.shape != expected.shape or not is_float(got.dtype):
         return False
     one, other = wide(got).astype(np.float64), wide(expected).astype(np.float64)
@@ -87,9 +91,9 @@ def _masked_rows(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int
 
 
 def _out_of_range(_: NodeProto, inputs: Inputs, got: Array, expected: Array, __: int) -> bool:
-    """A cast of a number outside the range of the new type may return any value.
+    """Return whether a Cast differs only for numbers outside the range of the new type.
 
-    https://onnx.ai/onnx/operators/onnx__Cast.html
+    The result of such a Cast may be any value: https://onnx.ai/onnx/operators/onnx__Cast.html
     """
     source = inputs[0] if inputs else None
     if source is None or got.shape != expected.shape or not is_float(source.dtype):
@@ -122,7 +126,7 @@ _KNOWN: Mapping[str, tuple[str, Callable[[NodeProto, Inputs, Array, Array, int],
 
 
 def is_unclear(node: NodeProto) -> bool:
-    """Return whether ONNX's definition of an operator does not define what a node computes.
+    """Return whether ONNX's definition of an operator leaves open what this node computes.
 
     For example, ONNX Runtime and ONNX's reference disagree on a Loop without an initial condition.
     https://onnx.ai/onnx/operators/onnx__Loop.html
@@ -131,10 +135,10 @@ def is_unclear(node: NodeProto) -> bool:
 
 
 def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
-    """Return whether a tensor differs only by extra rows at its end, and only Slice operators read it.
+    """Return whether the network's tensor only has additional rows at its end, which a Slice removes.
 
-    TensorRT adds such rows to the stacked outputs of a Loop that ends early.  The results of the Slice
-    operators are compared separately.
+    TensorRT adds such rows to the stacked outputs of a Loop that ends early. The function returns True only
+    if no operator other than Slice reads the tensor. The results of the Slices are compared separately.
     """
     if got.shape[1:] != expected.shape[1:] or len(got) < len(expected):
         return False
@@ -148,7 +152,7 @@ def is_cut(graph: GraphProto, name: str, got: Array, expected: Array) -> bool:
 def deviation(
     node: NodeProto, inputs: Inputs, values: tuple[Array, Array], found: Difference, opset: int
 ) -> str:
-    """Return the documented deviation that explains a difference; empty without such a deviation.
+    """Return the name of the documented deviation that explains a difference; empty if there is none.
 
     Args:
         node: the node that computes the tensor.

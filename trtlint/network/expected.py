@@ -1,4 +1,4 @@
-"""Compute ONNX's value of every tensor with ONNX Runtime, part by part if memory is limited."""
+"""Compute all tensors of an ONNX model with ONNX Runtime, part by part if memory is limited."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class WeightsMissingError(ExperimentError, ValueError):
 
 
 def linked(model: Path, types: Types | None = None) -> ModelProto:
-    """Return a model whose large tensors refer to the existing files as external data.
+    """Read a model whose large tensors stay in the existing files, as external data.
 
-    ONNX Runtime maps these files into memory, so it does not copy the weights.  Loops get a limit of
-    iterations.
+    ONNX Runtime maps these files into memory, so it does not copy the weights.  Each Loop gets a limit for
+    its iterations.
 
     Args:
         model: the file.
-        types: wider types to compute in; None for the types of the model.
+        types: wider types that replace types of the model; None to keep its types.
 
     Raises:
         WeightsMissingError: weights cannot be read.
@@ -82,12 +82,12 @@ def _relink(tensor: TensorProto, store: TensorStore, *, copied: bool) -> None:
 
 
 def draws(proto: ModelProto) -> bool:
-    """Return whether a model contains operators for random numbers."""
+    """Return whether a model contains operators that draw random numbers."""
     return any(node.op_type in RANDOM for node in nodes(proto))
 
 
 def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
-    """Return a session of ONNX Runtime, without optimizations, that also returns intermediate tensors.
+    """Load a model into ONNX Runtime, without optimizations, so that it also returns intermediate tensors.
 
     Args:
         proto: the model.
@@ -118,7 +118,7 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
 
 
 def by_reference(model: Path, names: Sequence[str]) -> TensorSource:
-    """Return a source that computes a model with ONNX's reference evaluator.
+    """Return an object that computes tensors of a model with ONNX's reference evaluator.
 
     Raises:
         ValueError: the evaluator is too slow for the model, or known to compute it incorrectly.
@@ -138,17 +138,17 @@ def by_reference(model: Path, names: Sequence[str]) -> TensorSource:
 
 
 class TensorSource(Protocol):
-    """Computes tensors of a model."""
+    """Interface of objects that compute tensors of an ONNX model."""
 
     def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
-        """Compute the model for a set of inputs.  Yield the requested tensors in groups."""
+        """Compute the tensors for one set of inputs. Yield them in groups."""
 
     def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
-        """Compute tensors again, for the inputs of an earlier run."""
+        """Compute some tensors again, for inputs of an earlier run."""
 
 
 def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorSource:
-    """Return a source that computes a model with ONNX Runtime.
+    """Return an object that computes tensors of a model with ONNX Runtime.
 
     Args:
         proto: the model.
@@ -171,7 +171,7 @@ def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> TensorS
 
 
 class _Reference:
-    """Computes a model with ONNX's reference evaluator.
+    """Compute tensors of a model with ONNX's reference evaluator.
 
     All tensors of a run stay in memory, because the evaluator is slow.
     """
@@ -192,10 +192,10 @@ class _Reference:
 
 
 class Expected:
-    """ONNX's values of tensors, for one set of inputs after another.
+    """Provide ONNX's values of tensors, for one set of inputs after another.
 
     Args:
-        source: object that computes the tensors.
+        source: computes the tensors.
         names: the tensors that callers will request.
     """
 
@@ -209,11 +209,11 @@ class Expected:
         self.runs = 0
 
     def begin(self, feeds: Feeds) -> None:
-        """Compute the first tensors for a set of inputs.
+        """Start to compute the tensors for a set of inputs.
 
         Raises:
-            RuntimeRefusedError: the inputs do not fit.
-            MemoryError: memory is short.
+            RuntimeRefusedError: ONNX Runtime rejects the inputs.
+            MemoryError: there is too little memory.
         """
         self._feeds = dict(feeds)
         self._held.clear()
@@ -222,18 +222,18 @@ class Expected:
         self._go_on()
 
     def take(self, name: str) -> Array | None:
-        """Return a tensor and remove it from memory; None if ONNX Runtime returns no tensor.
+        """Return the value of a tensor, and free its memory. None if ONNX Runtime does not return the tensor.
 
         Raises:
-            RuntimeRefusedError: the inputs do not fit.
-            MemoryError: memory is short.
+            RuntimeRefusedError: ONNX Runtime rejects the inputs.
+            MemoryError: there is too little memory.
         """
         while name not in self._held and self._go_on():
             pass
         return self._held.pop(name, None)
 
     def of(self, names: Sequence[str]) -> dict[str, Array]:
-        """Compute tensors by name in a separate run.  Sequences and optional values are left out."""
+        """Compute tensors by name in a separate run. Sequences and optionals are skipped."""
         wanted = [name for name in dict.fromkeys(names) if name in self._names]
         return self._source.of(self._feeds, wanted) if wanted else {}
 

@@ -1,4 +1,4 @@
-"""Inputs for a comparison: inputs of the user, or generated inputs that the model accepts."""
+"""Provide inputs for a comparison: inputs of the user, or generated inputs that the model accepts."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def compare_all(
     *,
     probe: bool,
 ) -> None:
-    """Compare on the sets of inputs that ONNX Runtime accepts.
+    """Compare a network with its model on all sets of inputs that ONNX Runtime accepts.
 
     Args:
         inputs: names, types and shapes of the inputs of the model.
-        given: the inputs of the user.
-        comparing: runs the model and its network.
+        given: the input files of the user; inputs are generated if there are none.
+        comparing: compares the model and its network on one set of inputs.
         shapes: shapes of inputs by name.
         probe: whether to add edge cases after the first set.
 
@@ -72,7 +72,7 @@ def _typed(feeds: Mapping[str, Array], types: Mapping[str, np.dtype[Any]]) -> di
 
 
 def _sized(value: Value, shapes: Mapping[str, Sequence[int]]) -> Value:
-    """Return an input with the shape that the user gave for it."""
+    """Return an input with the shape that the user gave for it; unchanged if the user gave none."""
     shape = shapes.get(value.name)
     if shape is None or value.shape is None or len(shape) != len(value.shape) or value.dtype is None:
         return value

@@ -1,4 +1,4 @@
-"""Limit the iterations of loops, because a loop whose condition stays true never ends."""
+"""Limit the iterations of Loop operators, because a Loop whose condition stays true never ends."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _LEAST_OPSET = 9
 def bound_loops(proto: ModelProto) -> None:
     """Limit the trip count of each ``Loop`` of a model to :data:`MOST`, in place.
 
-    The results of a longer loop are then wrong.  They are not compared, because the computation of the
-    network stops at the same limit.
+    The results of a longer Loop are then wrong. trtlint does not compare such results, because the
+    computation of the network fails at the same limit.
     """
     numbers = count()
     opset = max((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), default=1)
@@ -39,7 +39,14 @@ def bound_loops(proto: ModelProto) -> None:
 def _rewritten(
     nodes: Iterable[NodeProto], known: Mapping[str, int], opset: int, numbers: Iterator[int]
 ) -> Iterator[NodeProto]:
-    """Yield the nodes, with additional nodes before each loop that limit its trip count."""
+    """Yield the nodes, with additional nodes before each Loop that limit its trip count.
+
+    Args:
+        nodes: the nodes of one graph.
+        known: the integer constants that the nodes can read, by name.
+        opset: the opset of the model.
+        numbers: numbers for new names.
+    """
     for node in nodes:
         if node.op_type != "Loop" or node.domain not in ("", "ai.onnx"):
             yield node

@@ -1,4 +1,4 @@
-"""Compare a tensor of the network with ONNX's tensor, with a tolerance for each type."""
+"""Compare a tensor of a network with the same tensor of the ONNX model. Each type has its tolerance."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
 
 
 class Difference(Struct, frozen=True, eq=False):
-    """The difference of two tensors.
+    """The difference between a tensor of the network and ONNX's tensor.
 
     Attributes:
         beyond: for each element, whether the difference exceeds the tolerance; None if the shapes differ.
-        place: the position of the worst element.
+        place: the position of the element with the largest difference.
         worst: the largest absolute difference; None if all differences are NaN or infinite.
         got: value of the network at this position; its shape if the shapes differ.
         expected: ONNX's value at this position; its shape if the shapes differ.
@@ -53,7 +53,7 @@ class Difference(Struct, frozen=True, eq=False):
 
 
 def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
-    """Return the tolerance of a type.
+    """Return the relative difference that is allowed for a type.
 
     In a network with a 16-bit type, FP32 gets the tolerance of the 16-bit type.
 
@@ -66,7 +66,7 @@ def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
 
 
 def compare(got: Array, expected: Array, kind: str, tolerance: float) -> Difference | None:
-    """Return how two tensors differ; None if they agree.
+    """Return how two tensors differ; None if they agree within a tolerance.
 
     Args:
         got: the tensor of the network.
@@ -99,7 +99,10 @@ def _whole(got: Array, expected: Array) -> tuple[Array, Array]:
 
 
 def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[Array, Array]:
-    """Return which elements differ, and the differences.  Where ONNX has NaN, any value is accepted."""
+    """Return which elements differ too much (a BOOL array), and the absolute differences.
+
+    Where ONNX's element is NaN, any value is accepted.
+    """
     one, other = (array.astype(np.float64) for array in (got, expected))
     with np.errstate(all="ignore"):
         off = np.abs(one - other)
@@ -125,7 +128,7 @@ def says_nothing(got: Array, expected: Array) -> bool:
 
 
 def is_identical(one: Array, other: Array) -> bool:
-    """Return whether two arrays of one type and size have the same bytes."""
+    """Return whether two arrays of the same type and size have the same bytes."""
     mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
     return all(
         np.array_equal(mine[at : at + _PAGE], theirs[at : at + _PAGE]) for at in range(0, mine.size, _PAGE)
@@ -133,9 +136,10 @@ def is_identical(one: Array, other: Array) -> bool:
 
 
 def _near(got: Array, expected: Array, tolerance: float) -> bool:
-    """Quick check: return whether all differences are small compared with the usual magnitude.
+    """Return whether all differences are small compared with the usual magnitude of the tensor.
 
-    The tensors are compared in blocks that fit into the processor's cache.  This takes a third of the time.
+    This is a quick check before an exact comparison. It compares blocks that fit into the processor's cache,
+    which takes a third of the time of comparing whole tensors.
     """
     if got.dtype == expected.dtype and is_identical(got, expected):
         return True
@@ -155,7 +159,7 @@ def _near(got: Array, expected: Array, tolerance: float) -> bool:
 
 
 def _scale(array: Array) -> float:
-    """Return the usual magnitude of a tensor.  Very large numbers, as in attention masks, are ignored."""
+    """Return a typical magnitude of the elements. Very large numbers, as in attention masks, are ignored."""
     flat = array.reshape(-1)
     sample = np.abs(flat[:: max(1, flat.size // _SAMPLE)])
     finite = sample[np.isfinite(sample)]
@@ -166,6 +170,6 @@ def _scale(array: Array) -> float:
 
 
 def shown(value: Any) -> str:
-    """Format a number with six significant digits."""
+    """Format a number with six significant digits; other values as they are."""
     array = np.asarray(value)
     return f"{float(array):.6g}" if is_float(array.dtype) else str(array.item())

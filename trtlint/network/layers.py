@@ -55,9 +55,9 @@ class Layer(Struct, frozen=True):
     group: int = -1
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return an attribute.
+        """Return an attribute of the layer.
 
-        The default is for an attribute that is unset, or that the release does not have.
+        Return ``default`` if the attribute is not set, or does not exist in this release of TensorRT.
         """
         found = self.settings.get(name)
         return default if found is None else found

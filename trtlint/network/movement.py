@@ -1,4 +1,4 @@
-"""Layers that move elements: shapes, slices, gathers, scatters and padding."""
+"""Compute layers that move elements in NumPy: shuffle, slice, gather, scatter and padding."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _shape(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _shuffle(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Transpose, reshape, transpose."""
+    """Compute a shuffle layer: transpose, reshape, transpose."""
     x = _transposed(inputs[0], layer.get("first_transpose"))
     dims = _values(inputs[1]) if len(inputs) > 1 and inputs[1] is not None else layer.get("reshape_dims")
     if dims is not None:
@@ -48,8 +48,15 @@ def _values(tensor: Any) -> tuple[int, ...]:
     return tuple(int(value) for value in np.asarray(tensor).reshape(-1))
 
 
-def _given(layer: Layer, inputs: Inputs, port: int, name: str) -> tuple[int, ...] | None:
-    """Return numbers from an input tensor; without this input, from the attribute of the layer."""
+def _integers_of(layer: Layer, inputs: Inputs, port: int, name: str) -> tuple[int, ...] | None:
+    """Return integers that a layer has as an input or as an attribute.
+
+    Args:
+        layer: the layer.
+        inputs: the values of its inputs.
+        port: index of the input.
+        name: name of the attribute, which is used if the input is missing.
+    """
     if len(inputs) > port and inputs[port] is not None:
         return _values(inputs[port])
     found = layer.get(name)
@@ -57,14 +64,17 @@ def _given(layer: Layer, inputs: Inputs, port: int, name: str) -> tuple[int, ...
 
 
 def _slice(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Take the elements ``start + i * stride`` on each axis.  The mode defines elements out of bounds."""
+    """Compute a slice layer: take the elements ``start + i * stride`` on each axis.
+
+    The setting ``mode`` decides what the layer returns for positions outside the tensor.
+    """
     x, mode = inputs[0], layer.get("mode", "STRICT_BOUNDS")
     start, size, stride = (
-        _given(layer, inputs, port, name) for port, name in ((1, "start"), (2, "shape"), (3, "stride"))
+        _integers_of(layer, inputs, port, name) for port, name in ((1, "start"), (2, "shape"), (3, "stride"))
     )
     if start is None or size is None:
         raise NotComputedError("a slice without start or size")
-    axes = _given(layer, inputs, 5, "axes") or tuple(range(len(size)))
+    axes = _integers_of(layer, inputs, 5, "axes") or tuple(range(len(size)))
     stride = stride or (1,) * len(size)
     fill = inputs[4] if len(inputs) > 4 and inputs[4] is not None else np.zeros((), x.dtype)
     for axis, first, count, step in zip(axes, start, size, stride, strict=True):
@@ -108,7 +118,7 @@ def _taken(x: Array, axis: int, index: Array, within: Array, mode: str, fill: Ar
 
 
 def _stepped(x: Array, axis: int, index: Array) -> Array:
-    """Take evenly spaced elements along an axis, without a copy if possible."""
+    """Take elements at evenly spaced positions along an axis, without a copy if possible."""
     if len(index) and (len(index) == 1 or index[1] > index[0]):
         step = int(index[1] - index[0]) if len(index) > 1 else 1
         places = [slice(None)] * x.ndim
@@ -153,7 +163,10 @@ def _gather_nd(data: Array, index: Array, batch: int) -> Array:
 
 
 def _along(index: Array, axis: int) -> tuple[Array, ...]:
-    """Return coordinates for NumPy: ``index`` on one axis, the positions of its elements on other axes."""
+    """Return coordinates for NumPy that select elements like NumPy's ``take_along_axis``.
+
+    The coordinates on ``axis`` are ``index``; on all other axes, an element keeps its position.
+    """
     places: list[Array] = list(np.indices(index.shape, sparse=True))
     places[axis] = index
     return tuple(places)
@@ -170,7 +183,7 @@ def _scatter(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _padding(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Pad the last axes with zeros, or crop them if the padding is negative."""
+    """Compute a padding layer: add zeros at the ends of the last axes. Negative padding crops."""
     x = inputs[0]
     before, after = layer.get("pre_padding_nd", (0, 0)), layer.get("post_padding_nd", (0, 0))
     for axis, first, last in zip(range(x.ndim - len(before), x.ndim), before, after, strict=True):
@@ -221,7 +234,7 @@ def _unsqueeze(_: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _cache_update(_: Layer, inputs: Inputs) -> list[Array]:
-    """Copy the update of each batch into the cache.  The third input has the start index of each batch."""
+    """Copy each batch's update into the cache. The third input has the start index of each batch."""
     cache, update, places = inputs[0].copy(), inputs[1], _values(inputs[2])
     length = update.shape[2]
     for row, place in enumerate(places):

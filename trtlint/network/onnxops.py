@@ -1,4 +1,4 @@
-"""Single operators in ONNX Runtime, for arithmetic that takes too long in NumPy."""
+"""Run single operators in ONNX Runtime, for arithmetic that takes too long in NumPy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _kept: OrderedDict[str, Any] = OrderedDict()
 
 
 def compute(op: str, inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:
-    """Compute the first output of one operator of opset 20.
+    """Run one operator of opset 20 and return its first output.
 
     Raises:
         Exception: any error of ONNX Runtime, which means that it rejects the inputs.
@@ -49,7 +49,7 @@ def compute(op: str, inputs: Sequence[Array], attributes: Mapping[str, Any]) -> 
 
 
 def erf(x: Array) -> Array:
-    """Return the error function of each element."""
+    """Compute the error function of each element."""
     return compute("Erf", [x.astype(np.float32, copy=False)], {})
 
 

@@ -1,4 +1,4 @@
-"""Parse a model with NVIDIA's parser, with only one copy of the weights in memory.
+"""Parse a model with TensorRT's parser, without a second copy of the weights in memory.
 
 If the parser reads a file, it makes a copy of the weights.  But the parser also accepts pointers to weights.
 So the weights stay in files that are mapped into memory.
@@ -36,7 +36,7 @@ _Weights = tuple[str, Array]
 
 
 class WeightFiles:
-    """Files of weights, mapped into memory."""
+    """Files with weights that are mapped into memory."""
 
     def __init__(self) -> None:
         self._maps: dict[Path, tuple[mmap.mmap, Array]] = {}
@@ -58,7 +58,7 @@ class WeightFiles:
         return whole[offset : offset + length]
 
     def release(self) -> None:
-        """Release the memory of all mapped pages.  The next access reads the file again."""
+        """Release the memory of all mapped files. A later access reads the file again."""
         if not hasattr(mmap, "MADV_DONTNEED"):
             return
         for mapped, _ in self._maps.values():
@@ -70,8 +70,8 @@ class Parsed(Struct, frozen=True, eq=False):
 
     Attributes:
         network: the network, an object of the TensorRT library; None if the parser refuses the model.
-        held: objects that must exist as long as the network.
-        files: the mapped weights.
+        held: objects that Python must not delete as long as the network exists.
+        files: the files with the weights.
     """
 
     network: Any
@@ -80,10 +80,10 @@ class Parsed(Struct, frozen=True, eq=False):
 
 
 def parse(trt: Any, path: Path) -> Parsed:
-    """Parse a model.
+    """Parse a model with TensorRT's parser.
 
     Args:
-        trt: the module of the bindings.
+        trt: the Python module of TensorRT.
         path: the model.
 
     Raises:
@@ -103,7 +103,7 @@ def parse(trt: Any, path: Path) -> Parsed:
 
 
 def _created(trt: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return an empty network, and the objects that must exist as long as the network.
+    """Return an empty network, and objects that Python must not delete as long as the network exists.
 
     The last of these objects is the parser.
     """
@@ -121,7 +121,7 @@ def _loaded(parser: Any, path: Path, proto: ModelProto, weights: Sequence[_Weigh
 
 
 def _structure(path: Path, files: WeightFiles) -> tuple[ModelProto, list[_Weights]]:
-    """Return a model without large initializers, and the bytes of these initializers.
+    """Read a model without its large initializers. Return the model, and the bytes of these initializers.
 
     Raises:
         ModelError: the file is not a model.

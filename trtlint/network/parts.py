@@ -1,8 +1,9 @@
-"""Run a model in ONNX Runtime part by part, so that few tensors are in memory at once.
+"""Run a model in ONNX Runtime in several parts, so that few tensors are in memory at once.
 
-ONNX Runtime computes the whole model even for a few tensors.  So a model whose tensors together exceed the
-memory is cut into parts.  Each part is a session that returns all tensors of the part.  Tensors that later
-parts read are passed to them as inputs.
+ONNX Runtime always computes the whole model, even if only a few tensors are requested. So a model is cut into
+parts if all its tensors together need too much memory. Each part is a model with its own session, which
+returns all tensors of the part. If a later part reads such a tensor, the tensor becomes an input of that
+part.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class _Part(Struct, frozen=True, eq=False):
         model: the nodes as a model.
         outputs: the tensors that the session returns.
         inputs: the tensors that the nodes read from earlier parts or from the inputs of the model.
-        gives: the outputs that the caller requested.
+        gives: the outputs that the user of :class:`Parts` requested.
         keeps: the outputs that later parts read.
         end: the position of the first node after the part.
     """
@@ -60,14 +61,14 @@ class _Part(Struct, frozen=True, eq=False):
 
 
 class Parts:
-    """Runs a model part by part, on one set of inputs after another.
+    """Run a model in several parts, on one set of inputs after another.
 
     Args:
         proto: the model.
         names: the tensors to return.
         whole: a session of the whole model.
         make: function that makes the session of a part.
-        budget: approximate limit for the bytes of the tensors of a part; None to run the model as a whole.
+        budget: approximate limit for the bytes of all tensors of a part; None to run the model in one part.
         keep: whether to keep the sessions of parts in memory, together with their weights.
     """
 
@@ -103,7 +104,7 @@ class Parts:
         self._sizes: dict[str, float] = {}
 
     def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
-        """Yield the requested tensors, one part after another.
+        """Run all parts. Yield the requested tensors of each part.
 
         Raises:
             Exception: any error of ONNX Runtime, which means that it rejects the inputs.
@@ -111,7 +112,7 @@ class Parts:
         return self._run(feeds, self._wanted)
 
     def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
-        """Compute tensors of earlier parts again, in a separate run."""
+        """Compute some tensors again, in a separate run."""
         wanted, found = frozenset(names), {}
         for tensors in self._run(feeds, wanted):
             found.update(tensors)
@@ -121,7 +122,7 @@ class Parts:
 
     def _run(self, feeds: Feeds, wanted: frozenset[str]) -> Iterator[dict[str, Array]]:
         values = {name: _value(array) for name, array in feeds.items()}
-        self._suit(sum(array.nbytes for array in feeds.values()))
+        self._discard_if_larger(sum(array.nbytes for array in feeds.values()))
         if not (self._single or self._parts):
             self._sizes = self._known_sizes(feeds)
         if self._single or (not self._parts and sum(map(self._cost, self._nodes)) <= self._budget):
@@ -149,7 +150,7 @@ class Parts:
                     for node in self._nodes[begin : part.end]
                     for name in node.input
                 )
-                self._resize(given + sum(weights), part.end - begin)
+                self._choose_length(given + sum(weights), part.end - begin)
             values.update((name, tensors[name]) for name in part.keeps)
             begin, place = part.end, place + 1
             for name in [name for name in values if self._last_read.get(name, -1) < begin]:
@@ -159,23 +160,32 @@ class Parts:
             tensors.clear()
             yield arrays
 
-    def _suit(self, size: int) -> None:
-        """Cut the model again, if these inputs are much larger than the inputs of the last cut."""
+    def _discard_if_larger(self, size: int) -> None:
+        """Discard the parts if the inputs are much larger than the inputs that the parts were made for.
+
+        ``size`` is the size of the inputs in bytes.
+        """
         if size > 2 * self._fed:
             self._parts.clear()
             self._sessions.clear()
             self._size = _FIRST
             self._fed = size
 
-    def _resize(self, size: int, count: int) -> None:
-        """Choose the number of nodes in the next part from the size of the tensors in this part."""
+    def _choose_length(self, size: int, count: int) -> None:
+        """Choose the number of nodes in the next part.
+
+        Args:
+            size: bytes of the tensors in the previous part.
+            count: number of nodes in the previous part.
+        """
         fits = int(self._budget * count / max(1, size))
         self._size = max(1, min(fits, _GROWTH * count))
 
     def _end(self, begin: int) -> int:
-        """Return the end of a part.
+        """Return the position after the last node of a part that begins at position ``begin``.
 
-        It depends on the shapes of its tensors, or on the size of the previous part.
+        The length of the part depends on the shapes of its tensors. If they are unknown, the length depends
+        on the previous part.
         """
         left = float(self._budget)
         for place in range(begin, len(self._nodes)):
@@ -187,7 +197,7 @@ class Parts:
         return len(self._nodes) if self._sizes else begin + self._size
 
     def _cost(self, node: NodeProto) -> float:
-        """Return the bytes of the requested outputs of a node, plus weights that become FP32."""
+        """Return the bytes of a node's requested outputs, and of its weights that are converted to FP32."""
         given = sum(self._sizes.get(name, 0.0) for name in node.output)
         return given + sum(self._widened.get(name, 0) for name in node.input)
 
@@ -210,7 +220,7 @@ class Parts:
         return _Part(model, tuple(dict.fromkeys((*gives, *keeps))), inputs, gives, keeps, end)
 
     def _can_be_cut(self) -> bool:
-        """Check that nodes exchange only tensors (no sequences or optionals), in computation order."""
+        """Return whether nodes exchange only tensors (no sequences, no optionals), in computation order."""
         if self._proto.graph.sparse_initializer or len(self._nodes) <= _FIRST:
             return False
         if any(word in node.op_type for node in all_nodes(self._proto) for word in _NOT_TENSORS):
@@ -221,7 +231,7 @@ class Parts:
     def _known_sizes(self, feeds: Feeds) -> dict[str, float]:
         """Return the bytes of each requested tensor, from shapes that ONNX Runtime infers.
 
-        For an unknown shape, the number is infinity.
+        If a shape is unknown, the size is infinity.
         """
         sizes = {
             str(dim): size
@@ -238,7 +248,7 @@ class Parts:
 
 
 def _value(array: Array) -> Any:
-    """Convert an array for ONNX Runtime, without a copy if possible."""
+    """Convert an array to a value of ONNX Runtime, without a copy if possible."""
     kind = onnx_runtime().OrtValue
     if array.dtype in NATIVE or array.dtype.kind in "fiub":
         return kind.ortvalue_from_numpy(np.asarray(array, order="C"))
@@ -249,15 +259,15 @@ def _value(array: Array) -> Any:
 
 
 def _arrays(names: Sequence[str], values: Sequence[Any]) -> dict[str, Array]:
-    """Return tensors of ONNX Runtime as arrays.  Other values are left out."""
+    """Convert tensors of ONNX Runtime to arrays, by name. Sequences and optionals are skipped."""
     pairs = zip(names, values, strict=False)
     return {name: _array(value) for name, value in pairs if value.is_tensor()}
 
 
 def _array(value: Any) -> Array:
-    """Return an array that shares the memory of a tensor.
+    """Convert a tensor of ONNX Runtime to an array that shares its memory.
 
-    For types that NumPy lacks, it is a copy of the bits.
+    For types that NumPy lacks, the array is a copy.
     """
     dtype = _BITS.get(value.element_type())
     if dtype is None:
@@ -267,7 +277,7 @@ def _array(value: Any) -> Array:
 
 
 def _declared(name: str, value: Any) -> ValueInfoProto:
-    """Return the declaration of a tensor of any shape."""
+    """Return a declaration of a model input with the type of a tensor, but without its shape."""
     info = ValueInfoProto(name=name)
     info.type.tensor_type.elem_type = value.element_type()
     return info

@@ -1,4 +1,4 @@
-"""Elementwise layers: activations, unary and binary operations, casts.
+"""Compute element-wise layers in NumPy: activations, unary and binary operations, casts.
 
 https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/index.html
 """
@@ -29,7 +29,7 @@ def _activation(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _like(x: Array, value: float) -> Any:
-    """Convert a setting of a layer to the element type of x.  For integer types, the fraction is dropped."""
+    """Convert a setting of a layer to the element type of x. Integer types drop the fraction."""
     return x.dtype.type(value) if is_float(x.dtype) else x.dtype.type(np.clip(value, *_bounds(x.dtype)))
 
 
@@ -141,7 +141,7 @@ def _elementwise(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _divided(x: Array, y: Array) -> Array:
-    """Divide.  Integer results are rounded toward zero."""
+    """Divide x by y. Integer results are rounded toward zero."""
     if is_float(x.dtype):
         return np.asarray(x / y)
     safe = np.where(y == 0, np.ones_like(y), y)
@@ -173,7 +173,7 @@ _ELEMENTWISE: Mapping[str, Callable[[Array, Array], Any]] = {
 
 
 def _cast(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Convert to another type.  For integer types, the fraction is dropped."""
+    """Compute a cast layer. Integer types drop the fraction."""
     x, name = inputs[0], layer.types[0]
     if dtype_of(name).kind == "b":
         return [np.asarray(wide(x) != 0)]
@@ -194,7 +194,7 @@ def _parametric_relu(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _scale(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute ``(x * scale + shift) ** power``.
+    """Compute a scale layer: ``(x * scale + shift) ** power``.
 
     ``scale``, ``shift`` and ``power`` have one number per tensor, per channel or per element.
     """

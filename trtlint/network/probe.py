@@ -1,4 +1,4 @@
-"""Edge-case inputs, generated from the graph, for cases in which parsers are known to have bugs."""
+"""Generate edge-case inputs for operators in which parsers are known to have bugs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Feeds = Mapping[str, Array]
 
 
 def probes(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tuple[str, dict[str, Array]]]:
-    """Yield sets of inputs, each with a name.  The model may refuse a set.
+    """Yield sets of edge-case inputs, each with a name for reports. The model may reject a set.
 
     Args:
         proto: the model.
         inputs: the inputs of the model, with dynamic dimensions.
-        base: a set of inputs that the model accepts.
+        base: a set of inputs that the model accepts. The edge cases are variations of this set.
     """
     seen: list[Feeds] = [base]
     count = 0
@@ -65,7 +65,7 @@ def _all(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tu
 
 
 def _below_zero(array: Array) -> Array:
-    """Return an array of -1.  For an unsigned type, use a number above the range of the signed type."""
+    """Return an array of -1; for an unsigned type, of 200, which is negative as INT8."""
     return np.full_like(array, 200 if array.dtype.kind == "u" else -1)
 
 
@@ -107,7 +107,7 @@ def _first_alone(array: Array) -> Array:
 
 
 def _resized(inputs: Sequence[Value], base: Feeds, size: int) -> dict[str, Array]:
-    """Return a set of inputs in which all dynamic dimensions have the same size."""
+    """Return a set of inputs in which all dynamic dimensions have the size ``size``."""
     found: dict[str, Array] = {}
     for value in inputs:
         array = base[value.name]
@@ -121,7 +121,7 @@ def _resized(inputs: Sequence[Value], base: Feeds, size: int) -> dict[str, Array
 
 
 def _largest_scale(proto: ModelProto) -> float:
-    """Return the largest known scale of the QuantizeLinear operators; 0 if no scale is known."""
+    """Return the largest scale among the QuantizeLinear operators of a model; 0 if no scale is known."""
     largest = 0.0
     for graph in graphs(proto):
         known = {tensor.name: tensor for tensor in graph.initializer if not tensor.external_data}

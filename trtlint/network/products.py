@@ -1,4 +1,4 @@
-"""Layers of sums of products: matrix products, convolutions, pooling."""
+"""Compute matrix products, convolutions and pooling layers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _einsum(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _weights(layer: Layer, name: str, inputs: Inputs, port: int) -> Array | None:
-    """Return weights from an input tensor; without this input, from the attribute of the layer."""
+    """Return the weights of a layer: from an input, or without this input, from an attribute."""
     if len(inputs) > port and inputs[port] is not None:
         return np.asarray(inputs[port])
     found: Array | None = layer.settings[name].array()
@@ -114,17 +114,17 @@ def _pooling(layer: Layer, inputs: Inputs) -> list[Array]:
     found: dict[str, Array] = {}
     if kind in ("MAX", "MAX_AVERAGE_BLEND"):
         lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-        parts = _visited(_framed(x, pads, window, stride, sizes, lowest), window, stride, sizes)
+        parts = _by_window_position(_framed(x, pads, window, stride, sizes, lowest), window, stride, sizes)
         found["MAX"] = _greatest(parts)
     if kind in ("AVERAGE", "MAX_AVERAGE_BLEND"):
-        parts = _visited(_framed(x, pads, window, stride, sizes, 0), window, stride, sizes)
+        parts = _by_window_position(_framed(x, pads, window, stride, sizes, 0), window, stride, sizes)
         counted = np.ones(spatial, np.float32)
         if not layer.get("average_count_excludes_padding", True):
             counted = np.pad(counted, pads, constant_values=1)
             frame = _framed(counted, [(0, 0)] * len(pads), window, stride, sizes, 0)
         else:
             frame = _framed(counted, pads, window, stride, sizes, 0)
-        counts = sum(_visited(frame, window, stride, sizes))
+        counts = sum(_by_window_position(frame, window, stride, sizes))
         with np.errstate(all="ignore"):
             found["AVERAGE"] = np.asarray(sum(parts) / np.asarray(counts))
     if kind == "MAX_AVERAGE_BLEND":
@@ -136,7 +136,14 @@ def _pooling(layer: Layer, inputs: Inputs) -> list[Array]:
 def _windows(
     layer: Layer, spatial: Sequence[int], window: Sequence[int], stride: Sequence[int]
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return the padding of each axis, and the number of windows on each axis."""
+    """Return the padding before and after each axis, and the number of windows along each axis.
+
+    Args:
+        layer: the convolution or pooling layer.
+        spatial: sizes of the spatial axes.
+        window: sizes of the window.
+        stride: distance between windows on each axis.
+    """
     mode = layer.get("padding_mode", "EXPLICIT_ROUND_DOWN")
     pads, sizes = [], []
     before, after = layer.get("pre_padding"), layer.get("post_padding")
@@ -162,7 +169,16 @@ def _framed(
     sizes: Sequence[int],
     value: float,
 ) -> Array:
-    """Return the padded array.  If necessary, it is extended so that the last window is complete."""
+    """Pad an array with ``value``. Extend it further if the last window would not be complete.
+
+    Args:
+        x: the array.
+        pads: padding before and after each axis.
+        window: sizes of the window.
+        stride: distance between windows on each axis.
+        sizes: number of windows along each axis.
+        value: the number to pad with.
+    """
     widths = [(0, 0)] * (x.ndim - len(pads))
     for axis, (first, last) in enumerate(pads):
         length = x.shape[x.ndim - len(pads) + axis] + first
@@ -171,8 +187,17 @@ def _framed(
     return np.pad(x, widths, constant_values=value) if any(map(any, widths)) else x
 
 
-def _visited(x: Array, window: Sequence[int], stride: Sequence[int], sizes: Sequence[int]) -> Iterator[Array]:
-    """For each position inside a window, yield the elements at that position in all windows."""
+def _by_window_position(
+    x: Array, window: Sequence[int], stride: Sequence[int], sizes: Sequence[int]
+) -> Iterator[Array]:
+    """Yield one array for each position inside a window: the elements that all windows have at this position.
+
+    Args:
+        x: the padded array.
+        window: sizes of the window.
+        stride: distance between windows on each axis.
+        sizes: number of windows along each axis.
+    """
     for place in product(*map(range, window)):
         cut: list[Any] = [...]
         cut += [

@@ -1,4 +1,4 @@
-"""Layers that quantize and dequantize."""
+"""Compute layers that quantize and dequantize."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ from trtlint.network.pointwise import Compute, Inputs
 from trtlint.network.types import narrowed, saturated, wide
 
 
-def _spread(given: Array, x: Array, axis: int) -> Array:
-    """Reshape scales or zero points (per tensor, channel or block) so that they broadcast with x."""
+def _broadcastable(given: Array, x: Array, axis: int) -> Array:
+    """Reshape scales or zero points so that they broadcast to x.
+
+    Args:
+        given: the scales or zero points: one number, one for each channel, or one for each block.
+        x: the tensor to quantize or dequantize.
+        axis: the axis of the channels.
+    """
     if given.size == 1:
         return given.reshape(())
     if given.ndim == x.ndim and x.ndim > 1:  # blocks
@@ -26,11 +32,11 @@ def _spread(given: Array, x: Array, axis: int) -> Array:
 def _quantize(layer: Layer, inputs: Inputs) -> list[Array]:
     x = wide(inputs[0]).astype(np.float32, copy=False)
     axis = int(layer.get("axis", -1))
-    scaled = x / _spread(wide(inputs[1]).astype(np.float32), x, axis)
+    scaled = x / _broadcastable(wide(inputs[1]).astype(np.float32), x, axis)
     if layer.types[0].startswith(("INT", "UINT")):
         scaled = np.rint(scaled)
     if len(inputs) > 2:
-        scaled = scaled + _spread(inputs[2].astype(np.float32), x, axis)
+        scaled = scaled + _broadcastable(inputs[2].astype(np.float32), x, axis)
     return [saturated(scaled, layer.types[0])]
 
 
@@ -38,8 +44,8 @@ def _dequantize(layer: Layer, inputs: Inputs) -> list[Array]:
     x = inputs[0].astype(np.float32)
     axis = int(layer.get("axis", -1))
     if len(inputs) > 2:
-        x = x - _spread(inputs[2].astype(np.float32), x, axis)
-    return [narrowed(x * _spread(wide(inputs[1]).astype(np.float32), x, axis), layer.types[0])]
+        x = x - _broadcastable(inputs[2].astype(np.float32), x, axis)
+    return [narrowed(x * _broadcastable(wide(inputs[1]).astype(np.float32), x, axis), layer.types[0])]
 
 
 LAYERS: Mapping[str, Compute] = {"QUANTIZE": _quantize, "DEQUANTIZE": _dequantize}

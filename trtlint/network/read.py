@@ -1,4 +1,4 @@
-"""Read a network back through NVIDIA's Python API."""
+"""Convert a network of TensorRT's Python API to plain data."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ _WEIGHTS: Mapping[str, tuple[str, ...]] = {
 
 
 class NetworkReader:
-    """Reads one network.  It stores references to all objects, because Python reuses ids of deleted objects.
+    """Convert one network to plain data.
+
+    The reader keeps references to all objects of the network, because Python reuses ids of deleted objects.
 
     Args:
-        trt: the module of the bindings.
+        trt: the Python module of TensorRT.
         network: the network, an object of the TensorRT library.
     """
 
@@ -84,7 +86,7 @@ class NetworkReader:
         return self._groups[id(found)]
 
     def _attention(self, attention: Any) -> dict[str, Any]:
-        """Return the settings of an attention layer.  Tensors are given as positions."""
+        """Return the settings of an attention layer. Positions in the network replace tensors."""
         settings = dict(read_settings(attention, ATTENTION))
         for name in ATTENTION_TENSORS:
             tensor = getattr(attention, name, None)

@@ -1,4 +1,4 @@
-"""Layers that reduce axes or normalize over them."""
+"""Compute layers that reduce axes, or normalize over axes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_AXES = 32
 
 
 def axes_of(mask: int) -> tuple[int, ...]:
-    """Return the axes of a bit mask.
+    """Return the axes that a bit mask selects.
 
     >>> axes_of(0b1101)
     (0, 2, 3)
@@ -60,7 +60,7 @@ def _softmax(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def softmax(x: Array, axes: tuple[int, ...]) -> Array:
-    """Return the softmax over axes."""
+    """Compute the softmax over axes."""
     if x.size == 0:
         return x
     if len(axes) == 1 and x.dtype == np.float32 and x.size > LARGE and not np.isinf(x).any():
@@ -71,7 +71,7 @@ def softmax(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _topk(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Return the largest or smallest elements of one axis, with their positions.
+    """Compute a TopK layer: the largest or smallest elements along an axis, and their positions.
 
     Of equal elements, the element with the lower position comes first.
     """
@@ -98,7 +98,7 @@ def _cumulative(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _normalization(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Normalize over axes.  With more than one group, normalize over groups of channels."""
+    """Compute a normalization over axes, or with more than one group, over groups of channels."""
     x, scale, bias = (wide(array) for array in inputs)
     groups, epsilon = int(layer.get("num_groups", 1)), np.float32(layer.get("epsilon", 1e-5))
     if groups > 1:
@@ -119,9 +119,9 @@ def _normed(x: Array, axes: tuple[int, ...], epsilon: Any) -> Array:
 
 
 def _lrn(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Compute LRN: normalize by the squares of neighbouring channels.
+    """Compute an LRN layer: normalize by the squares of neighbouring channels.
 
-    In TensorRT's documentation, ``alpha`` is not divided by the window size.  ONNX divides.  This function
+    In TensorRT's documentation, ``alpha`` is not divided by the window size. In ONNX, it is. This function
     divides, because then the results agree with the layers that the parser makes for ONNX's LRN.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/LRN.html
     """

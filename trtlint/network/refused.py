@@ -1,6 +1,6 @@
-"""Reasons why ONNX Runtime or ONNX's reference evaluator fails.
+"""Convert exceptions of ONNX Runtime and of ONNX's reference evaluator to reasons.
 
-This is a separate module because their exceptions have no common base class.
+The exceptions of these libraries have no common base class.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nodes that compute one tensor from tensors that agree, and their result by ONNX's reference evaluator."""
+"""Find the nodes that compute a tensor from tensors that agree, and run these nodes in ONNX's evaluator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_BYTES = 256 << 20
 
 
 class Subgraph(Struct, frozen=True, eq=False):
-    """Nodes that compute a tensor.
+    """Some nodes of a model, which together compute one tensor.
 
     Attributes:
         nodes: the nodes in the model's order; the last node computes the tensor.
@@ -31,12 +31,12 @@ class Subgraph(Struct, frozen=True, eq=False):
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The operator types of the nodes before the last node, without constants."""
+        """Return the operator types of all nodes except the last node and constants."""
         return tuple(node.op_type for node in self.nodes[:-1] if node.op_type != "Constant")
 
 
 class Regions:
-    """Finds the nodes that compute a tensor from tensors that agree on both sides.
+    """Find the nodes that compute a tensor from tensors that agree in the network and in ONNX.
 
     Args:
         proto: the model.
@@ -52,7 +52,12 @@ class Regions:
         return self._nodes[self._giver[tensor]]
 
     def of(self, tensor: str, settled: frozenset[str] | set[str]) -> Subgraph:
-        """Return the nodes that compute a tensor, back to tensors that agree on both sides."""
+        """Return the nodes that compute a tensor from tensors that agree in the network and in ONNX.
+
+        Args:
+            tensor: name of the tensor.
+            settled: names of the tensors that agree.
+        """
         places = {self._giver[tensor]}
         waiting = [self._giver[tensor]]
         while waiting and len(places) < _MOST_NODES:
@@ -77,7 +82,7 @@ class Regions:
             region: the nodes that compute the tensor.
             tensor: the name of the tensor.
             values: the tensors that the nodes read, by name.
-            types: types that replace the types of the nodes.
+            types: types that replace types of the nodes; None to keep them.
         """
         from onnx.reference import ReferenceEvaluator
 
@@ -112,11 +117,11 @@ class Regions:
 
 
 def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, Array]:
-    """Return the values of initializers and constants by name.
+    """Return the elements of those tensors in ``names`` that are initializers or constants, by name.
 
     Args:
         proto: the model.
-        names: the names to return.
+        names: names of tensors.
         read: function that reads a tensor from an external file; it returns None if the file cannot be read.
     """
     wanted = set(names)
@@ -136,7 +141,7 @@ def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, A
 
 
 def reads(node: NodeProto) -> list[str]:
-    """Return the names that a node and its subgraphs read."""
+    """Return the names that a node reads, including the names that its subgraphs read."""
     found = [name for name in node.input if name]
     for attribute in node.attribute:
         for body in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):

@@ -1,4 +1,4 @@
-"""Compute a network step by step.  A tensor is deleted after the last layer that reads it."""
+"""Compute a network layer by layer. A tensor is deleted after the last layer that reads it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Foresee = Callable[[Layer, Sequence[Any]], Array | None]
 
 
 class _BlockTensors:
-    """The tensors of a block and of the blocks that contain it."""
+    """The tensors of one loop iteration, or of the layers outside loops; and those of the outer blocks."""
 
     def __init__(self, outer: _BlockTensors | None = None) -> None:
         self.values: dict[int, Value] = {}
@@ -51,12 +51,13 @@ class _BlockTensors:
 
 
 class Runner:
-    """Computes a network on one set of inputs.
+    """Compute a network on one set of inputs.
 
     Args:
         network: the network.
-        watch: function that is called with each tensor of the main block after its computation.
-        foresee: function that is called with each layer of the main block before its computation.
+        watch: function that is called with each tensor outside loops after its computation.
+        foresee: function that is called with each layer outside loops before its computation. It may return
+            the result, so that the layer need not be computed.
     """
 
     def __init__(self, network: Network, watch: Watch, foresee: Foresee | None = None) -> None:
@@ -71,11 +72,11 @@ class Runner:
 
     @property
     def steps(self) -> Sequence[ScheduledStep]:
-        """The steps of the main block, in the order of computation."""
+        """Return the layers and loops of the network, in the order of computation."""
         return self._block.steps
 
     def run(self, feeds: Mapping[str, Array]) -> None:
-        """Compute all tensors.
+        """Compute all tensors of the network.
 
         Args:
             feeds: the inputs of the network by name.
@@ -124,7 +125,7 @@ class Runner:
             if step.loop is not None:
                 return self._loop(step.loop, scope)
             if step.layer.kind == "CONDITIONAL_OUTPUT":
-                return [self._chosen(step.layer, scope)]
+                return [self._conditional_output(step.layer, scope)]
             return _computed(step.layer, scope)
         except MemoryError:
             raise
@@ -134,8 +135,8 @@ class Runner:
             reason = f"{step.layer.kind}: {error}"
         return [Missing(" ".join(reason.split())[:_LONGEST], source=True)] * len(step.gives)
 
-    def _chosen(self, layer: Layer, scope: _BlockTensors) -> Value:
-        """Return the value from the branch that a condition selects."""
+    def _conditional_output(self, layer: Layer, scope: _BlockTensors) -> Value:
+        """Compute the output of a conditional: the value from the branch that its condition selects."""
         condition = self._conditions.get(layer.group)
         value = Missing("a condition is missing") if condition is None else scope.get(condition)
         if isinstance(value, Missing):
@@ -163,7 +164,7 @@ class Runner:
 
 
 class _Loop:
-    """The state of a loop between two iterations."""
+    """The state of a loop between two of its iterations."""
 
     def __init__(self, bounds: Sequence[Layer], scope: _BlockTensors) -> None:
         self._bounds = bounds
@@ -184,7 +185,12 @@ class _Loop:
         return (layer for layer in self._bounds if layer.kind == kind)
 
     def begin(self, inner: _BlockTensors, turn: int) -> None:
-        """Set the inputs of an iteration: the loop-carried tensors, and one slice of each iterated tensor."""
+        """Set the tensors that an iteration reads: loop-carried tensors, and slices of iterated tensors.
+
+        Args:
+            inner: the tensors of the iteration.
+            turn: number of the iteration, from 0.
+        """
         inner.values.update(self._state)
         for layer in self._of_kind("ITERATOR"):
             source, axis = _of(self._scope, layer.inputs[0]), int(layer.get("axis", 0))
@@ -195,11 +201,11 @@ class _Loop:
                 inner.values[layer.outputs[0]] = np.take(source, at, axis=axis)
 
     def counted_out(self, turn: int) -> bool:
-        """Return whether the trip count is reached."""
+        """Return whether ``turn`` iterations reach the trip count."""
         return self._count is not None and turn >= self._count
 
     def stops(self, inner: _BlockTensors) -> bool:
-        """Return whether the condition ends the loop.  Its value at the start of the iteration counts."""
+        """Return whether the condition ends the loop. Its value at the start of the iteration is used."""
         for layer in self._while:
             value = _of(inner, layer.inputs[0])
             if isinstance(value, Missing):
@@ -209,7 +215,7 @@ class _Loop:
         return False
 
     def end(self, inner: _BlockTensors) -> None:
-        """Store the results of an iteration."""
+        """Store the results of an iteration, and the loop-carried tensors for the next iteration."""
         for layer in self._of_kind("LOOP_OUTPUT"):
             if layer.get("kind") == "LAST_VALUE":
                 self._collected[layer.index] = [_of(inner, layer.inputs[0])]
@@ -218,7 +224,7 @@ class _Loop:
         self._state = {layer.outputs[0]: _of(inner, layer.inputs[1]) for layer in self._of_kind("RECURRENCE")}
 
     def output(self, layer: Layer) -> Value:
-        """Return the value of one loop output."""
+        """Return the value of one loop output after the last iteration."""
         source, found = layer.inputs[0], self._collected[layer.index]
         missing = next((each for each in found if isinstance(each, Missing)), None)
         if layer.get("kind") == "LAST_VALUE":
@@ -246,7 +252,7 @@ def _of(scope: _BlockTensors, tensor: int | None) -> Value:
 
 
 def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
-    """Compute a layer, unless an input is missing."""
+    """Compute the outputs of a layer. If an input is missing, all outputs are :class:`Missing`."""
     inputs: list[Any] = [None if tensor is None else scope.get(tensor) for tensor in layer.inputs]
     if layer.kind == "ATTENTION_INPUT":
         for name in ("mask", "normalization_quantize_scale"):

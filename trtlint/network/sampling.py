@@ -1,4 +1,4 @@
-"""Layers that sample images: Resize and GridSample."""
+"""Compute layers that sample images: Resize and GridSample."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _grid_sample(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _resize(layer: Layer, inputs: Inputs) -> list[Array]:
-    """Interpolate one axis after the other."""
+    """Compute a resize layer: interpolate along one axis after the other."""
     x, mode = wide(inputs[0]), layer.get("resize_mode", "NEAREST")
     scales = layer.get("scales") or ()
     if len(inputs) > 1 and inputs[1] is not None:
@@ -56,7 +56,7 @@ def _resize(layer: Layer, inputs: Inputs) -> list[Array]:
                 raise NotComputedError("a resize of an empty tensor")
             found = np.zeros(shape, found.dtype)
             continue
-        places = _places(layer, size, length, float(scale))
+        places = _input_positions(layer, size, length, float(scale))
         if mode == "NEAREST":
             found = np.take(found, _rounded(layer, places, length), axis=axis)
         elif mode == "LINEAR":
@@ -70,8 +70,15 @@ def _resize(layer: Layer, inputs: Inputs) -> list[Array]:
     return [narrowed(found, layer.types[0])]
 
 
-def _places(layer: Layer, size: int, length: int, scale: float) -> Array:
-    """Return the input position for each position of the output, on one axis."""
+def _input_positions(layer: Layer, size: int, length: int, scale: float) -> Array:
+    """Return the input position for each element of the output along one axis.
+
+    Args:
+        layer: the resize layer.
+        size: size of the output axis.
+        length: size of the input axis.
+        scale: the factor of the axis.
+    """
     places: Array = np.arange(size, dtype=np.float32)
     if size == 1 and layer.get("selector_for_single_pixel") == "UPPER":
         return np.zeros(1, np.float32)
@@ -95,7 +102,12 @@ def _rounded(layer: Layer, places: Array, length: int) -> Array:
 
 
 def _linear(places: Array, length: int) -> tuple[Array, Array]:
-    """Return two input positions and their weights for each element of the output."""
+    """Return two neighbouring input positions for each element of the output, and their weights.
+
+    Args:
+        places: the input position of each element, with fractions.
+        length: size of the input axis.
+    """
     clipped = np.clip(places, 0, length - 1)
     first = np.floor(clipped).astype(np.int64)
     share = clipped - first

@@ -1,4 +1,4 @@
-"""The order of computation of a network.  The layers of a loop are a separate block of steps."""
+"""Order the layers of a network for computation. The layers of a loop become a separate block of steps."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Guard = frozenset[tuple[int, bool]]
 
 
 class ScheduledStep(Struct, frozen=True, eq=False):
-    """One step of a block: a layer, or a loop as a whole.
+    """One step of the computation: a layer, or a whole loop.
 
     Attributes:
         layer: the layer; for a loop, its first layer.
         needs: the tensors that the step reads.
         gives: the tensors that the step computes.
-        loop: the block of one iteration of a loop; None for a layer.
+        loop: for a loop, the steps of one iteration; None for a layer.
     """
 
     layer: Layer
@@ -38,11 +38,12 @@ class ScheduledStep(Struct, frozen=True, eq=False):
 
 
 class Block(Struct, eq=False):
-    """Steps in the order of computation.
+    """Steps in the order of computation: of one loop iteration, or of all layers outside loops.
 
     Attributes:
         steps: the steps.
-        guards: for each step, the branches of conditionals that need its tensors.
+        guards: for each step, the branches that need its tensors. If no such branch is selected, the step is
+            skipped. Empty if other steps need its tensors.
         last: for each step, the tensors that no later step of this block reads.
         bounds: for the block of a loop, the layers that define the loop, such as its trip count.
     """
@@ -54,13 +55,13 @@ class Block(Struct, eq=False):
 
 
 def tensors_of(layer: Layer) -> tuple[int, ...]:
-    """Return the tensors that a layer reads."""
+    """Return the positions of the tensors that a layer reads."""
     extra = (layer.settings[name] for name in _TENSORS if isinstance(layer.settings.get(name), int))
     return (*(tensor for tensor in layer.inputs if tensor is not None), *extra)
 
 
 def schedule(network: Network) -> Block:
-    """Return the block of the whole network.
+    """Return the steps of a network in the order of computation.
 
     Raises:
         NotComputedError: the layers depend on each other in a cycle.
@@ -90,7 +91,7 @@ class _Scheduler:
         }
 
     def _body(self, group: int) -> set[int]:
-        """Return the layers that one iteration of a loop computes, including all layers of inner loops."""
+        """Return the indices of the layers that one iteration of a loop computes, including inner loops."""
         found: set[int] = set()
         waiting = list(self._bounds[group])
         while waiting:
@@ -115,7 +116,7 @@ class _Scheduler:
         return None
 
     def block(self, group: int | None) -> Block:
-        """Return the block of one loop iteration, or the block of all layers outside loops."""
+        """Return the steps of one iteration of loop ``group``; for None, the steps outside loops."""
         steps = [
             ScheduledStep(layer, self._needs(layer), layer.outputs)
             for layer in self._network.layers
@@ -137,7 +138,7 @@ class _Scheduler:
         return Block(
             ordered,
             [by_step[id(step)] for step in ordered],
-            _last(ordered, reads, kept),
+            _deletable_after(ordered, reads, kept),
             tuple(ends),
         )
 
@@ -169,7 +170,10 @@ class _Scheduler:
         return (*tensors_of(layer), *self._needs(layer))
 
     def _guards(self, steps: Sequence[ScheduledStep], ends: set[int]) -> list[Guard]:
-        """Return, for each step, the branches of conditionals that read its tensors.
+        """Find steps that only some branches of conditionals need.
+
+        Return for each step the branches that need its tensors; empty if the tensors are also needed
+        elsewhere.
 
         Args:
             steps: the steps of a block.
@@ -199,7 +203,14 @@ class _Scheduler:
 
 
 def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]]) -> list[ScheduledStep]:
-    """Sort steps topologically.  Independent steps stay in the order of the network."""
+    """Sort steps so that each step follows the steps whose tensors it needs.
+
+    Independent steps stay in the order of the network.
+
+    Args:
+        steps: the steps.
+        extra: further tensors that a step needs, by id of the step.
+    """
     giver = {tensor: place for place, step in enumerate(steps) for tensor in step.gives}
     waits = [0] * len(steps)
     followers: dict[int, list[int]] = defaultdict(list)
@@ -224,10 +235,16 @@ def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]])
     return found
 
 
-def _last(
+def _deletable_after(
     steps: Sequence[ScheduledStep], reads: Sequence[Iterable[int]], kept: set[int]
 ) -> list[tuple[int, ...]]:
-    """Return the tensors that are not needed after each step of this block."""
+    """Return, for each step, the tensors that can be deleted after it.
+
+    Args:
+        steps: the steps of a block, in order.
+        reads: for each step, the tensors that it reads.
+        kept: tensors that are needed after the last step.
+    """
     own = {tensor for step in steps for tensor in step.gives}
     seen = set(kept)
     found: list[tuple[int, ...]] = []

@@ -73,7 +73,7 @@ ATTENTION_TENSORS = ("mask", "normalization_quantize_scale", "query_lengths", "k
 
 
 def read_settings(source: Any, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes of an object of the TensorRT library, as plain data."""
+    """Yield name and value of the attributes of a TensorRT object, as plain data."""
     for name in names:
         try:
             value = getattr(source, name)
@@ -83,7 +83,7 @@ def read_settings(source: Any, names: tuple[str, ...]) -> Iterator[tuple[str, An
 
 
 def plain(value: Any) -> Any:
-    """Convert an attribute to plain data: enumerations to names, dimensions to tuples."""
+    """Convert a value of a TensorRT attribute to plain data: enumerations to names, dimensions to tuples."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     name = getattr(value, "name", None)

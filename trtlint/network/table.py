@@ -1,4 +1,4 @@
-"""Functions that compute layers, by layer kind."""
+"""Table of the functions that compute layers, by layer kind."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Layers that need not be computed, because they are equal to an ONNX node.
+"""Find layers that need not be computed, because they compute the same as an ONNX node.
 
-trtlint computes convolutions and matrix products of a network with ONNX Runtime, like the ONNX model.  If a
-layer and an ONNX node have the same inputs, weights and settings, both computations give the same result.
-Then trtlint does only one computation.
+trtlint runs the convolutions and matrix products of a network in ONNX Runtime, like those of the ONNX model.
+If a layer and an ONNX node have the same inputs, weights and settings, both give the same result. Then
+trtlint runs only the ONNX node.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FLOAT = np.dtype(np.float32)
 
 
 class Initializers:
-    """Reads initializers of the main graph.  External data are mapped into memory, not copied.
+    """Read initializers of the main graph. External data are mapped into memory, not copied.
 
     Args:
         proto: the model, with large tensors as external data.
@@ -35,7 +35,7 @@ class Initializers:
         self._files = files
 
     def array(self, name: str) -> Array | None:
-        """Return the values of an initializer; None if they cannot be read, and for other tensors."""
+        """Return the elements of an initializer; None if ``name`` is no initializer, or cannot be read."""
         tensor = self._tensors.get(name)
         if tensor is None:
             return None
@@ -57,7 +57,7 @@ class Twins:
         proto: the model.
         network: the network that the parser made from the model.
         names: for each position of a network tensor, the name of the ONNX tensor to compare with.
-        stored: object that reads initializers.
+        stored: reads initializers.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class Twins:
                 self._nodes[layer.index] = node
 
     def is_twin(self, layer: Layer, inputs: Sequence[Any], shared: Mapping[int, str]) -> bool:
-        """Return whether a layer is equal to its ONNX node.
+        """Return whether a layer has the same inputs, weights and settings as its ONNX node.
 
         Args:
             layer: the layer.
             inputs: the values of the inputs of the layer.
-            shared: network tensors that now have the values of an ONNX tensor, by position, with the ONNX
-                name.
+            shared: network tensors that have the value of an ONNX tensor: the ONNX name, by position in the
+                network.
         """
         node = self._nodes.get(layer.index)
         if node is None or any(getattr(array, "dtype", None) != _FLOAT for array in inputs):

@@ -40,7 +40,7 @@ BY_BITS = frozenset(DTYPES[name] for name in ("BF16", "FP8"))
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
-    """Return NumPy's type for a TensorRT type.
+    """Return NumPy's type for the name of a TensorRT type, such as ``HALF``.
 
     Raises:
         NotComputedError: NumPy has no such type.
@@ -57,18 +57,18 @@ def is_float(dtype: np.dtype[Any]) -> bool:
 
 
 def wide(array: Array) -> Array:
-    """Convert floating-point arrays with less than 32 bits to FP32.  Other arrays are returned unchanged."""
+    """Convert 8-bit and 16-bit floats to FP32. Return other arrays unchanged."""
     return array.astype(np.float32) if array.dtype in _NARROW else array
 
 
 def narrowed(array: Array, name: str) -> Array:
-    """Convert an array to the output type of a layer.  Numbers are rounded, but not saturated."""
+    """Round an array to the TensorRT type ``name``. Numbers beyond the range are not clamped."""
     dtype = dtype_of(name)
     return array if array.dtype == dtype else array.astype(dtype)
 
 
 def saturated(array: Array, name: str) -> Array:
-    """Convert FP32 numbers to a quantized type: clamp to the type's range, then round half to even."""
+    """Convert FP32 numbers to a quantized type: clamp to the range of the type, then round half to even."""
     low, high = _RANGES.get(name, (-np.inf, np.inf))
     clipped = np.clip(array, low, high)
     if name.startswith(("INT", "UINT")):
@@ -77,7 +77,12 @@ def saturated(array: Array, name: str) -> Array:
 
 
 def is_lossy(value: Array, expected: Array) -> bool:
-    """Return whether the integer type of the network cannot hold ONNX's values."""
+    """Return whether the network's integer type cannot hold ONNX's values.
+
+    Args:
+        value: the tensor of the network.
+        expected: ONNX's tensor.
+    """
     if is_float(value.dtype) or is_float(expected.dtype) or value.dtype == expected.dtype:
         return False
     return not np.array_equal(expected.astype(value.dtype).astype(np.int64), expected.astype(np.int64))

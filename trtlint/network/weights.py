@@ -1,4 +1,4 @@
-"""Weights of layers.  They are read when a layer is computed, and not cached."""
+"""Read weights of layers when a layer is computed, without caching."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HALVES = frozenset({"INT4", "FP4"})
 
 
 class LayerWeights(Struct, frozen=True, eq=False):
-    """The weights in one attribute of a layer.
+    """The weights that are an attribute of a layer.
 
     Attributes:
         layer: the layer, an object of the TensorRT library.
@@ -42,7 +42,7 @@ class LayerWeights(Struct, frozen=True, eq=False):
         return cls(layer, name)
 
     def array(self) -> Array | None:
-        """Return the values as a flat array; None without values.
+        """Return the weights as a flat array; None if the attribute is empty.
 
         Raises:
             NotComputedError: the values cannot be read.
@@ -54,7 +54,7 @@ class LayerWeights(Struct, frozen=True, eq=False):
 
 
 def _raw(weights: Any) -> Array | None:
-    """Return weights of a type that NumPy lacks, read from memory.
+    """Read weights of a type that NumPy lacks from memory. None if there are no weights.
 
     TensorRT's Python API gives no access to the bytes of such weights.  So the values are read from the C
     structure in memory, if its type and count agree with the Python API.

@@ -79,7 +79,7 @@ class Child:
         """Run the work in the child process.  This function never returns."""
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(self.reader)
-        _live(work, memory, writer)
+        _run_in_child(work, memory, writer)
 
     def __enter__(self) -> Child:
         return self
@@ -141,7 +141,7 @@ def _fork(child: Callable[[], object]) -> int:
     return pid
 
 
-def _live(work: Callable[[int], object], memory: int, writer: int) -> NoReturn:
+def _run_in_child(work: Callable[[int], object], memory: int, writer: int) -> NoReturn:
     """Run ``work`` in the child process, then exit."""
     code = 1
     try:
