@@ -28,7 +28,7 @@ class Sets(Protocol):
     """Interface of sets of inputs that have the same shapes."""
 
     def first(self) -> list[Feeds]:
-        """Return the first set, to test whether a model accepts its shapes; empty without a set."""
+        """Return the first set, to test whether a model accepts its shapes; empty if there is no set."""
 
     def all(self, beside: int = 0) -> list[Feeds]:
         """Return all sets of the user, or as many random sets as fit into memory.
@@ -68,7 +68,7 @@ class RandomSets(Struct, frozen=True):
     most: int = MOST_BYTES
 
     def first(self) -> list[Feeds]:
-        """Return the first set; empty if there is no such choice of shapes.
+        """Return the first set; empty if ``attempt`` exceeds the number of default sizes.
 
         Raises:
             InputsError: the type or shape of an input is unknown.

@@ -69,7 +69,7 @@ class CutProblem(Struct, frozen=True):
 
 
 def narrow_nodes(problem: CutProblem) -> set[Node]:
-    """Return the operators that compute in 16 bits."""
+    """Choose the operators that compute in 16 bits, by a minimum cut."""
     cut = _MinimumCut(problem, behind=False)
     found = cut.result()
     if problem.copying:
@@ -199,7 +199,7 @@ class _MinimumCut:
         return self.key(producer) if narrow else _FP32
 
     def readers(self, value: Value) -> dict[_Key, None]:
-        """Return the vertices that read a value: its readers, and the sides of model and subgraph outputs."""
+        """Return the vertices of a value's readers. If the value is an output, add the source or the sink."""
         found: list[_Key] = []
         for node, port in value.uses:
             ports = self.problem.ports.get(node)

@@ -93,7 +93,7 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
 
 
 def _cast_reason(node: Node) -> str:
-    """Return why a Cast from or to integers must not change.
+    """Return why a Cast from FP32 to integers, or from integers, must not change. Empty for others.
 
     Such integers are indices, sizes or positions.
     """

@@ -155,7 +155,7 @@ def asked_types(nodes: Iterable[Node], types: LayerTypes, type_: str) -> AskedTy
 
 
 def _names(node: Node) -> Iterator[str]:
-    """Yield the names that the layer of an operator may have.
+    """Yield the names that TensorRT's parser may give to the layer of an operator.
 
     https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.cpp (``getNodeName``)
     """

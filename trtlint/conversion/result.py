@@ -106,7 +106,7 @@ class ConversionCheck(Struct, frozen=True):
         name: ``checker``, ``rehearsal``, ``parser`` or ``builder``.
         verdict: the result: proven, failed or unproven.
         text: the result in words.
-        figures: the numbers behind the result.
+        figures: numbers of the check, by name.
     """
 
     name: str

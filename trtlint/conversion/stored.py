@@ -42,7 +42,7 @@ class Range(Struct, frozen=True):
 
 
 def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
-    """Check the stored tensors of all operators that may become 16-bit."""
+    """Find stored tensors whose numbers are too large or too small for 16 bits."""
     streamer = Streamer(model.tensors)
     clamped: set[str] = set()
     kept: dict[Node, str] = {}

@@ -21,14 +21,14 @@ def is_product(node: Node) -> bool:
 
 
 def elements(value: Value | None) -> int:
-    """Return the number of elements of a tensor.  Sizes are assumed for dynamic dimensions."""
+    """Return the number of elements of a tensor. Dynamic dimensions get a default size."""
     return 0 if value is None else _count(value.shape)
 
 
 def flops(node: Node) -> int:
     """Return the number of floating-point operations of a matrix product or convolution, at least 1.
 
-    Sizes are assumed for dynamic dimensions.
+    Dynamic dimensions get a default size.
     """
     if not is_product(node):
         return 0

@@ -156,7 +156,7 @@ def labelled(record: BuildRecord, result: DryBuildResult) -> BuildRecord:
 
 
 def roughly_needed(model: Path, level: Level) -> int:
-    """Estimate the memory of a dry build in bytes from file sizes alone."""
+    """Estimate the memory that a dry build needs, in bytes, from file sizes alone."""
     size = 0
     with suppress(OSError):
         names = (model.name, *(f"{model.name}{end}" for end in _BESIDE), f"{model.stem}.data")

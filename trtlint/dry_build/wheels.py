@@ -20,7 +20,7 @@ _BINDINGS, _LIBRARIES = "tensorrt-rtx-cu12-bindings", "tensorrt-rtx-cu12-libs"
 
 
 class Wheels(Struct, frozen=True):
-    """Installed wheels.
+    """The installed wheels of TensorRT-RTX.
 
     Attributes:
         version: release, such as ``1.7.1``.

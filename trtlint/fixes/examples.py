@@ -67,7 +67,7 @@ class FixedExample(Struct, frozen=True):
 
 
 def fixed_examples(rule: Rule) -> list[FixedExample]:
-    """Return the fix examples of a rule, in file order.
+    """Return the examples below ``## Fixed`` in a rule file, in file order.
 
     Raises:
         RuleError: one of the two models is missing, or a target does not exist.

@@ -1,4 +1,4 @@
-"""The input files that a user names for an experiment."""
+"""Input files that a user names for running a model."""
 
 from __future__ import annotations
 

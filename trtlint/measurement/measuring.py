@@ -155,7 +155,7 @@ def _multiplies_in_fp32(model: Skeleton) -> bool:
 
 
 def _trial(model: Skeleton, request: MeasurementRequest) -> tuple[Trial, tuple[str, ...]]:
-    """Run the model in FP32.  Return the run, and the files of the inputs."""
+    """Run a model in FP32. Return the finished run, and the names of the input files."""
     inputs = model.graph.inputs
     _require_tensors(model)
     if request.inputs.names:

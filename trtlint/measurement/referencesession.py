@@ -50,7 +50,7 @@ class ReferenceSession:
             ) from error
 
     def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
-        """Run the model on one batch, as :meth:`trtlint.measurement.session.Session.run` does.
+        """Run the model on one batch, as :meth:`~trtlint.measurement.session.RehearsalSession.run` does.
 
         Raises:
             TrialError: the evaluator cannot run the model on these inputs.

@@ -300,7 +300,7 @@ class KeepSearch:
     def _rounds(self, node: Node) -> bool:
         """Return whether a node rounds its results.
 
-        Stored tensors are not rounded here, but by the operators that read them.
+        Constants do not round: the operators that read them do.
         """
         stored = node.op == "Constant" and not node.domain
         return not stored and node.path not in self.trial.skeleton.folding.constants

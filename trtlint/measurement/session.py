@@ -25,7 +25,7 @@ _LINES = 2
 
 
 class RehearsalSession:
-    """A rewritten model that can be run.
+    """A rewritten model that is loaded into ONNX Runtime.
 
     Args:
         rewritten: the model.

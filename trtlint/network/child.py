@@ -1,4 +1,4 @@
-"""Worker process: parse a model, compute the network and compare it with ONNX."""
+"""Worker process: parse a model with TensorRT, compute the network, and compare its tensors with ONNX."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST = 500
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Compare the network of one model with the model, and send messages about progress and results.
+    """Compare a model with the network that TensorRT's parser makes from it. Send progress and results.
 
     Args:
         request: the keys ``model`` (a path), ``files``, ``lists`` and ``script`` (inputs), ``probe`` (whether

@@ -1,4 +1,4 @@
-"""Deviations of TensorRT from ONNX that TensorRT documents.  They are not reported as differences."""
+"""Recognize documented deviations of TensorRT from ONNX, which are not reported as differences."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class NetworkReader:
         return self._groups[id(found)]
 
     def _attention(self, attention: Any) -> dict[str, Any]:
-        """Return the settings of an attention layer. Positions in the network replace tensors."""
+        """Return the settings of an attention layer. Tensors are given as positions in the network."""
         settings = dict(read_settings(attention, ATTENTION))
         for name in ATTENTION_TENSORS:
             tensor = getattr(attention, name, None)

@@ -141,11 +141,11 @@ def require_way_down(scale: Scaled, end: Node) -> None:
 
 
 def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[Node, int, str]]:
-    """Connect the readers of removed scalings to the unscaled tensors, in the form of ``Patch.rewire``.
+    """Return the entries of ``Patch.rewire`` that connect readers of removed scalings to unscaled tensors.
 
     Args:
         scales: the removed scalings.
-        gone: other nodes that the patch removes; their inputs need no rewiring.
+        gone: other nodes that the patch removes. They get no entries.
     """
     data = {scale.node.output: scale.data for scale in scales}
     removed = {scale.node for scale in scales} | set(gone)

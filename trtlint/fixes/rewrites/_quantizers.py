@@ -64,7 +64,7 @@ def quantizer(node: Node, model: Model) -> StoredQuantizer:
     """Read the scale and zero point of a QuantizeLinear or DequantizeLinear.
 
     Raises:
-        NotApplicable: they are not stored in the model, or are unsupported.
+        NotApplicable: the scale or zero point is not stored in the model, or is not supported.
     """
     data = node.input(0)
     scale = model.constants.payload(node.input(1))

@@ -1,7 +1,7 @@
-"""Remove a DequantizeLinear and a QuantizeLinear with the same parameters, and keep the integers.
+"""Remove a DequantizeLinear and the QuantizeLinear after it, if both have the same parameters.
 
-This is exact if the rounding errors of the multiplication and of the division stay below half a step.  The
-rewrite checks every number of the type with every scale.  Some scales fail in BF16.  Definitions:
+The integers stay the same if the rounding errors of the multiplication and of the division stay below half a
+step. The rewrite checks every number of the type with every scale. Some scales fail in BF16. Definitions:
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html,
 https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 """

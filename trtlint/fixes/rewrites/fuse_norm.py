@@ -134,7 +134,9 @@ def _is_centre(value: Value | None, centre: Node) -> bool:
 def _parameters(
     divide: Node, width: Dimension, constants: Constants
 ) -> tuple[Value | None, Value | None, list[Node]]:
-    """Return the stored gain and bias after a division, and the nodes to remove.
+    """Find the Mul with the gain and the Add with the bias after a division.
+
+    Return the gain and the bias (None if missing or not stored), and the nodes that the fused norm replaces.
 
     Args:
         divide: the division.

@@ -1,4 +1,4 @@
-"""Decompose operators that ONNX Runtime fused into ONNX operators.
+"""Replace fused operators of ONNX Runtime by ONNX operators.
 
 Definitions: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
