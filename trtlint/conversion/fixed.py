@@ -93,9 +93,9 @@ def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
 
 
 def _cast_reason(node: Node) -> str:
-    """Return why a Cast from FP32 to integers, or from integers, must not change. Empty for others.
+    """Return why a Cast to or from integers must not change its type. Empty for other operators.
 
-    Such integers are indices, sizes or positions.
+    The integers are indices, sizes or positions.
     """
     first = node.input(0)
     if node.op != "Cast" or first is None:

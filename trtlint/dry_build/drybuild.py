@@ -229,7 +229,6 @@ def _shapes(state: dict[str, Any], kind: str) -> Iterable[UsedShape]:
 
 
 def _tail(log: Path) -> tuple[str, ...]:
-    """Return the last lines of a log."""
     with log.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL))

@@ -49,7 +49,7 @@ class FormulaWriter(Protocol):
         """
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of the exact tensor of a value, or of its tensor rounded to the narrow type."""
+        """Return the name of a value's exact tensor; with ``rounded``, of the tensor in the narrow type."""
 
     def stored(self, name: str) -> str:
         """Round a stored tensor to the narrow type. Clamp its numbers to the range of the type."""

@@ -61,7 +61,7 @@ class MeasurementRequest(Struct, frozen=True):
             replaces ``fp16`` and ``bf16``.
         rehearse: whether to simulate the model in the narrow type.
         batches: largest number of batches; for generated inputs, the number of batches.
-        bound: largest error of an output that is small enough.
+        bound: largest allowed error of an output.
         thorough: whether the search for nodes to keep in FP32 has no limits of runs and time.
         layers: the layers of a build of the model; None if they are unknown.
     """

@@ -158,7 +158,7 @@ class Measurement(Struct, frozen=True):
         typed: whether the model has tensors of 16-bit types. Then only these tensors are rounded in the
             simulation.
         rehearsed: whether the outputs were computed in the narrow type.
-        bound: largest error of an output that is small enough.
+        bound: largest allowed error of an output.
         sites: every float tensor, in the order of the graph.
         outputs: every float output.
         first: the first nodes whose results are not finite.

@@ -75,7 +75,6 @@ def _begins_without_condition(node: onnx.NodeProto) -> bool:
 
 
 def _external_bytes(model: onnx.ModelProto) -> int:
-    """Return the size of a model's external data in bytes."""
     return sum(
         int(entry.value)
         for tensor in model.graph.initializer

@@ -147,7 +147,7 @@ class _Rewriting:
         return self.narrowing is not None and value.dtype in self.narrow
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of the exact tensor of a value, or of its tensor rounded to the narrow type."""
+        """Return the name of a value's exact tensor; with ``rounded``, of the tensor in the narrow type."""
         if value is None:
             return ""
         versions = self.versions.get(value)

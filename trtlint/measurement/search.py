@@ -49,7 +49,7 @@ class KeepSearch:
         nodes: the nodes of the main graph, in graph order.
         found: the tensors and nodes that exceed the range of the narrow type.
         rehearsal: the results of simulating the model with each rounding model.
-        bound: largest error of an output that is small enough.
+        bound: largest allowed error of an output.
         thorough: whether to search without limits of runs and time.
         progress: function that receives the number of finished runs and of all runs.
     """

@@ -50,7 +50,7 @@ class Rewriting(Protocol):
         """Measure an internal number of an operator, or round it. Return the name of the result."""
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of the exact tensor of a value, or of its tensor rounded to the narrow type."""
+        """Return the name of a value's exact tensor; with ``rounded``, of the tensor in the narrow type."""
 
     def stored(self, name: str) -> str:
         """Round a stored tensor to the narrow type. Return the name of the rounded tensor."""
@@ -121,7 +121,7 @@ class NodeWriter:
         return self._to.inside(self._node, name, what)
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
-        """Return the name of the exact tensor of a value, or of its tensor rounded to the narrow type."""
+        """Return the name of a value's exact tensor; with ``rounded``, of the tensor in the narrow type."""
         return self._to.read(value, rounded=rounded)
 
     def stored(self, name: str) -> str:

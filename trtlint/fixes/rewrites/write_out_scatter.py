@@ -1,4 +1,4 @@
-"""Replace ``ScatterElements`` and ``ScatterND`` that have a reduction by comparisons and a Reduce operator.
+"""Decompose ``ScatterElements`` and ``ScatterND`` with a reduction: compare positions, then reduce.
 
 For each position of the result, a comparison selects the updates of this position. So the memory grows with
 the number of positions times the number of updates. Definitions:

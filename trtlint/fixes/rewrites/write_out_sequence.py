@@ -73,7 +73,6 @@ class _Lists(Struct, frozen=True):
         self._replace_reader(node, self.known[first])
 
     def _unroll_loop(self, node: Node) -> None:
-        """Unroll a Loop that carries a sequence."""
         held = {value.name: names for value, names in self.known.items()}
         self.retyped.extend(write(self.draft, node, self.model, held))
         given = [value for value in node.outputs if value.name in held]
