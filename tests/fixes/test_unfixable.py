@@ -25,7 +25,7 @@ CASES = {
     ),
     "chance": (
         "(float[2] x) => (float[2] y) { y = Bernoulli (x) }",
-        "the results of the operator are random, and no equal operator exists",
+        "the results of the operator are random, and no equivalent operator exists",
     ),
     "a wrong file": (
         "(float[2,3] x, float[3,3] z) => (float[A,B] y) { y = Concat <axis = 1> (x, z) }",

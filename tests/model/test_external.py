@@ -52,7 +52,7 @@ def test_misplaced_external_data_are_an_error(
 ) -> None:
     code, said = linted(tmp_path, capsys, **entries)
     assert code == 1
-    assert f"the external data of w {why}; the parser rejects it" in " ".join(said.split())
+    assert f"the external data of w {why}; the parse fails" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(
