@@ -104,7 +104,7 @@ DIVIDED = "TensorRT\n[1]    4584 floating point exception (core dumped)  ./demo 
         (
             WEIGHTS,
             "LOG165",
-            "another network than the one that the weights belong to",
+            "do not belong to the network that the program builds",
             "TensorRT's own and states",
         ),
         # https://github.com/GeekAlexis/FastMOT/issues/27

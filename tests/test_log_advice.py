@@ -193,7 +193,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/alxmamaev/jetson_yolov5_tensorrt/issues/3
         ((NO_LOADED,), "If it loads a file (deserialize_cuda_engine)", "The builder returned nothing"),
         # https://github.com/wang-xinyu/tensorrtx/issues/800
-        ((OTHER_WEIGHTS,), "another network than the one that the weights belong to", "An internal check"),
+        ((OTHER_WEIGHTS,), "do not belong to the network that the program builds", "An internal check"),
         # https://github.com/pytorch/TensorRT/issues/632
         ((NO_CLASS,), "Import torch_tensorrt before torch.jit.load", "does not contain the reason"),
         # https://github.com/pytorch/TensorRT/issues/836
@@ -281,7 +281,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         ((SHAPES, QUOTED), "The input shapes of this node are incompatible", "LOG136"),
         (
             ('[TRT] [E] While parsing node number 4 [PRelu -> "conv_1_relu"]:', QUOTED),
-            "Reshape it to [C, 1, 1]",
+            "Reshape the slope to [C, 1, 1]",
             "LOG136",
         ),
         ((SHAPES,), "LOG136", "LOG102"),
@@ -302,11 +302,11 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/laugh12321/TensorRT-YOLO/issues/172
         ((PLUGIN_STATUS,), "the run of an engine failed", "newest release first"),
         # https://github.com/NVIDIA/TensorRT/issues/3055
-        ((FORCED_INT8,), "without a pair on either side", "Run the layer in another type"),
+        ((FORCED_INT8,), "put only QuantizeLinear before the plugin", "Run the layer in another type"),
         # https://github.com/NVIDIA/TensorRT/issues/2406
-        ((NO_FORMATS,), "builds with the next one", "without a pair on either side"),
+        ((NO_FORMATS,), "builds with the next release", "put only QuantizeLinear before the plugin"),
         # https://github.com/seanavery/yolov5-tensorrt/issues/2
-        ((NO_CONSTANT,), "newer than the release", "takes the input only as a constant"),
+        ((NO_CONSTANT,), "newer than the release", "In this release, the input must be a constant"),
         # https://github.com/tongyuantongyu/vs-NNVISR/issues/7
         ((NO_BUILDER,), "older than the release supports", "holds its memory"),
         # https://github.com/NVIDIA/TensorRT/issues/3110
@@ -321,7 +321,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/olegchomp/TouchDiffusion/issues/27
         ((NEWER_PLAN,), "was built by another version of TensorRT", "LOG124"),
         # https://github.com/NVIDIA/TensorRT/issues/1931
-        ((CALIBRATION_FAULT,), "It must be a pointer to GPU memory", "First suspect the plugins"),
+        ((CALIBRATION_FAULT,), "must be a pointer to GPU memory", "First suspect the plugins"),
         # https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_object_detection/issues/32
         ((EMPTY_NAME,), "output_binding_names of the TensorRT node", "LOG122"),
         # https://github.com/NVIDIA/TensorRT-LLM/issues/1950
@@ -337,7 +337,7 @@ NO_MODEL = "[07/29/2022-09:10:44] [TRT] [E] ModelImporter.cpp:735: Failed to par
         # https://github.com/NVIDIA/Stable-Diffusion-WebUI-TensorRT/issues/262
         ((NOT_EXPORTED,), "the export failed", "mounts of a container"),
         # https://github.com/AmusementClub/vs-mlrt/issues/138
-        ((OPERATOR,), "the kind of GPU that built it", "does not contain the reason"),
+        ((OPERATOR,), "the kind of GPU that built the engine", "does not contain the reason"),
         # https://github.com/levipereira/triton-server-yolo/issues/3
         ((NO_CREATOR_10,), "plugin EfficientNMS_TRT has neither", "LOG124"),
         # https://github.com/NVIDIA/TensorRT/issues/3640

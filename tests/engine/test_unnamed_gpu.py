@@ -44,7 +44,7 @@ def test_no_gpu_is_called_this_gpu(text: str, tmp_path: Path, monkeypatch: pytes
     assert "this GPU" not in found["BLD215"]
     named = texts("T4")
     assert "the build fails on this GPU" in named["BLD215"]
-    assert "this GPU does not support it" in named["PORT149"]
+    assert "this GPU does not support this type" in named["PORT149"]
 
 
 def test_causes_on_many_gpus_do_not_name_one() -> None:

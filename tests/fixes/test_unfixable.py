@@ -59,7 +59,7 @@ def test_a_cause_is_named(text: str, why: str, tmp_path: Path, capsys: pytest.Ca
         (
             """(float[1,1,4,4] x, float[1,2,2,2] i) => (float[1,1,2,2] y) {
                 y = GridSample <mode = "cubic"> (x, i) }""",
-            "cubic is called bicubic in opsets 16 to 19, and only GridSample interpolates this way",
+            "no other operator can replace cubic sampling; export with opset 16 to 19",
         ),
         (
             """(float[1,16,1] x) => (float[A,B,C,D] y)
