@@ -45,7 +45,7 @@ class ModelTextError(FileError, ValueError):
 
 
 class BrokenTextError(ModelTextError):
-    """Error: the model in a text is too large for the memory, or too deeply nested for protobuf."""
+    """Error: a model in ONNX's text format is too large for the memory, or too deeply nested for protobuf."""
 
 
 def model_of_text(text: str, file: Path, *, checked: bool) -> Model:

@@ -191,10 +191,10 @@ class Subjects:
 
 
 def _possible(rule: Rule, subject: Subject) -> bool:
-    """Return whether the condition of a rule can be true for some target.
+    """Return whether the condition of a rule can be true for at least one target.
 
-    A condition that is false for an unknown target is false for any target. Only a condition that tests
-    whether a value is known is an exception.
+    Nothing is known about the target here. A condition that is already false then stays false for every
+    real target, except a condition that asks whether a value is known.
     """
     where = rule.where
     if where is None or ("target" in where.names and any(word in where.text for word in _SEES_UNKNOWN)):

@@ -176,11 +176,11 @@ def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:
 
 
 class _Watch:
-    """Checks time and memory of a block periodically, in the signal handler of a timer.
+    """Checks the time and memory of a ``with`` block periodically, in the signal handler of a timer.
 
     Args:
         allowance: the limits.
-        widens: whether an inner block may set other limits.
+        widens: whether a ``with`` block inside this one may set limits of its own.
     """
 
     _active: ClassVar[_Watch | None] = None

@@ -197,7 +197,7 @@ class _Rewriting:
         self.kept = outer
 
     def _is_written_later(self, node: Node) -> bool:
-        """Return whether a convolution is written later, together with the BatchNormalization after it."""
+        """Return whether a convolution waits for its BatchNormalization, because both become one."""
         narrow = self.narrowing is not None and not self.kept
         return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
 

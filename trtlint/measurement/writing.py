@@ -56,7 +56,7 @@ class Rewriting(Protocol):
         """Round a stored tensor to the narrow type. Return the name of the rounded tensor."""
 
     def product(self, proto: NodeProto, node: Node | None) -> bool:
-        """Replace a product by operators that accumulate in FP16. If not needed, only return False."""
+        """Replace a product by operators that accumulate in FP16; return whether this was necessary."""
 
     def operand(self, name: str) -> str:
         """Round an operand of a product that is part of a decomposed operator."""

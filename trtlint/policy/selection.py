@@ -98,7 +98,7 @@ class RuleLayer(Struct, frozen=True):
     where: str = ""
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The selectors with their keys in the configuration, such as ``select``."""
+        """The three lists of selectors, each after its key in the configuration file."""
         return ("select", self.select), ("extend-select", self.extend), ("ignore", self.ignore)
 
 

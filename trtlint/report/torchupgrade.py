@@ -47,7 +47,7 @@ class TorchUpgradeReport:
         self._hung(Text("error: ", style="bold red"), str(problem))
 
     def add(self, upgrade: TorchUpgrade) -> None:
-        """Write the report of one file."""
+        """Add one file to the report."""
         if not self._first and not self._quiet:
             self._print(Text())
         self._first = False

@@ -116,7 +116,7 @@ def _isolated() -> Iterator[None]:
 
 
 def dask(address: str) -> Pools:
-    """Return a function that opens an executor of ``distributed``, for the workers of a Dask cluster.
+    """Return a function that opens an executor on a Dask cluster, with the package ``distributed``.
 
     The workers read files and rule folders from the same paths as this process.
     https://distributed.dask.org/en/stable/client.html#concurrent-futures-api

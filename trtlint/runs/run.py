@@ -172,7 +172,7 @@ class _Queue:
         self._waiting[future] = batch
 
     def collect(self) -> Iterator[tuple[int, Job, Outcome]]:
-        """Wait until at least one batch is done, and yield the index, job and outcome of its jobs."""
+        """Wait until at least one batch is done, and yield its jobs, each with its index and outcome."""
         if self._batch:
             self._send()
         done = self._done()

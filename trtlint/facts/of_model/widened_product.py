@@ -37,7 +37,7 @@ class WidenedProduct(Fact, frozen=True):
     Attributes:
         op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
         narrow: the 16-bit type of the data before the Cast: ``f16`` or ``bf16``.
-        between: types of the operators from the Cast to the product, with repeats, in data-flow order.
+        between: op types of the nodes between the Cast and the product, in data-flow order.
         weight: whether the other operand is stored in the file, or computed from stored tensors.
         narrowed: whether every reader of the result is a Cast to 16 bits.
         kept: whether ``trtlint convert`` kept the product in FP32, according to the metadata of the model.
