@@ -28,8 +28,11 @@ from trtlint.files.limits import memory_of
 from trtlint.process.fork import Child, limit_time, write_all
 from trtlint.runs.bugs import describe
 
-SECONDS = 10
-"""Processor time for the examples of one rule file; the slowest of trtlint's own take one second."""
+SECONDS = 30
+"""Processor time for the examples of one rule file.
+
+The slowest of trtlint's own take one second, or several on a machine where forks are slow.
+"""
 WALL = 60.0
 """Seconds after which an example is stopped, even if it only waits."""
 MEMORY = 1 << 30
