@@ -90,6 +90,12 @@ def test_what_a_patch_says_makes_a_difference(settings: dict[str, Any]) -> None:
     assert key(**settings) != key()
 
 
+def test_an_operand_that_is_left_out_is_no_name() -> None:
+    given = ("b", "b, ", "b, s", "b, , s", "b, s, s", "b, x, s", "b, a, s", "b, b, s", "s, b")
+    assert len({key(TEXT.replace("Clip (b)", f"Clip ({each})")) for each in given}) == len(given) - 1
+    assert key(TEXT.replace("Clip (b)", "Clip (b, )")) == key()
+
+
 def test_names_that_a_patch_speaks_of_are_told_apart() -> None:
     assert key(finite=("x",)) != key(finite=("s",))
     assert key(holds=(("x", (0.0, 1.0)),)) != key(holds=(("s", (0.0, 1.0)),))

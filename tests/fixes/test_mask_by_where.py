@@ -119,6 +119,20 @@ def test_what_needs_the_size(
     assert next(name for name in REFUSED if name in request.node.name) in said
 
 
+@pytest.mark.parametrize(
+    "call",
+    ["ScatterND (p, pair, two_of)", "ScatterND (p, t, p)", "ScatterND (x, pair, p)", "ScatterND (x, n, p)"],
+)
+def test_a_scatter_into_the_selection_or_elsewhere(
+    call: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = "pair = Constant <value = int64[1,2] {0, 0}> ()  two_of = Constant <value = float[1] {2}> ()"
+    _, after = fixed(tmp_path, model(f"{stored}  {PAIRS}  p = GatherND (x, t)  y = {call}", "float[M] y"))
+    assert after is None
+    said = " ".join(capsys.readouterr().out.split())
+    assert "ScatterND needs the selected elements as a tensor" in said
+
+
 def test_numbers_that_are_not_picked_are_not_divided_by(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

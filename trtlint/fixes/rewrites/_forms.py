@@ -180,6 +180,8 @@ def rank_of(value: Value | None, depth: int = 0) -> int | None:
     if value is None or value.rank is not None or value.producer is None or depth > _DEEPEST:
         return None if value is None else value.rank
     node = value.producer
+    if node.domain:
+        return None
     if node.op == "Reshape":
         target = node.input(1)
         count = target.shape[0] if target is not None and target.shape and len(target.shape) == 1 else None
