@@ -71,6 +71,41 @@ def test_small_tensors_of_a_huge_file_are_copied(
     assert np.array_equal(np.fromfile(tmp_path / "weights.bin", np.float32), values)
 
 
+@pytest.mark.parametrize(
+    ("copied", "there", "matrix", "bias"),
+    [
+        (256, 4 * 4160, False, True),
+        (255, 4 * 4160, False, False),
+        (4 * 4096, 4 * 4160, True, True),
+        (4 * 4096 - 1, 4 * 4160, False, True),
+        (4 * 4096, 4 * 4160 - 1, True, False),
+        (4 * 4096, 4 * 4096, True, False),
+        (4 * 4096, 4 * 4096 - 1, False, False),
+        (4 * 4096, 0, False, False),
+    ],
+)
+def test_which_tensors_are_copied(
+    copied: int,
+    there: int,
+    matrix: bool,
+    bias: bool,
+    tmp_path: Path,
+    scratch: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tensors up to a size, as far as the file holds them: the matrix first, then the bias."""
+    monkeypatch.setattr(weights, "HUGE", 1)
+    monkeypatch.setattr(weights, "_COPIED", copied)
+    model = with_external(tmp_path)
+    (tmp_path / "weights.bin").write_bytes(b"\1" * there)
+    stage = staged(model, scratch)
+    size = 4 * 4160
+    assert (stage.zeros, stage.data_files) == (("weights.bin",), ("weights.bin",))
+    assert stage.size == model.stat().st_size + size
+    expected = (b"\1" if matrix else b"\0") * 4 * 4096 + (b"\1" if bias else b"\0") * 4 * 64
+    assert (scratch / "weights.bin").read_bytes() == expected
+
+
 @pytest.mark.parametrize("location", ["../weights.bin", "/etc/hostname", "a/../../b", "C:\\x\\..\\..\\y"])
 def test_nothing_outside_of_the_folder_is_given_to_the_parser(
     tmp_path: Path, scratch: Path, location: str

@@ -26,11 +26,11 @@ class TensorDifference(Struct, frozen=True):
         worst: largest absolute difference; None if not numeric.
         differing: number of elements that differ.
         elements: number of elements.
-        others: types of earlier nodes that can also be the cause. Their outputs have no name in the network,
-            so they were not compared.
-        oracles: the programs that computed ONNX's value: ``onnxruntime``, ``reference`` (ONNX's reference
-            evaluator) or ``both``.
         inputs: the set of inputs that shows the difference.
+        others: operators of preceding nodes whose outputs have no name in the network, so that they were not
+            compared.
+        oracles: what computed ONNX's value: ``both`` for ONNX Runtime and ONNX's reference evaluator, or the
+            name of one of them.
     """
 
     node: str
@@ -40,13 +40,13 @@ class TensorDifference(Struct, frozen=True):
     layer_kind: str
     expected: str
     got: str
-    place: tuple[int, ...] = ()
-    worst: float | None = None
-    differing: int = 0
-    elements: int = 0
+    place: tuple[int, ...]
+    worst: float | None
+    differing: int
+    elements: int
+    inputs: str
     others: tuple[str, ...] = ()
     oracles: Literal["both", "onnxruntime", "reference"] = "both"
-    inputs: str = ""
 
 
 class Uncomputed(Struct, frozen=True):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.graphs import model_of
+from trtlint.dry_build.agreement import Agreement, TensorDifference, Unclear, Uncomputed
 from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserError, UsedShape
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.dry_build import DryBuildEvidence, confidence_for
@@ -115,3 +118,147 @@ def test_a_crash_says_little_of_another_product() -> None:
     result = DryBuildResult("1.7.1", parsed=True, cause="crashed", signal="SIGSEGV", stage="build")
     assert findings(PLAIN, result, RTX)["DRY103"].severity == "error"
     assert findings(PLAIN, result, Target("tensorrt", "10.7"))["DRY103"].confidence == "low"
+
+
+def document(result: DryBuildResult) -> dict[str, Any]:
+    """Return the part of a JSON report that a dry build fills."""
+    summary = DryBuildEvidence(DryBuild(result)).summary
+    assert summary is not None
+    return dict(summary.data)
+
+
+EMPTY = {
+    "version": "1.7.1",
+    "level": "build",
+    "sm": 89,
+    "asked_sm": None,
+    "stage": "load",
+    "cause": "done",
+    "signal": "",
+    "parsed": None,
+    "built": None,
+    "errors": [],
+    "shapes": [],
+    "zeros": [],
+    "seconds": 0.0,
+    "peak": None,
+    "last_lines": [],
+}
+NOT_COMPARED = {
+    "release": "1.7.1",
+    "outcome": "not-compared",
+    "reason": "",
+    "tensors": 0,
+    "compared": 0,
+    "share": 0.0,
+    "unnamed": 0,
+    "uncomputed": 0,
+    "reasons": [],
+    "sets": 0,
+    "inputs": "made",
+    "differences": [],
+    "unclear": [],
+    "deviations": [],
+    "widened": False,
+    "seconds": 0.0,
+    "onnxruntime_seconds": 0.0,
+    "peak": None,
+}
+SAID: dict[str, Any] = {
+    "level": "parse",
+    "sm": 120,
+    "asked_sm": 75,
+    "stage": "build",
+    "cause": "crashed",
+    "signal": "SIGSEGV",
+    "parsed": True,
+    "built": False,
+    "peak": 7,
+}
+COUNTED: dict[str, Any] = {
+    "reason": "why",
+    "tensors": 9,
+    "compared": 6,
+    "unnamed": 2,
+    "uncomputed": 1,
+    "sets": 3,
+    "inputs": "probe",
+    "widened": True,
+    "peak": 8,
+}
+
+
+def test_the_document_of_a_dry_build() -> None:
+    assert document(DryBuildResult("1.7.1")) == EMPTY
+    assert document(DryBuildResult("1.7.1", network=Agreement("1.7.1"))) == {
+        **EMPTY,
+        "comparison": NOT_COMPARED,
+    }
+    difference = TensorDifference("n", "Add", "t", "l", "SUM", "1", "2", (0, 3), 1.5, 2, 8, "random")
+    network = Agreement(
+        "1.7.1",
+        **COUNTED,
+        reasons=(Uncomputed("no kernel", 1),),
+        differences=(difference,),
+        unclear=(Unclear("u", "Mod"),),
+        deviations=("rounding",),
+        seconds=1.23456,
+        onnxruntime_seconds=0.123456,
+    )
+    result = DryBuildResult(
+        "1.7.1",
+        **SAID,
+        errors=PARSER_SAYS_NO.errors,
+        shapes=(UsedShape("x", (1,), (2,), (3,), chosen=True, values=False),),
+        zeros=("w.bin",),
+        seconds=1.23456,
+        last_lines=("the end",),
+        network=network,
+    )
+    assert document(result) == {
+        **EMPTY,
+        **SAID,
+        "errors": [
+            {
+                "code": "UNSUPPORTED_NODE",
+                "node": "one",
+                "op": "Unique",
+                "index": 0,
+                "text": "Assertion failed: no",
+                "function": "checkUnique",
+            }
+        ],
+        "shapes": [{"name": "x", "min": [1], "opt": [2], "max": [3], "chosen": True, "values": False}],
+        "zeros": ["w.bin"],
+        "seconds": 1.235,
+        "last_lines": ["the end"],
+        "comparison": {
+            **NOT_COMPARED,
+            **COUNTED,
+            "outcome": "differs",
+            "share": 0.6667,
+            "reasons": [{"reason": "no kernel", "tensors": 1}],
+            "differences": [
+                {
+                    "node": "n",
+                    "op": "Add",
+                    "tensor": "t",
+                    "layer": "l",
+                    "layer_kind": "SUM",
+                    "expected": "1",
+                    "got": "2",
+                    "place": [0, 3],
+                    "worst": 1.5,
+                    "differing": 2,
+                    "elements": 8,
+                    "inputs": "random",
+                    "others": [],
+                    "oracles": "both",
+                }
+            ],
+            "unclear": [{"tensor": "u", "op": "Mod"}],
+            "deviations": ["rounding"],
+            "seconds": 1.235,
+            "onnxruntime_seconds": 0.1235,
+        },
+    }

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from trtlint.dry_build.agreement import Agreement, TensorDifference, Unclear, Uncomputed
 from trtlint.dry_build.result import DryBuildResult, UsedShape
 from trtlint.dry_build.wording import notes
 
@@ -76,6 +77,70 @@ def test_sizes_of_which_none_fits(length: int, said: str) -> None:
         "to test valid sizes, use "
         "--shapes a:... --shapes b:... --shapes c:... --shapes d:..."
     )
+
+
+DIFFERENCE = TensorDifference("n", "Add", "t", "l", "ELEMENTWISE", "1", "2", (0,), 1.0, 1, 4, "random")
+UNCOMPUTED = tuple(Uncomputed(f"reason {each}", each) for each in range(1, 7))
+UNCLEAR = tuple(Unclear(f"t{each}", "Mod") for each in range(1, 7))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words", "outcome"),
+    [
+        ({"reason": "no ONNX Runtime"}, "nothing was compared: no ONNX Runtime", "not-compared"),
+        (
+            {"inputs": "given", "sets": 1},
+            "nothing was compared; compared 0 of 0 tensors by name (1 set of inputs)",
+            "not-compared",
+        ),
+        (
+            {"tensors": 5, "compared": 4, "sets": 2, "unnamed": 1},
+            "no tensor differs; compared 4 of 5 tensors by name; 1 has no name in the network"
+            " (2 sets of made-up inputs)",
+            "agrees",
+        ),
+        (
+            {"tensors": 9, "compared": 4, "sets": 1, "unnamed": 2, "uncomputed": 3, "inputs": "probe"},
+            "no tensor differs; compared 4 of 9 tensors by name; 2 have no name in the network;"
+            " 3 not computed (1 set of probing inputs)",
+            "agrees",
+        ),
+        (
+            {"tensors": 1, "compared": 1, "differences": (DIFFERENCE,), "reasons": UNCOMPUTED},
+            "1 tensor differs; compared 1 of 1 tensors by name (0 sets of made-up inputs);"
+            " not computed: reason 1 (1); not computed: reason 2 (2); not computed: reason 3 (3);"
+            " not computed: reason 4 (4)",
+            "differs",
+        ),
+        (
+            {"tensors": 2, "compared": 2, "differences": (DIFFERENCE,) * 2, "unclear": UNCLEAR[:1]},
+            "2 tensors differ; compared 2 of 2 tensors by name (0 sets of made-up inputs);"
+            " the ONNX specification is unclear for Mod t1: ONNX Runtime and ONNX's reference evaluator"
+            " compute different results",
+            "differs",
+        ),
+        (
+            {"tensors": 2, "compared": 2, "unclear": UNCLEAR, "deviations": ("a", "b"), "widened": True},
+            "no tensor differs; compared 2 of 2 tensors by name (0 sets of made-up inputs);"
+            " the ONNX specification is unclear for Mod t1, Mod t2, Mod t3, Mod t4: ONNX Runtime and ONNX's"
+            " reference evaluator compute different results; documented deviation: a;"
+            " documented deviation: b; ONNX Runtime computed the 16-bit operators in FP32",
+            "unclear",
+        ),
+    ],
+)
+def test_a_comparison_with_onnx(settings: dict[str, Any], words: str, outcome: str) -> None:
+    network = Agreement("1.6", **settings)
+    found = notes(DryBuildResult("1.7", network=network))
+    assert found[1:] == (f"comparison with ONNX, TensorRT-RTX 1.6: {words}",)
+    assert network.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("compared", "tensors", "share"), [(0, 0, 0.0), (0, 4, 0.0), (3, 4, 0.75), (4, 4, 1.0)]
+)
+def test_the_share_of_compared_tensors(compared: int, tensors: int, share: float) -> None:
+    assert Agreement("1.7", compared=compared, tensors=tensors).share == share
 
 
 def test_a_result_comes_back_from_its_document() -> None:
