@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from tests.dry_build.models import BUILT, with_external, write
 from trtlint.dry_build import weights
@@ -118,3 +119,77 @@ def test_external_data_in_a_folder_below(tmp_path: Path, scratch: Path) -> None:
     stage = staged(with_external(tmp_path, location="data/w.bin"), scratch)
     assert stage.zeros == ("data/w.bin",)
     assert (scratch / "data" / "w.bin").is_file()
+
+
+def stored(folder: Path, *places: tuple[str, int, int | None]) -> Path:
+    """Write a sum of stored vectors of four FP32 numbers, each at a file, an offset and perhaps a length."""
+    tensors = []
+    for index, (location, offset, length) in enumerate(places):
+        tensor = TensorProto(name=f"w{index}", data_type=TensorProto.FLOAT, dims=[4])
+        tensor.data_location = TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value=location)
+        tensor.external_data.add(key="offset", value=str(offset))
+        if length is not None:
+            tensor.external_data.add(key="length", value=str(length))
+        tensors.append(tensor)
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy")
+    node = helper.make_node("Sum", ["x", *(tensor.name for tensor in tensors)], ["y"])
+    graph = helper.make_graph([node], "g", [x], [y], tensors)
+    path = folder / "model.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_only_files_that_lack_data_are_replaced(tmp_path: Path, scratch: Path) -> None:
+    places = (
+        ("below/a.bin", 16, 16),
+        ("below/a.bin", 0, None),
+        ("b.bin", 0, 16),
+        ("c.bin", 4, 8),
+        ("d.bin", 0, 32),
+    )
+    model = stored(tmp_path, *places)
+    for name, size in (("b.bin", 16), ("c.bin", 19), ("d.bin", 32)):
+        (tmp_path / name).write_bytes(b"\1" * size)
+    stage = staged(model, scratch)
+    assert stage.path == scratch / "model.onnx"
+    assert stage.zeros == ("below/a.bin", "c.bin")
+    assert stage.data_files == ("below/a.bin", "b.bin", "c.bin", "d.bin")
+    assert stage.size == model.stat().st_size + 32 + 16 + 20 + 32
+    found = {
+        str(path.relative_to(scratch)): (path.is_symlink(), path.read_bytes())
+        for path in scratch.rglob("*")
+        if path.is_file()
+    }
+    assert found == {
+        "model.onnx": (True, model.read_bytes()),
+        "below/a.bin": (False, bytes(32)),
+        "b.bin": (True, b"\1" * 16),
+        "c.bin": (False, bytes(20)),
+        "d.bin": (True, b"\1" * 32),
+    }
+
+
+def test_data_in_the_model_file_itself_stay_there(tmp_path: Path, scratch: Path) -> None:
+    model = stored(tmp_path, ("model.onnx", 0, 16), ("a.bin", 0, 16))
+    stage = staged(model, scratch)
+    assert stage.zeros == ("a.bin",)
+    assert (scratch / "model.onnx").read_bytes() == model.read_bytes()
+
+
+def test_data_that_no_file_can_hold_are_an_error(tmp_path: Path, scratch: Path) -> None:
+    model = stored(tmp_path, ("a.bin", (1 << 63) - 64, 16))
+    with pytest.raises(WeightsError, match="cannot replace the external data of the model by zeros: "):
+        staged(model, scratch)
+
+
+def test_files_are_copied_where_links_are_not_allowed(
+    tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    model = stored(tmp_path, ("a.bin", 0, 16))
+    assert staged(model, scratch).path.read_bytes() == model.read_bytes()
+    assert not (scratch / "model.onnx").is_symlink()
