@@ -50,7 +50,74 @@ def test_the_layers_are_asked_for(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("lines", [(OTHER_RELEASE,), (UNREADABLE,), (LAZY, BUILT), (BUILT,), (TORCH,)])
+FAILED = "&&&& FAILED TensorRT.trtexec [TensorRT v8601] # trtexec --onnx=a.onnx"
+
+
+def test_layers_are_asked_for_once_and_not_of_a_build_that_failed(tmp_path: Path) -> None:
+    asked = "trtlint --log build.log --layers layers.json"
+    layers = tmp_path / "layers.json"
+    layers.write_text(json.dumps({"Layers": ["a"], "Bindings": []}), "utf-8")
+    assert asked in linted(tmp_path, (NO_SCALE, BUILT), "build.log")
+    assert asked not in linted(tmp_path, (NO_SCALE, BUILT), "--log", "build.log", "--layers", "layers.json")
+    assert asked not in linted(tmp_path, (NO_SCALE, FAILED), "build.log")
+    assert asked not in linted(tmp_path, (NO_KERNEL, BUILT), "build.log")
+
+
+def asked(folder: Path, *lines: str) -> list[tuple[str, str, str]]:
+    """Return what trtlint asks for beside a log: the kind of file, the command, and the open questions."""
+    (model,) = json.loads(linted(folder, lines, "build.log", "--format", "json"))["models"]
+    return [(each["give"], each["command"], each["settles"]) for each in model.get("further", ())]
+
+
+MODEL_GIVEN = "trtlint model.onnx --log build.log"
+LAYERS_GIVEN = (
+    "layers",
+    "trtlint --log build.log --layers layers.json",
+    "the type of each layer (trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed writes "
+    "layers.json)",
+)
+SHAPES = "the shapes for --minShapes, --optShapes and --maxShapes"
+NO_SCALES = NO_SCALE.replace("input_ids", "mask")
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ((BUILT,), []),
+        ((NO_SCALE, BUILT), [("model", MODEL_GIVEN, "the node that this log names"), LAYERS_GIVEN]),
+        (
+            (NO_SCALE, NO_SCALES, BUILT),
+            [("model", MODEL_GIVEN, "the nodes that this log names"), LAYERS_GIVEN],
+        ),
+        (
+            (NO_PROFILE, NO_KERNEL),
+            [
+                (
+                    "model",
+                    MODEL_GIVEN,
+                    f"{SHAPES}, the node that this log names and the operators that this release rejects",
+                )
+            ],
+        ),
+        (
+            ("[I] TensorRT version: 10.7.0", NO_KERNEL),
+            [
+                (
+                    "model",
+                    MODEL_GIVEN,
+                    "the node that this log names and the operators that TensorRT 10.7.0 rejects",
+                )
+            ],
+        ),
+    ],
+)
+def test_all_that_is_asked_for(
+    lines: tuple[str, ...], expected: list[tuple[str, str, str]], tmp_path: Path
+) -> None:
+    assert asked(tmp_path, *lines) == expected
+
+
+@pytest.mark.parametrize("lines", [(OTHER_RELEASE,), (UNREADABLE,), (LAZY, BUILT), (BUILT,)])
 def test_nothing_is_asked_for_that_does_not_help(tmp_path: Path, lines: tuple[str, ...]) -> None:
     assert "next: " not in linted(tmp_path, lines, "build.log")
 

@@ -149,7 +149,7 @@ def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
     """Return the dry build that a JSON block describes. ``record`` has the log, from another block."""
     try:
         result = DryBuildResult.of(json.loads(text))
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except ValueError as error:
         raise BuildFileError(f"not the result of a dry build: {error}") from None
     return DryBuildEvidence(DryBuild(result, None if record is None else labelled(record, result)))
 

@@ -43,10 +43,8 @@ def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
     if facts.has_model or record is None or record.log is None:
         return ()
     reported = list(_reported(facts, findings))
-    if any(message.name == _TORCH for message in reported):
-        return ()  # Torch-TensorRT has no ONNX model.
-    build = next((fact for fact in facts.of("build") if isinstance(fact, BuildFact)), None)
-    return (*_model(reported, record.log_name, build), *_layers(reported, facts, build))
+    (build,) = (fact for fact in facts.of("build") if isinstance(fact, BuildFact))
+    return (*_model(reported, record.log_name, build), *_layers(reported, record.log_name, build))
 
 
 def _reported(facts: Facts, findings: Iterable[Finding]) -> Iterator[LogMessage]:
@@ -58,7 +56,7 @@ def _reported(facts: Facts, findings: Iterable[Finding]) -> Iterator[LogMessage]
             yield message
 
 
-def _model(messages: Sequence[LogMessage], log: str, build: BuildFact | None) -> Iterator[Further]:
+def _model(messages: Sequence[LogMessage], log: str, build: BuildFact) -> Iterator[Further]:
     about = [message for message in messages if _is_about_the_model(message)]
     settles = []
     if any(message.name in _SHAPES for message in about):
@@ -66,7 +64,7 @@ def _model(messages: Sequence[LogMessage], log: str, build: BuildFact | None) ->
     names = {name for message in about for name in message.named}
     if names:
         settles.append(f"the {'node' if len(names) == 1 else 'nodes'} that this log names")
-    if build is not None and build.status == "failed" and any(map(_may_be_rejected, about)):
+    if build.status == "failed" and any(map(_may_be_rejected, about)):
         release = (
             f"{PRODUCTS[build.product or 'tensorrt']} {build.version}" if build.version else "this release"
         )
@@ -93,11 +91,11 @@ def _may_be_rejected(message: LogMessage) -> bool:
     return entry is None or entry.tells == "unexplained" or entry.phase in _REJECTING
 
 
-def _layers(messages: Sequence[LogMessage], facts: Facts, build: BuildFact | None) -> Iterator[Further]:
-    if build is None or build.has_layers or build.status == "failed" or facts.record is None:
+def _layers(messages: Sequence[LogMessage], log: str, build: BuildFact) -> Iterator[Further]:
+    if build.has_layers or build.status == "failed":
         return
     if any(message.name in _LAYERS for message in messages):
-        command = f"trtlint --log {facts.record.log_name} --layers layers.json"
+        command = f"trtlint --log {log} --layers layers.json"
         yield Further("layers", command, f"the type of each layer ({_EXPORT} writes layers.json)")
 
 

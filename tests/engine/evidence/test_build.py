@@ -188,6 +188,21 @@ class TestTimes:
         grave = make_rule(tmp_path, id="TST002", name="grave", where='op == "Sigmoid"', severity="error")
         assert [f.rule for f in report([mild, grave], layers(layer("a"))).findings] == ["TST002", "TST001"]
 
+    def test_a_layer_that_takes_no_time_has_no_share(self, tmp_path: Path) -> None:
+        rule = make_rule(tmp_path, where='op == "Relu"')
+        parts = layers(layer("a"), layer("b"), layer("c"))
+        (found,) = findings(rule, *(parts, times(a=0.0, b=0.0, c=5.0)))
+        assert (found.ms, found.share, found.said) == (
+            0.0,
+            0.0,
+            ("2 layers take 0 ms; the slowest layer is a",),
+        )
+        (found,) = findings(rule, *(parts, times(a=0.0, b=5.0, c=5.0)))
+        assert (found.ms, found.share) == (5.0, 0.5)
+        assert found.said == ("2 layers take 50 % of 10 ms; the slowest layer is b",)
+        (found,) = findings(rule, *(parts, times(c=5.0)))
+        assert (found.ms, found.share, found.said) == (None, None, ())
+
     def test_a_layer_that_computes_several_places_counts_once(self, tmp_path: Path) -> None:
         rule = make_rule(tmp_path, where='op == "Relu"')
         (found,) = findings(

@@ -87,11 +87,15 @@ class BuildEvidence(Evidence, Struct, frozen=True):
         The time comes from the profile of the build.
         """
         layers = {id(layer): layer for subject in subjects for layer in layers_of(facts, subject)}
-        timed = [layer for layer in layers.values() if layer.ms is not None and layer.share is not None]
+        timed = [
+            (layer.ms, layer.share, layer.name)
+            for layer in layers.values()
+            if layer.ms is not None and layer.share is not None
+        ]
         if not timed:
             return None
-        ms = sum(layer.ms or 0.0 for layer in timed)
-        share = sum(layer.share or 0.0 for layer in timed)
+        ms = sum(ms for ms, _, _ in timed)
+        share = sum(share for _, share, _ in timed)
         return BlockTimes(_time(timed, ms, share), ms, share)
 
 
@@ -234,13 +238,18 @@ def cited_message(subject: Subject) -> Iterator[str]:
             yield f"{subject.fact.cause_at}: {shortened(subject.fact.cause or '')}"
 
 
-def _time(timed: Sequence[LayerFact], ms: float, share: float) -> str:
-    """Describe the measured time of layers, such as ``layer conv1: 18 % of 4.1 ms``.
+def _time(timed: Sequence[tuple[float, float, str]], ms: float, share: float) -> str:
+    """Return the time of layers in words, such as ``layer conv1: 18 % of 4.1 ms``.
 
     For several layers, the sentence has their number and the name of the slowest layer.
+
+    Args:
+        timed: time, share and name of each layer.
+        ms: time of all these layers.
+        share: share of all these layers.
     """
     total = f"{in_percent(share)} of {milliseconds(ms / share)}" if share else milliseconds(ms)
-    slowest = max(timed, key=lambda layer: layer.ms or 0.0)
+    _, _, slowest = max(timed, key=lambda layer: layer[0])
     if len(timed) == 1:
-        return f"layer {shortened(slowest.name)}: {total}"
-    return f"{len(timed)} layers take {total}; the slowest layer is {shortened(slowest.name)}"
+        return f"layer {shortened(slowest)}: {total}"
+    return f"{len(timed)} layers take {total}; the slowest layer is {shortened(slowest)}"

@@ -22,7 +22,7 @@ def judge(evidence: Sequence[Evidence], question: Question) -> Verdict:
     fact = question.subject.fact
     own = () if fact is None else tuple(each for each in evidence if each.states(fact.kind))
     found = [verdict for each in own or evidence if (verdict := each.judge(question)) is not None]
-    joined = found[0] if len(found) == 1 else _joined(found)
+    joined = _joined(found)
     return replace(joined, said=bounded(joined.said, CITED))
 
 

@@ -1,0 +1,116 @@
+"""One verdict from several kinds of evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import pytest
+from msgspec import Struct
+
+from trtlint.engine.evidence.base import BlockTimes, Evidence, Question, Verdict
+from trtlint.engine.evidence.judge import judge, lines_of
+from trtlint.engine.subjects import Subject
+from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
+
+
+class Witness(Evidence, Struct, frozen=True):
+    """Evidence with a fixed verdict."""
+
+    verdict: Verdict | None = None
+    states_fact: bool = False
+    cites: tuple[str, ...] = ()
+    time: BlockTimes | None = None
+
+    def states(self, _: str) -> bool:
+        return self.states_fact
+
+    def judge(self, _: Question) -> Verdict | None:
+        return self.verdict
+
+    def citations(self, _: Subject) -> Iterable[str]:
+        return self.cites
+
+    def times(self, *_: object) -> BlockTimes | None:
+        return self.time
+
+
+FACTS = cast("Facts", None)
+PLACE = Subject(None, "", (), {})
+OF_A_FACT = Subject(None, "", (), {}, fact=Fact(None, ()))
+OPEN = Verdict(said=("open",))
+YES = Verdict("confirmed", ("yes",), frozenset({"log:1"}), ended=True)
+AGAIN = Verdict("confirmed", ("again",), frozenset({"log:2"}))
+ANYWHERE = Verdict("confirmed", ("anywhere",), frozenset({"log:3"}), everywhere=True)
+NO = Verdict("refuted", ("no",), frozenset({"log:4"}))
+FOR = [Verdict(said=(each,), support=cast("Any", each)) for each in ("low", "high", "medium")]
+AGAINST = [Verdict(said=(each,), doubt=cast("Any", each)) for each in ("high", "low", "medium")]
+
+
+def judged(*verdicts: Verdict | None) -> Verdict:
+    """Judge one place by evidence with these verdicts."""
+    question = Question(cast("Any", None), FACTS, PLACE, cast("Any", None), holds=True)
+    return judge([Witness(verdict) for verdict in verdicts], question)
+
+
+@pytest.mark.parametrize("verdict", [OPEN, YES, ANYWHERE, NO, FOR[0], AGAINST[0]])
+def test_one_verdict_stays(verdict: Verdict) -> None:
+    assert judged(verdict) == verdict
+    assert judged(None, verdict, None) == verdict
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "joined"),
+    [
+        ((), Verdict()),
+        ((OPEN, YES), YES),
+        ((NO, YES), YES),
+        ((NO, ANYWHERE), NO),
+        ((ANYWHERE, OPEN), ANYWHERE),
+        ((ANYWHERE, YES), YES),
+        ((ANYWHERE, NO, YES), YES),
+        ((OPEN, NO), NO),
+        ((YES, AGAIN), Verdict("confirmed", ("yes", "again"), frozenset({"log:1", "log:2"}), ended=True)),
+        ((OPEN, Verdict(said=("other",))), Verdict(said=("open", "other"))),
+        (tuple(FOR), Verdict(said=("low", "high", "medium"), support="high")),
+        (tuple(AGAINST), Verdict(said=("high", "low", "medium"), doubt="low")),
+        (
+            (NO, FOR[2], AGAINST[2]),
+            Verdict("refuted", ("no",), frozenset({"log:4"}), support="medium", doubt="medium"),
+        ),
+    ],
+)
+def test_several_verdicts(verdicts: tuple[Verdict, ...], joined: Verdict) -> None:
+    assert judged(*verdicts) == joined
+
+
+def test_a_place_has_three_sentences() -> None:
+    assert judged(Verdict(said=tuple("aabcde"))).said == ("a", "b", "c (+2 more)")
+
+
+def test_evidence_that_states_a_fact_judges_it_alone() -> None:
+    evidence = [Witness(YES), Witness(NO, states_fact=True), Witness(None, states_fact=True)]
+    for subject, expected in ((PLACE, YES), (OF_A_FACT, NO)):
+        question = Question(cast("Any", None), FACTS, subject, cast("Any", None), holds=True)
+        assert judge(evidence, question) == expected
+
+
+def test_lines_of_a_finding() -> None:
+    slow, fast = BlockTimes("slow", 2.0, 0.5), BlockTimes("fast", 1.0, 0.25)
+    evidence = [Witness(cites=("log:1: a", "log:2: b")), Witness(cites=("log:3: c",))]
+    places = [(PLACE, Verdict(said=("yes",))), (OF_A_FACT, Verdict(said=("no", "yes")))]
+    said = ("log:1: a", "log:2: b", "log:3: c", "yes", "no")
+    assert lines_of(evidence, places, FACTS) == (said, None)
+    timed = [*evidence, Witness(time=slow), Witness(time=fast)]
+    assert lines_of(timed, places, FACTS) == ((*said, "slow"), slow)
+    many = [(PLACE, Verdict(said=tuple("defgh")))]
+    assert lines_of(timed, many, FACTS)[0] == (
+        "log:1: a",
+        "log:2: b",
+        "log:3: c",
+        "d",
+        "e",
+        "f (+2 more)",
+        "slow",
+    )

@@ -1,0 +1,73 @@
+"""A partition in a log of ONNX Runtime, compared with the predicted one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trtlint.buildfiles.ortlog import OrtLog, Placed
+from trtlint.engine.evidence.partition import _compared, _explained
+from trtlint.partition.result import Border, Left, Partition, Split
+
+TWO = Partition("tensorrt", "predicted", (("a", "b"), ("d",)), (Left("c", "Unique"), Left("m/e", "NonZero")))
+C, E = Placed("CPUExecutionProvider", "Unique", "c"), Placed("CPUExecutionProvider", "NonZero", "e")
+UNNAMED = Placed("CPUExecutionProvider", "Cast", "")
+ADDED = Placed("CPUExecutionProvider", "Cast", "InsertedPrecisionFreeCast")
+FULL = Placed("CPUExecutionProvider", "NonZero", "m/e")
+
+
+@pytest.mark.parametrize(
+    ("parts", "others", "standing", "left"),
+    [
+        (None, None, "open", None),
+        (2, None, "confirmed", None),
+        (1, None, "refuted", None),
+        (3, None, "refuted", None),
+        (None, (C, E), "confirmed", ["c", "e"]),
+        (2, (C, E), "confirmed", ["c", "e"]),
+        (3, (C, E), "refuted", ["c", "e"]),
+        (2, (C, FULL), "confirmed", ["c", "m/e"]),
+        (2, (C, E, ADDED, UNNAMED), "confirmed", ["c", "e", "InsertedPrecisionFreeCast", "Cast"]),
+        (2, (C,), "refuted", ["c"]),
+        (2, (C, UNNAMED), "refuted", ["c", "Cast"]),
+        (2, (), "refuted", []),
+    ],
+)
+def test_a_log_and_the_prediction(
+    parts: int | None, others: tuple[Placed, ...] | None, standing: str, left: list[str] | None
+) -> None:
+    log = OrtLog("TensorRT", parts, False, others, 3, 17)
+    expected: dict[str, Any] = {"line": 17, "parts": parts, "left": left, "copies": 3, "standing": standing}
+    assert _compared(log, TWO) == expected
+
+
+def test_a_simulation_gets_the_reasons_of_the_prediction() -> None:
+    predicted = Partition(
+        "tensorrt",
+        "predicted",
+        (("a",),),
+        (Left("b", "Unique", "no Unique", ("BLD201",)), Left("d", "NonZero", "no NonZero")),
+        folded=("z",),
+        borders=(Border("v", True, 4),),
+        splits=(Split("Unique", ("b",)), Split("NonZero", ("d",)), Split("Mod", ("b", "d"))),
+        failure="fails",
+    )
+    simulated = Partition(
+        "tensorrt", "parser", (("a", "d"),), (Left("b", "MyUnique"), Left("e", "Mod")), calls=3
+    )
+    found = _explained(simulated, predicted)
+    assert found == Partition(
+        "tensorrt",
+        "parser",
+        (("a", "d"),),
+        (
+            Left("b", "MyUnique", "no Unique", ("BLD201",)),
+            Left("e", "Mod", "NVIDIA's parser refuses the operator"),
+        ),
+        folded=("z",),
+        borders=(Border("v", True, 4),),
+        splits=(Split("Unique", ("b",)), Split("Mod", ("b", "d"))),
+        failure="fails",
+        calls=3,
+    )
