@@ -70,6 +70,11 @@ def test_scripts_and_programs_follow_the_build() -> None:
         ("torch-program", '{"nodes": [], "answers": 1}', "not a program: 'int' object is not iterable"),
         ("torch-program", '{"nodes": [], "answers": [{"network": 1}]}', "not a program: argument of type"),
         ("torch-program", '{"nodes": [], "answers": [{"build": {"engine": 1}}]}', "not a program: 'built'"),
+        (
+            "torch-program",
+            '{"nodes": [], "answers": [{"fallbacks": [1]}]}',
+            "not a program: 'int' object has no",
+        ),
         ("layers", "[", ""),
         ("profile", "{}", ""),
     ],

@@ -5,13 +5,18 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
 from tests.inprocess import printed
+from trtlint.engine.further import _is_about_the_model, _may_be_rejected
+from trtlint.facts.of_build.log_message import LogMessage
 
 NO_PROFILE = "[01/15/2025-17:13:04] [TRT] [E] 4: [network.cpp::validate::3062] Error Code 4: Internal Error (Network has dynamic or shape inputs, but no optimization profile has been defined.)"
 NO_KERNEL = "[07/06/2025-18:12:46] [TRT] [E] IBuilder::buildSerializedNetwork: Error Code 10: Internal Error (Could not find any implementation for node /a/Conv.)"
@@ -135,3 +140,40 @@ def test_in_json(tmp_path: Path) -> None:
     assert [(each["give"], each["command"]) for each in model["further"]] == [
         ("model", "trtlint model.onnx --log build.log")
     ]
+
+
+ALWAYS, NEVER = frozenset(product((True, False), repeat=3)), frozenset[tuple[bool, ...]]()
+STOPPED_BUILD = frozenset({(True, True, True), (True, True, False)})
+
+
+@pytest.mark.parametrize(
+    ("name", "about", "rejected"),
+    [
+        ("parser_error", ALWAYS, True),
+        ("several_sizes", ALWAYS, True),
+        ("tactic_memory", ALWAYS, True),
+        ("weights_damaged", ALWAYS, False),
+        ("model_unreadable", NEVER, True),
+        ("no_scales", NEVER, False),
+        ("calibration", NEVER, False),
+        ("plugin_not_found", frozenset(each for each in ALWAYS if not each[2]), True),
+        ("capture_refused", NEVER, False),
+        ("version", NEVER, False),
+        ("memory", NEVER, False),
+        ("api_error", STOPPED_BUILD, True),
+        ("bare_error", STOPPED_BUILD, True),
+        ("no such message", STOPPED_BUILD, True),
+    ],
+)
+def test_messages_that_the_model_explains(
+    name: str, about: frozenset[tuple[bool, ...]], rejected: bool
+) -> None:
+    """A message that stops the run, that the builder printed, and that repeats the failure."""
+    found = set()
+    for stops, builds, echoes in ALWAYS:
+        words = "IBuilder::buildSerializedNetwork: Error" if builds else "Error"
+        message = SimpleNamespace(name=name, stops=stops, message=words, echoes=("a",) if echoes else ())
+        if _is_about_the_model(cast("LogMessage", message)):
+            found.add((stops, builds, echoes))
+        assert _may_be_rejected(cast("LogMessage", message)) is rejected
+    assert found == about
