@@ -157,15 +157,18 @@ class KeepSearch:
         inside = [unit for unit in singles if unit <= fixed]
         outside = [unit for unit in singles if not unit <= fixed]
         chosen = fixed
-        if region and self._enough(fixed):
+        alone = bool(region) and self._enough(fixed)
+        if not alone and self._can_do(fixed.union(*outside)):
+            alone = bool(region) and self._enough(fixed)  # without the margin, if that was dropped
+            if not alone:
+                begin, end = window(outside, lambda paths: self._enough(paths | fixed), self.budget)
+                # The search for the window has shown that both ends are needed.
+                ends = outside[begin].union(outside[end - 1])
+                chosen = self._least(outside[begin + 1 : end - 1], fixed | ends)
+                if inside:
+                    chosen = self._least(inside, chosen - self.carriers.union(*inside))
+        if alone:
             chosen = self._least(inside, fixed - self.carriers.union(*inside))
-        elif self._whole_set_passes(fixed.union(*outside)):
-            begin, end = window(outside, lambda paths: self._enough(paths | fixed), self.budget)
-            # The search for the window has shown that both ends are needed.
-            ends = outside[begin].union(outside[end - 1])
-            chosen = self._least(outside[begin + 1 : end - 1], fixed | ends)
-            if inside:
-                chosen = self._least(inside, chosen - self.carriers.union(*inside))
         self.cut = self.cut or self.budget.spent
         self.budget.reserve(-after)
         return self._closed(chosen)
