@@ -109,6 +109,10 @@ def test_a_fact_says_so(folder: Path) -> None:
         (KeptNodes(nodes=("a",) * 13, computing=60, products=30, kept_products=10), True),
         (KeptNodes(nodes=("a",) * 13, computing=60, products=30, kept_products=11), False),
         (KeptNodes(nodes=("a",) * 156, computing=172), False),
+        (KeptNodes(nodes=("a",) * 13, computing=39), True),
+        (KeptNodes(nodes=("a",) * 13, computing=38), False),
+        (KeptNodes(nodes=("a",) * 20, computing=60, products=3, kept_products=1), True),
+        (KeptNodes(nodes=("a",) * 20, computing=60, products=2, kept_products=1), False),
         (KeptNodes(), True),
     ],
 )

@@ -51,9 +51,7 @@ class KeptNodes(Struct, frozen=True):
         """Return whether the narrow type suits the model: few nodes, or a small share, stay in FP32."""
         if len(self.nodes) <= _FEW:
             return True
-        return (
-            max(len(self.nodes) / (self.computing or 1), self.kept_products / (self.products or 1)) <= _SHARE
-        )
+        return len(self.nodes) <= self.computing * _SHARE and self.kept_products <= self.products * _SHARE
 
     @property
     def document(self) -> dict[str, Any]:

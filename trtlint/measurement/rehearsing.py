@@ -107,10 +107,13 @@ def rehearse(
     if layers is not None and not format_.operands_only:
         say("build")
         known = replace(fusing, stored=layers.stored)
-        summing = replace(known, accumulate=True)
-        once = trial.rehearse(known)
-        built = once, _with_fp16_accumulators(trial, summing, once) if format_ is FP16 else once
-        ways = [(known, built[0]), (summing, built[1])]
+        once = summed = trial.rehearse(known)
+        ways = [(known, once)]
+        if format_ is FP16:
+            summing = replace(known, accumulate=True)
+            summed = _accumulated(trial, summing, once)
+            ways.append((summing, summed))
+        built = once, summed
     if constants and not trial.skeleton.typed:
         cast = replace(ways[0][0], clamped=frozenset[str]())
         if built is None:

@@ -1,0 +1,175 @@
+"""The rounding models that a model is simulated with, without runs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from trtlint.measurement.band import Band, BuildError
+from trtlint.measurement.formats import BF16, FP16, TF32, Format
+from trtlint.measurement.fusion import FusedLayers
+from trtlint.measurement.narrowing import Narrowing
+from trtlint.measurement.rehearsing import Rehearsal, rehearse, within
+from trtlint.measurement.trial import Rehearsed, Trial
+
+LAYERS = FusedLayers("layers.json", 7, 9, frozenset({"t"}))
+BEYOND = frozenset({"c"})
+
+
+class Runs:
+    """Runs whose result tells their settings."""
+
+    def __init__(self, sums: bool, judged: bool, typed: bool) -> None:
+        self.sums = sums
+        self.judged = frozenset({"y"}) if judged else frozenset[str]()
+        self.skeleton = SimpleNamespace(typed=typed)
+        self.probed: list[str] = []
+
+    def accumulates(self, narrowing: Narrowing) -> bool:
+        assert narrowing.accumulate
+        return self.sums
+
+    def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> Rehearsed:
+        if probed:
+            self.probed.append(words(narrowing))
+        return Rehearsed({words(narrowing): 0.0})
+
+
+def words(narrowing: Narrowing) -> str:
+    """Return the settings of a run."""
+    settings = {
+        "fused": narrowing.fused,
+        "stored": narrowing.stored == LAYERS.stored,
+        "sums": narrowing.accumulate,
+        "clamped": narrowing.clamped == BEYOND,
+    }
+    return " ".join(name for name, given in settings.items() if given) or "plain"
+
+
+def named(result: Rehearsed | None) -> str | None:
+    """Return the settings of the run of a result."""
+    return None if result is None else next(iter(result.errors))
+
+
+def rehearsed(
+    format_: Format,
+    *,
+    beyond: bool = False,
+    layers: bool = False,
+    sums: bool = True,
+    judged: bool = True,
+    typed: bool = False,
+) -> tuple[Rehearsal, list[str], Runs]:
+    """Return the runs of a model, and the names of the rounding models as they begin."""
+    said: list[str] = []
+    runs = Runs(sums, judged, typed)
+    constants = BEYOND if beyond else frozenset[str]()
+    found = rehearse(cast("Trial", runs), format_, constants, LAYERS if layers else None, said.append)
+    return found, said, runs
+
+
+@pytest.mark.parametrize(
+    ("format_", "settings", "fields", "ways", "said"),
+    [
+        (FP16, {}, ("plain", "fused", "sums", None, None), ["plain", "fused", "sums"], "fused accumulated"),
+        (
+            FP16,
+            {"sums": False},
+            ("plain", "fused", "plain", None, None),
+            ["plain", "fused", "sums: plain"],
+            "fused accumulated",
+        ),
+        (FP16, {"judged": False}, ("plain", "plain", "plain", None, None), ["plain"], ""),
+        (BF16, {}, ("plain", "fused", "plain", None, None), ["plain", "fused"], "fused"),
+        (TF32, {}, ("plain", "plain", "plain", None, None), ["plain"], ""),
+        (TF32, {"layers": True}, ("plain", "plain", "plain", None, None), ["plain"], ""),
+        (
+            FP16,
+            {"layers": True},
+            ("plain", "fused", "sums", None, ("fused stored", "fused stored sums")),
+            ["fused stored", "fused stored sums"],
+            "fused accumulated build",
+        ),
+        (
+            FP16,
+            {"layers": True, "sums": False},
+            ("plain", "fused", "plain", None, ("fused stored", "fused stored")),
+            ["fused stored", "fused stored sums: fused stored"],
+            "fused accumulated build",
+        ),
+        (
+            BF16,
+            {"layers": True},
+            ("plain", "fused", "plain", None, ("fused stored", "fused stored")),
+            ["fused stored"],
+            "fused build",
+        ),
+        (
+            BF16,
+            {"beyond": True},
+            ("clamped", "fused clamped", "clamped", "plain", None),
+            ["clamped", "fused clamped", "plain"],
+            "fused",
+        ),
+        (
+            BF16,
+            {"beyond": True, "typed": True},
+            ("clamped", "fused clamped", "clamped", None, None),
+            ["clamped", "fused clamped"],
+            "fused",
+        ),
+        (
+            BF16,
+            {"beyond": True, "layers": True},
+            (
+                "clamped",
+                "fused clamped",
+                "clamped",
+                "plain",
+                ("fused stored clamped", "fused stored clamped"),
+            ),
+            ["fused stored clamped", "fused stored"],
+            "fused build",
+        ),
+    ],
+)
+def test_the_runs_of_a_model(
+    format_: Format, settings: dict[str, bool], fields: tuple[Any, ...], ways: list[str], said: str
+) -> None:
+    found, begun, runs = rehearsed(format_, **settings)
+    built = None if found.built is None else tuple(map(named, found.built))
+    results = (found.plain, found.fused, found.accumulated, found.unclamped)
+    assert (*map(named, results), built) == fields
+    pairs = [(words(way), named(result)) for way, result in found.applying()]
+    assert [way if way == result else f"{way}: {result}" for way, result in pairs] == ways
+    assert begun == ["rehearsal", *said.split()]
+    assert runs.probed == [fields[0]]
+    assert found.layers == (LAYERS if settings.get("layers") else None)
+    assert all(way.format is format_ for way, _ in found.applying())
+
+
+def result(*errors: float | None) -> Rehearsed:
+    """Return a result with the errors of some outputs."""
+    return Rehearsed({f"y{index}": error for index, error in enumerate(errors)})
+
+
+def test_errors_of_a_rehearsal() -> None:
+    narrowing = Narrowing(FP16)
+    plain, fused, summed, built = result(0.5, 0.25), result(0.125, None), result(1.0, 2.0), result(0.75, 3.0)
+    found = Rehearsal(
+        plain, fused, summed, None, (built, fused), ((narrowing, plain), (narrowing, built)), LAYERS
+    )
+    assert found.bands() == {"y0": Band(0.5, 0.125, 1.0), "y1": Band(0.25, None, 2.0)}
+    assert found.build == BuildError("layers.json", 7, 9, 3.0, None)
+    assert Rehearsal(plain, fused, summed, None, None, (), LAYERS).build is None
+    assert Rehearsal(plain, fused, summed, None, (built, fused), ()).build is None
+    assert [found.is_good(bound) for bound in (0.5, 2.9, 3.0, 3.1)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("errors", "good"), [((), True), ((0.5,), True), ((0.5, 0.51), False), ((None,), False)]
+)
+def test_errors_within_a_limit(errors: tuple[float | None, ...], good: bool) -> None:
+    assert within(result(*errors), 0.5) is good
