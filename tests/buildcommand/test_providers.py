@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,123 @@ def test_large_and_deep_scripts_end() -> None:
     pair = "p = [('TensorrtExecutionProvider', {'trt_fp16_enable': 1})]\n"
     assert of_python(pair * 20_000) == ()
     assert of_python("(" * 5_000 + ")" * 5_000) == ()
+
+
+def size(expression: str) -> tuple[str | None, bool]:
+    """Return the value of an option that a script computes, and whether it is known."""
+    (found,) = of_python(
+        f"K = 3\np = [('TensorrtExecutionProvider', {{'trt_max_workspace_size': {expression}}})]"
+    )
+    option = found.option("trt_max_workspace_size")
+    assert option is not None
+    return option.value, option.known
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *(
+            "7",
+            "2 * 3",
+            "2 ** 0",
+            "5 << 0",
+            "1 << 30",
+            "2 ** 40",
+            "2 << 3 * 2",
+            "(2 * 3) ** 2",
+            "2 ** 62",
+            "1 << 62",
+            "0 << 63",
+        ),
+        *(
+            "(1 << 20) ** 3",
+            "(1 << 20) << 1",
+            "1 * 9223372036854775807",
+            "9223372036854775808",
+            "True",
+            "2.5",
+        ),
+        " * ".join(["2"] * 12),
+        "2 * (" * 11 + "2" + ")" * 11,
+    ],
+)
+def test_numbers_that_a_script_computes(expression: str) -> None:
+    assert size(expression) == (str(eval(expression)), True)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *(
+            "2 ** 63",
+            "1 << 63",
+            "0 << 64",
+            "1 << 64",
+            "0 * 2 ** 64",
+            "((1 << 20) + 1) << 1",
+            "(1 << 21) << 1",
+        ),
+        *("((1 << 20) * 2) << 1", "1 * 9223372036854775808", "2 ** -1", "-2", "2 * -1", "2 * 2.5", "6 / 2"),
+        *("3 - 1", "2 * K", "2 * f()", "[1]", "7 if x else 6"),
+        " * ".join(["2"] * 13),
+        "2 * (" * 12 + "2" + ")" * 12,
+    ],
+)
+def test_numbers_that_stay_unknown(expression: str) -> None:
+    assert size(expression) == (None, False)
+
+
+def test_constants_of_a_script() -> None:
+    assert [size(each) for each in ("K", "None", "'text'")] == [("3", True), ("", True), ("text", True)]
+
+
+def nested(levels: int, *, lists: bool) -> str:
+    """Return options of a provider inside of some lists or objects."""
+    inner = '{"TensorrtExecutionProvider": {"trt_fp16_enable": 1}}'
+    return "[" * levels + inner + "]" * levels if lists else '{"a": ' * levels + inner + "}" * levels
+
+
+@pytest.mark.parametrize("lists", [True, False])
+def test_json_is_read_to_a_depth(lists: bool) -> None:
+    (found,) = of_json(nested(50, lists=lists))
+    assert options(found) == {"trt_fp16_enable": "1"}
+    assert of_json(nested(51, lists=lists)) == ()
+
+
+RTX, TRT = "NvTensorRTRTXExecutionProvider", "TensorrtExecutionProvider"
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ({TRT: {"a": 1, "b": None, "c": True, "d": [1], "e": "x" * 2001}}, [("tensorrt", "a b c d e")]),
+        ({TRT: 1}, []),
+        ({TRT: [TRT]}, [("tensorrt", "")]),
+        ([TRT], [("tensorrt", "")]),
+        ([TRT, RTX], [("tensorrt", ""), ("nv-tensorrt-rtx", "")]),
+        ([TRT, {"a": 1}], [("tensorrt", "a")]),
+        ([[TRT, {"a": 1}], RTX, "other"], [("tensorrt", "a"), ("nv-tensorrt-rtx", "")]),
+        (["other", {TRT: {"a": 1}}], [("tensorrt", "a")]),
+        ([TRT, {"a": 1}, 3], [("tensorrt", "")]),
+        ([1, {"a": 1}], []),
+        (
+            {"providers": ["other", RTX, TRT], "provider_options": [{}, {"a": 1}, 2]},
+            [("nv-tensorrt-rtx", "a"), ("tensorrt", "")],
+        ),
+        ({"providers": [TRT, RTX], "provider_options": [{"a": 1}]}, [("tensorrt", "a")]),
+        ({"providers": [TRT], "provider_options": [{"a": 1}], "x": {RTX: {}}}, [("tensorrt", "a")]),
+        ({"providers": [TRT]}, [("tensorrt", "")]),
+        ({"providers": [TRT, 1], "provider_options": [{"a": 1}]}, [("tensorrt", "")]),
+        ({"providers": TRT, "provider_options": [{TRT: {"a": 1}}]}, [("tensorrt", "a")]),
+    ],
+)
+def test_providers_in_json(document: object, expected: list[tuple[str, str]]) -> None:
+    found = of_json(json.dumps(document), "o.json")
+    assert [(each.provider, " ".join(options(each))) for each in found] == expected
+    assert {each.place for each in found} <= {"o.json:1"}
+
+
+def test_values_in_json() -> None:
+    (found,) = of_json(json.dumps({TRT: {"a": 1.5, "b": None, "c": True, "d": [1], "e": "x" * 2001}}))
+    assert options(found) == {"a": "1.5", "b": "", "c": "True", "d": None, "e": "x" * 2000}
+    assert [each.name for each in found.options if not each.known] == ["d"]
