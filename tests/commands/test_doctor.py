@@ -12,6 +12,7 @@ from tests.inprocess import printed
 from trtlint import __version__
 from trtlint.commands import doctor
 from trtlint.knowledge.extras import how_to_install
+from trtlint.runs import cache
 
 
 def test_versions_and_the_cache_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,3 +42,22 @@ def test_a_program_that_hangs_or_fails_is_no_gpu(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(subprocess, "run", hangs)
     assert doctor._gpu() == ""
+
+
+def test_the_size_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(cache, "folder", lambda: folder)
+    assert doctor._cache() == f"{folder}, empty"
+    (folder / "below").mkdir(parents=True)
+    assert doctor._cache() == f"{folder}, empty"
+    (folder / "a").write_bytes(bytes(1_000_000))
+    assert doctor._cache() == f"{folder}, 1.0 MB in 1 files"
+    (folder / "below" / "b").write_bytes(bytes(250_000))
+    (folder / "link").symlink_to(folder / "none")
+    assert doctor._cache().endswith(" MB in 3 files")
+    monkeypatch.setattr(doctor, "_MOST_FILES", 3)
+    assert doctor._cache() == f"{folder}, 1.3 MB in 3 files"
+    monkeypatch.setattr(doctor, "_MOST_FILES", 2)
+    assert doctor._cache() == f"{folder}, more than 2 files"
+    monkeypatch.setattr(cache, "folder", lambda: None)
+    assert doctor._cache() == "off (no usable folder)"

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from tests.inprocess import printed
+from trtlint import __version__
 from trtlint.policy.config import load
 
 
@@ -40,6 +42,11 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path, words: tuple[str, ...
     assert done.code == 2
     assert reason in done.err
     assert not (tmp_path / "trtlint.toml").exists()
+
+
+def test_what_is_printed(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    done = printed(tmp_path, "init", "--trt", "10.8", "--gpu", "L4", "--fp16")
+    assert done.out.replace(__version__, "0.0") == snapshot
 
 
 def test_three_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

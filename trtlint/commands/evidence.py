@@ -229,7 +229,7 @@ class DryBuildReader:
 
             folder = None if self._options.rtx_path is None else Path(self._options.rtx_path)
             try:
-                self._versions[wanted] = find(None if wanted == INSTALLED else wanted, folder).version
+                self._versions[wanted] = find(wanted or None, folder).version
             except WheelError as error:
                 raise click.UsageError(str(error)) from None
         return self._versions[wanted]

@@ -36,12 +36,10 @@ def layers_of(options: MeasureOptions, model: Model, targets: Sequence[Target]) 
         return None
     from trtlint.dry_build.drybuild import dry_build
     from trtlint.dry_build.errors import DryBuildError, WheelError
-    from trtlint.policy.options import INSTALLED
 
-    version = None if options.dry_build == INSTALLED else options.dry_build
     sm = next((target.sm for target in targets if target.sm is not None), None)
     try:
-        built = dry_build(Path(options.model), version=version, sm=sm)
+        built = dry_build(Path(options.model), version=options.dry_build or None, sm=sm)
     except (WheelError, DryBuildError) as error:
         raise click.UsageError(f"--dry-build: {error}") from None
     if built.record is None or not built.result.built:

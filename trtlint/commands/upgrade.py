@@ -38,17 +38,17 @@ class UpgradeOptions(Struct, frozen=True):
     last: str | None
     product: Product
     target: TargetOptions
-    build: str | None = None
-    rules: tuple[str, ...] = ()
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    preview: bool | None = None
-    outputs: tuple[ReportOutput, ...] = (ReportOutput("text"),)
-    fail_on: FailOn = "never"
-    quiet: bool = False
-    config: str | None = None
-    isolated: bool = False
-    show_conditional: bool = False
+    build: str | None
+    rules: tuple[str, ...]
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    preview: bool | None
+    outputs: tuple[ReportOutput, ...]
+    fail_on: FailOn
+    quiet: bool
+    config: str | None
+    isolated: bool
+    show_conditional: bool
 
 
 def run_upgrade(options: UpgradeOptions) -> int:
