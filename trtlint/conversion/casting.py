@@ -87,7 +87,7 @@ class Casting:
     def _added_constants(self) -> Iterator[Value]:
         return (value for value, wanted in self._wanted.items() if is_constant(value) and len(wanted) > 1)
 
-    # Which types of each value are read.
+    # Which types of each FP32 value are read.
 
     def _collect(self) -> None:
         plan = self.plan
@@ -139,7 +139,7 @@ class Casting:
         names = self.plan.graph
         for tensor in graph.initializer:
             value = names.resolve(text(tensor.name), scope)
-            if value is not None and value.dtype == "f32":
+            if value is not None:
                 added += self._stored(tensor, value)
         retyped = {text(tensor.name): tensor.data_type for tensor in graph.initializer}
         for info in graph.input:
@@ -147,11 +147,11 @@ class Casting:
             value = names.resolve(name, scope)
             if name in retyped:
                 info.type.tensor_type.elem_type = retyped[name]
-            elif value is not None and value.dtype == "f32":
+            elif value is not None:
                 first += self._casts(value)
         for sparse in graph.sparse_initializer:
             value = names.resolve(text(sparse.values.name), scope)
-            if value is not None and value.dtype == "f32":
+            if value is not None:
                 first += self._casts(value)
         written: list[onnx.NodeProto] = []
         for proto in graph.node:
@@ -268,7 +268,7 @@ class Casting:
 
     def _constant(self, proto: onnx.NodeProto, node: Node) -> list[onnx.NodeProto]:
         value = node.output
-        if value.dtype != "f32" or True not in self._wanted.get(value, set()):
+        if True not in self._wanted.get(value, set()):
             return []
         target = proto
         if not self._is_narrow(value):

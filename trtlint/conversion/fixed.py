@@ -150,11 +150,9 @@ def _typed_by_author(model: Model) -> Iterator[Node]:
             continue
         seen.add(value)
         around = [node for node, _ in value.uses]
-        if value.producer is not None:
+        if value.producer is not None and not is_stored(value.producer):
             around.append(value.producer)
         for node in around:
-            if is_stored(node):
-                continue
             yield node
             waiting += [
                 each for each in (*node.inputs, *node.outputs) if each is not None and each.dtype == "f32"

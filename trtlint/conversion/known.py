@@ -44,22 +44,22 @@ def known_numbers(model: Model) -> dict[Value, Array]:
     for node in model.graph.nodes:
         if is_stored(node):
             continue
+        value = node.output  # only first outputs are folded
         sizes = _sizes(node, model)
         if sizes is not None:
-            folded[node.output] = sizes
+            folded[value] = sizes
         elif any(value in folded for value in node.inputs):
             result = fold(node, [number(value) for value in node.inputs])
             if result is not None:
-                folded[node.output] = result
-        for value in node.outputs:
-            if value.dtype != "f32" or value.is_output:
-                continue
-            array = number(value)
-            if array is None or array.size > _MOST_ELEMENTS or np.ma.is_masked(array):
-                continue
-            numbers = np.asarray(array, np.float32)
-            if numbers.size and np.isfinite(numbers).all():
-                found[value] = numbers
+                folded[value] = result
+        if value.dtype != "f32" or value.is_output:
+            continue
+        array = number(value)
+        if array is None or array.size > _MOST_ELEMENTS or np.ma.is_masked(array):
+            continue
+        numbers = np.asarray(array, np.float32)
+        if numbers.size and np.isfinite(numbers).all():
+            found[value] = numbers
     return found
 
 
