@@ -129,9 +129,11 @@ POSITIONS, HERE = (
             },
         ),
         (
-            f"s = Shape (x)  i = Gather (s, p)  t = Cast <to = 9> (i)  h = If (t) {BRANCHES}  y = Neg (h)",
+            "s = Shape (x)  i = Gather (s, p)  b = Cast <to = 9> (i)  h = If (b) <then_branch = t () =>"
+            " (int64 q) { q = Identity (p) }, else_branch = e () => (int64 r) { r = Neg (p) }>"
+            "  f = Cast <to = 1> (h)  g = Mul (f, w)  y = Mul (x, g)",
             "fp16",
-            {"h": "the inputs and outputs of a subgraph keep their types"},
+            {"f": POSITIONS},
         ),
         (f"y = If (c) {BRANCHES}", "fp16", {"y": "the inputs and outputs of a subgraph keep their types"}),
     ],
@@ -165,7 +167,7 @@ def test_operators_that_must_stay_in_fp32(body: str, type_: str, expected: dict[
         ("float[2] x, float16[2] z", "a = Neg (x)  b = my.Join (a, z)  y = Neg (x)", "a b y"),
         (
             "float16[2] x",
-            "k = Constant <value_floats = [1.0, 2.0]> ()  a = Cast <to = 1> (x)  y = Add (a, k)",
+            "k = Constant <value = float[2] {1, 2}> ()  a = Cast <to = 1> (x)  y = Add (a, k)",
             "a y",
         ),
         ("float16[2] x, float[2] z", "a = Cast <to = 1> (x)  b = Add (a, w)  y = Add (z, w)", "a b"),
