@@ -40,14 +40,8 @@ def plain(value: Any) -> Any:
 
 
 def unknown(*values: object) -> Unknown | None:
-    """Combine the unknown values among some values; None if all values are known.
-
-    The result names all options that would settle one of the unknown values.
-    """
-    missing = [value for value in values if isinstance(value, Unknown)]
-    if len(missing) < 2:
-        return missing[0] if missing else None
-    found = both(*missing)
+    """Return the combined unknown of some values, or None if all are known."""
+    found = both(*[value for value in values if isinstance(value, Unknown)])
     return found if isinstance(found, Unknown) else None
 
 
