@@ -16,7 +16,7 @@ TEXT = """
 < ir_version: 8, opset_import: ["" : 17, "my" : 1] >
 g (float[2,3] x, float16[2,N] h, int64[2] n, float[4,6,8] wide, float[1,4,6,8] deep)
 => (float[2,3] y, float[A] z)
-< float two = {2}, float[3] row = {1, 2, 3}, float[2,3] alike = {5, 5, 5, 5, 5, 5},
+< float two = {2}, float[3] row = {1, 2, 3}, float[2,1] thin = {1, 2}, float[2,3] alike = {5, 5, 5, 5, 5, 5},
   int64[4] by = {0, 0, 2, 4} >
 {
   copy = Identity (row)  doubled = Mul (row, two)  same = Cast <to = 1> (copy)
@@ -119,6 +119,8 @@ def called(model: Model, name: str, *arguments: Any, constants: bool = True, **o
         ("broadcasts", ("@x", "@two"), True),
         ("broadcasts", ("@x", "@h"), True),
         ("broadcasts", ("@wide", "@deep"), True),
+        ("broadcasts", ("@x", "@thin"), True),
+        ("broadcasts", ("@thin", "@x"), True),
         ("broadcasts", ("@x", "@wide"), False),
         ("broadcasts", ("@x", "@n"), False),
         ("broadcasts", ("@x", "@n", 1), True),

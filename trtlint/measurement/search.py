@@ -370,5 +370,5 @@ class KeepSearch:
 def _size(shape: Sequence[int | str | None] | None) -> float:
     size = _UNKNOWN
     for dim in shape or ():
-        size *= dim if isinstance(dim, int) and dim > 0 else 1
+        size *= max(dim, 1) if isinstance(dim, int) else 1
     return size
