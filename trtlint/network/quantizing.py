@@ -21,9 +21,9 @@ def _broadcastable(given: Array, x: Array, axis: int) -> Array:
     """
     if given.size == 1:
         return given.reshape(())
-    if given.ndim == x.ndim and x.ndim > 1:  # blocks
+    if given.ndim == x.ndim:  # blocks
         for at, (size, count) in enumerate(zip(x.shape, given.shape, strict=True)):
-            if count not in (1, size) and count:
+            if 1 < count < size:
                 given = np.repeat(given, -(-size // count), axis=at).take(range(size), axis=at)
         return given
     return given.reshape([-1 if at == axis % x.ndim else 1 for at in range(x.ndim)])

@@ -59,7 +59,7 @@ def _raw(weights: Any) -> Array | None:
     TensorRT's Python API gives no access to the bytes of such weights.  So the values are read from the C
     structure in memory, if its type and count agree with the Python API.
     """
-    kind, count, size = str(weights.dtype.name), int(weights.size), int(weights.nbytes)
+    kind, count = str(weights.dtype.name), int(weights.size)
     if not count:
         return None
     dtype = dtype_of(kind)
@@ -69,6 +69,7 @@ def _raw(weights: Any) -> Array | None:
     values = ctypes.c_void_p.from_address(held + _VALUES).value
     if not values or ctypes.c_int64.from_address(held + _COUNT).value != count:
         raise NotComputedError(f"weights of type {kind}")
+    size = (count + 1) // 2 if kind in _HALVES else count * dtype.itemsize
     data: Array = np.frombuffer(memoryview((ctypes.c_uint8 * size).from_address(values)), np.uint8)
     if kind in _HALVES:
         return _unpacked(data)[:count].astype(np.uint8).view(dtype) if kind == "FP4" else _signed(data, count)
@@ -82,5 +83,5 @@ def _unpacked(data: Array) -> Array:
 
 def _signed(data: Array, count: int) -> Array:
     """Convert unsigned 4-bit numbers to INT4."""
-    numbers = _unpacked(data)[:count].astype(np.int8)
-    return np.where(numbers > 7, numbers - 16, numbers).astype(dtype_of("INT4"))
+    shifted: Array = (_unpacked(data)[:count] << 4).view(np.int8)
+    return (shifted >> 4).astype(dtype_of("INT4"))
