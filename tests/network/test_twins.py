@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -104,3 +105,100 @@ def test_a_product_with_a_stored_matrix_is_a_twin_only_of_that_matrix() -> None:
     assert not twin(proto, product, [x, weight], {0: "x"})  # the ranks of a layer's inputs are equal
     turned = layer("MATRIX_MULTIPLY", (0, 1), op0="NONE", op1="TRANSPOSE")
     assert not twin(proto, turned, [x, weight[None]], {0: "x"})
+
+
+WEIGHT = np.arange(12, dtype=np.float32).reshape(4, 3)
+ROWS = np.ones((5, 4), np.float32)
+PRODUCT = layer("MATRIX_MULTIPLY", (0, 1), op0="NONE", op1="NONE")
+
+
+@pytest.mark.parametrize(
+    ("weight", "x", "array", "expected"),
+    [
+        (WEIGHT, ROWS, WEIGHT, True),
+        (WEIGHT, ROWS[None, None], WEIGHT[None, None], True),
+        (WEIGHT[None], ROWS[None], WEIGHT[None], True),
+        (np.stack([WEIGHT, WEIGHT]), ROWS[None], np.stack([WEIGHT, WEIGHT]), True),
+        (WEIGHT[None], ROWS, WEIGHT, False),
+        (WEIGHT[:, 0], ROWS, WEIGHT[:, :1], False),
+        (WEIGHT[:, 0], ROWS[0], WEIGHT[:, 0], False),
+        (WEIGHT, ROWS, WEIGHT.reshape(3, 4), False),
+        (WEIGHT.astype(np.float64), ROWS, WEIGHT, False),
+    ],
+)
+def test_products_with_stored_matrices(weight: Any, x: Any, array: Any, expected: bool) -> None:
+    proto = model(helper.make_node("MatMul", ["x", "w"], ["y"]), w=weight)
+    assert twin(proto, PRODUCT, [x, array], {0: "x"}) is expected
+
+
+@pytest.mark.parametrize(
+    ("shared", "expected"),
+    [
+        ({0: "x", 1: "w"}, True),
+        ({0: "x"}, False),
+        ({1: "w"}, False),
+        ({0: "w", 1: "x"}, False),
+        ({0: "x", 1: "z"}, False),
+    ],
+)
+def test_products_of_two_computed_tensors(shared: dict[int, str], expected: bool) -> None:
+    proto = model(helper.make_node("MatMul", ["x", "w"], ["y"]))
+    assert twin(proto, PRODUCT, [ROWS, WEIGHT], shared) is expected
+
+
+def test_a_matrix_equals_only_a_matrix_of_the_same_node() -> None:
+    proto = model(helper.make_node("MatMul", ["x", "w"], ["y"]), w=WEIGHT)
+    shared = {0: "x"}
+    assert twin(proto, PRODUCT, [ROWS, WEIGHT], shared)
+    assert not twin(proto, replace(PRODUCT, types=("HALF",)), [ROWS, WEIGHT], shared)
+    assert not twin(proto, replace(PRODUCT, outputs=(1,)), [ROWS, WEIGHT], shared)
+    assert not twin(proto, replace(PRODUCT, kind="ELEMENTWISE"), [ROWS, WEIGHT], shared)
+    assert not twin(proto, replace(PRODUCT, inputs=(0,)), [ROWS], shared)
+    for node in (
+        helper.make_node("Gemm", ["x", "w"], ["y"]),
+        helper.make_node("MatMul", ["x", "w"], ["y"], domain="my"),
+    ):
+        assert not twin(model(node, w=WEIGHT), PRODUCT, [ROWS, WEIGHT], shared)
+
+
+@pytest.mark.parametrize("bias", [None, BIAS])
+@pytest.mark.parametrize("stored", [None, BIAS])
+def test_a_bias_equals_that_of_the_node(bias: Any, stored: Any) -> None:
+    inputs, weights = ["x", "w", "b"], {"w": KERNEL, "b": BIAS}
+    node = helper.make_node("Conv", inputs[: 2 if stored is None else 3], ["y"])
+    settings = {
+        **CONVOLUTION.settings,
+        "stride_nd": (1, 1),
+        "pre_padding": (0, 0),
+        "post_padding": (0, 0),
+        "bias": given(bias),
+    }
+    one = replace(CONVOLUTION, settings=settings)
+    assert twin(model(node, **weights), one, [X], {0: "x"}) is ((bias is None) == (stored is None))
+    assert not twin(model(node, b=BIAS), one, [X], {0: "x"})
+    padded = helper.make_node("Conv", inputs[:2], ["y"], auto_pad="SAME_UPPER")
+    assert not twin(
+        model(padded, **weights), replace(one, settings={**settings, "bias": given(None)}), [X], {0: "x"}
+    )
+
+
+def test_stored_tensors_in_other_files(tmp_path: Path) -> None:
+    (tmp_path / "weights").write_bytes(b"1234" + WEIGHT.tobytes())
+    proto = model(helper.make_node("MatMul", ["x", "w"], ["y"]), w=WEIGHT)
+    tensor = proto.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+
+    def read(**place: str) -> Any:
+        del tensor.external_data[:]
+        for key, value in place.items():
+            tensor.external_data.add(key=key, value=value)
+        return Initializers(proto, WeightFiles()).array("w")
+
+    path = str(tmp_path / "weights")
+    assert np.array_equal(read(location=path, offset="4", length="48"), WEIGHT)
+    assert read(location=path, offset="8", length="48") is None
+    assert read(location=path, offset="4", length="24") is None
+    assert read(location=path, offset="4") is None
+    assert read(location=f"{path}.none", offset="4", length="48") is None
+    assert Initializers(proto, WeightFiles()).array("x") is None
