@@ -30,7 +30,7 @@ from trtlint.network.refused import RuntimeRefusedError, reason_of
 from trtlint.network.region import Regions, Subgraph, constants
 from trtlint.network.run import Missing, Runner, Value
 from trtlint.network.twins import Initializers, Twins
-from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_float, is_lossy, narrowed, wide
+from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_lossy, narrowed, wide
 
 MOST_DIFFERENCES = 20
 """Largest number of examined differences; each needs a separate run."""
@@ -331,8 +331,6 @@ class Comparing:
     def _is_overflow(self, got: Array, expected: Array, opinion: Array, kind: str) -> bool:
         """Return whether a 16-bit overflow explains a difference. ``expected`` is the result in FP32."""
         if self._kinds.isdisjoint({"HALF", "BF16"}) or not got.shape == opinion.shape == expected.shape:
-            return False
-        if not (is_float(got.dtype) and is_float(opinion.dtype)):
             return False
         both = ~np.isfinite(wide(got)) & ~np.isfinite(wide(opinion))
         return bool(both.any()) and not self._disagree(got, np.where(both, got, expected), kind)
