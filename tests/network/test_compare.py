@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,11 +14,12 @@ from tests.dry_build.rtx import NEEDS_WHEELS
 from tests.network import texts
 from trtlint.dry_build.agreement import Agreement, Uncomputed
 from trtlint.dry_build.wheels import find
-from trtlint.measurement.inputs import InputsError
-from trtlint.network.compare import CompareRequest, compare_network, request_of
-from trtlint.process.spawn import Limits
+from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.network.compare import CompareRequest, _agreement, compare_network, request_of
+from trtlint.process.spawn import Cause, Limits, ProcessResult
 
 pytestmark = NEEDS_WHEELS
+_MEMORY = "the comparison needs more than 2 GB; raise the limit with --dry-build-memory"
 
 
 def compared(model: Path, *inputs: str) -> Agreement:
@@ -134,6 +136,74 @@ def test_inputs_that_fail_late_leave_nothing(tmp_path: Path) -> None:
     found = compared(model, str(tmp_path / "bad.npz"))
     assert (found.compared, found.differences) == (0, ())
     assert f"ONNX Runtime cannot run the model on {tmp_path / 'bad.npz'}" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("values", "files", "probe", "kind"),
+    [
+        ((), (), False, "made"),
+        (("",), (), False, "made"),
+        (("probe",), (), True, "probe"),
+        (("", "probe", "probe"), (), True, "probe"),
+        (("b.npz",), ("b.npz",), False, "given"),
+        (("b.npz", "", "sets"), ("b.npz", "sets/a.npz", "sets/c.npz"), False, "given"),
+    ],
+)
+def test_values_of_the_option(
+    values: tuple[str, ...],
+    files: tuple[str, ...],
+    probe: bool,
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sets").mkdir()
+    for name in ("b.npz", "sets/c.npz", "sets/a.npz"):
+        np.savez(name, x=np.ones(2))
+    shapes = (("x", (1, 2)),)
+    found = request_of(values, shapes)
+    assert (found, found.kind) == (CompareRequest(files, probe, shapes), kind)
+    assert request_of(values) == CompareRequest(files, probe)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (
+            ("probe", "x.npz"),
+            "probe generates inputs, but input files are given as well; omit one of the two",
+        ),
+        (("text.npz",), "text.npz: not an .npz file of arrays"),
+        (("none.npz",), "none.npz: No such file or directory"),
+        (("text.npz",) * 1024, "text.npz: not an .npz file of arrays"),
+        (("text.npz",) * 1025, "more than 1024 files of inputs"),
+    ],
+)
+def test_values_that_cannot_be_used(
+    values: tuple[str, ...], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text.npz").write_text("text", "utf-8")
+    with pytest.raises(InputsError) as refused:
+        request_of(values)
+    assert str(refused.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("cause", "answers", "reason"),
+    [
+        ("done", ({"done": 0.5}, {"reason": "a reason"}), "a reason"),
+        ("done", ({"memory": True},), _MEMORY),
+        ("memory", (), _MEMORY),
+        ("time", (), "the comparison needs more than 60 s; raise the limit with --dry-build-seconds"),
+        ("crashed", ({"done": 0.5},), "the process crashed (SIGSEGV)"),
+    ],
+)
+def test_a_process_without_a_result(cause: Cause, answers: tuple[Any, ...], reason: str) -> None:
+    ended = ProcessResult(cause, None, "SIGSEGV", 1.5, 7, answers)
+    found = _agreement(ended, CompareRequest(probe=True), Inputs(()), find(), Limits(60, 2 << 30))
+    assert found == Agreement(find().version, reason=reason, inputs="probe", peak=7, seconds=1.5)
 
 
 def test_a_folder_without_inputs_is_refused(tmp_path: Path) -> None:

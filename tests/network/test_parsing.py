@@ -16,8 +16,6 @@ from trtlint.network import parsing
 from trtlint.network.parsing import WeightFiles, parse
 from trtlint.network.read import NetworkReader
 
-pytestmark = NEEDS_WHEELS
-
 
 def model() -> onnx.ModelProto:
     """A model with weights in several forms, in its main graph and in a body."""
@@ -55,6 +53,7 @@ def network_of(trt: Any, path: Path) -> tuple[list[object], bool]:
     return found, bool(parsed.files._maps)
 
 
+@NEEDS_WHEELS
 @pytest.mark.parametrize("external", [False, True])
 def test_the_network_is_the_same(external: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
@@ -67,6 +66,7 @@ def test_the_network_is_the_same(external: bool, tmp_path: Path, monkeypatch: py
     assert network_of(trt, path) == (whole, True)
 
 
+@NEEDS_WHEELS
 def test_a_model_that_the_parser_refuses_has_no_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,3 +87,35 @@ def test_a_file_that_is_too_short_cannot_be_mapped(tmp_path: Path) -> None:
     assert files.bytes_of(path, 6, 2).tobytes() == b"78"
     with pytest.raises(ValueError, match="too short"):
         files.bytes_of(path, 6, 3)
+
+
+@pytest.mark.parametrize(
+    ("external", "least", "names"),
+    [
+        (True, 576, "w kernel i"),
+        (True, 577, "w kernel"),
+        (False, 1152, "w kernel"),
+        (False, 1153, "w"),
+        (False, 1, "w kernel"),
+    ],
+)
+def test_large_initializers_are_mapped(
+    external: bool, least: int, names: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parsing, "_LEAST", least)
+    proto, path = model(), tmp_path / "model.onnx"
+    for twice in ("twice", "twice"):
+        proto.graph.initializer.append(numpy_helper.from_array(np.ones(500, np.float32), twice))
+    given = {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
+    onnx.save_model(proto, path, save_as_external_data=external, location="weights.bin", size_threshold=0)
+    found, weights = parsing._structure(path, WeightFiles())
+    assert [name for name, _ in weights] == names.split()
+    for name, data in weights:
+        assert data.tobytes() == given[name].tobytes()
+    for tensor in found.graph.initializer:
+        if tensor.name in names.split():
+            places = [(entry.key, entry.value) for entry in tensor.external_data]
+            assert (places, tensor.raw_data) == ([("location", "weights")], b"")
+        else:
+            values = numpy_helper.to_array(tensor, str(tmp_path))
+            np.testing.assert_array_equal(values, given[tensor.name])

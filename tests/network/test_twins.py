@@ -131,6 +131,15 @@ def test_products_with_stored_matrices(weight: Any, x: Any, array: Any, expected
     assert twin(proto, PRODUCT, [x, array], {0: "x"}) is expected
 
 
+def test_layers_behind_others_are_twins() -> None:
+    proto = model(helper.make_node("MatMul", ["x", "w"], ["y"]), w=WEIGHT)
+    other = layer("ACTIVATION", (0,))
+    network = Network((other, replace(PRODUCT, index=1)), TENSORS, (0,), (2,))
+    twins = Twins(proto, network, {2: "y"}, Initializers(proto, WeightFiles()))
+    assert twins.is_twin(network.layers[1], [ROWS, WEIGHT], {0: "x"})
+    assert not twins.is_twin(other, [ROWS, WEIGHT], {0: "x"})
+
+
 @pytest.mark.parametrize(
     ("shared", "expected"),
     [
