@@ -58,6 +58,7 @@ def told(body: str, target: str = "1", shape: str = "n,4,6", extra: str = "") ->
         ("n,l,768", "0, -1, 12, 64", []),
         ("n,4", "1, -1", []),
         ("2,4,6", "48", []),
+        ("n,4,6", "2, 4, 6, 0", []),
     ],
 )
 def test_reshape(shape: str, target: str, expected: list[tuple[object, ...]]) -> None:
@@ -106,6 +107,78 @@ def test_sizes_of_the_build_command() -> None:
     assert fact.built == (1, 2, 8)
     (fact,) = baked(Facts(model))
     assert fact.built == ()
+
+
+MANY = """< ir_version: 8, opset_import: ["" : 17, "my" : 1] >
+g (float[4,6] fixed, float[n,l,6] x, float[n,3,l] z, int64[3] sizes) => (float[A,B,C] y)
+< int64[3] whole = {2, 5, 6}, int64[3] all = {0, 5, 6}, int64[2] flat = {1, -1}, int64[3] rows = {3, 1, 6},
+  float[1,5,6] table = {}, float[5,6] low = {}, float[1,1,6] token = {}, int64[3] empty = {0, 0, 7} >
+{
+  a = Reshape (x, sizes)
+  b = Reshape (fixed, flat)
+  c = my.Reshape (x, whole)
+  d = Add (x, x)
+  e = Reshape (x, whole)
+  f = Reshape (x, all)
+  g = Reshape (z, flat)
+  h = Mul (low, x)
+  i = Expand (x, rows)
+  j = Tile (token, rows)
+  k = Where (d, j, x)
+  l = Concat <axis = -2> (token, x)
+  m = Concat <axis = 2> (x, table)
+  n = Sub (x, token)
+  o = my.Add (x, table)
+  p = Reshape (x, empty)
+  q = Reshape <allowzero = 1> (x, empty)
+  r = Reshape <allowzero = 1> (x, whole)
+  y = Div (x, table)
+}"""
+
+
+def test_all_places_of_a_model() -> None:
+    (command,) = read_commands("trtexec --onnx=m.onnx --minShapes=x:1x4x6,z:1x3x4 --maxShapes=x:9x8x6")
+    found = baked(Facts(model_of(MANY), command=command))
+    batch, length = ("n", (1, 9)), ("l", (4, 8))
+    assert [
+        (
+            fact.node and fact.node.output.name,
+            (fact.dimension, fact.built),
+            fact.effect,
+            fact.size,
+            fact.target,
+        )
+        for fact in found
+    ] == [
+        ("e", batch, "fixed", None, (2, 5, 6)),
+        ("e", length, "fixed", None, (2, 5, 6)),
+        ("g", batch, "mixed", 1, (1, -1)),
+        ("h", length, "fixed", 5, (5, 6)),
+        ("i", batch, "fixed", 3, (3, 1, 6)),
+        ("k", batch, "fixed", 3, (3, 1, 36)),
+        ("l", batch, "fixed", 1, (1, 1, 6)),
+        ("m", length, "fixed", 5, (1, 5, 6)),
+        ("m", batch, "fixed", 1, (1, 5, 6)),
+        ("r", batch, "fixed", None, (2, 5, 6)),
+        ("r", length, "fixed", None, (2, 5, 6)),
+        ("y", length, "fixed", 5, (1, 5, 6)),
+    ]
+    assert {(fact.dimension, fact.input, fact.axis) for fact in found} == {("n", "x", 0), ("l", "x", 1)}
+    label = "has the traced size"
+    for fact in found:
+        roles = [(step.role, step.node.op, step.label) for step in fact.chain]
+        if fact.op == "Where":
+            assert roles == [("stored", "Tile", label), ("operator", "Where", "joined here")]
+        elif fact.effect == "fixed":
+            assert roles == [("operator", fact.op, label)]
+
+
+def test_a_zero_that_means_no_elements() -> None:
+    body, shape = "y = Reshape (x, t)", "4,n,6"
+    assert told(body, "0, 5, 6", shape) == [("Reshape", "n", 1, "fixed", 5)]
+    zero = body.replace("Reshape", "Reshape <allowzero = 1>")
+    assert told(zero, "0, 5, 6", shape) == []
+    assert told(zero, "4, 5, 6", shape) == [("Reshape", "n", 1, "fixed", 5)]
 
 
 @pytest.mark.slow

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
 import pytest
+from onnx import numpy_helper, parser
 
 from tests.graphs import facts_of
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.constant import Constant
+from trtlint.model.load import load
 
 MASKS = """
 < ir_version: 8, opset_import: ["" : 17] >
@@ -88,6 +97,14 @@ def test_infinity_is_not_beyond_fp16() -> None:
     assert (constant.values.beyond_fp16, constant.values.infinite, constant.fill) == (0, 1, True)
 
 
+@pytest.mark.parametrize(("inputs", "fill"), [("c, k, x", True), ("c, x, k", True), ("k, x, x", False)])
+def test_values_that_a_where_selects_fill_a_tensor(inputs: str, fill: bool) -> None:
+    dtype = "bool" if inputs.startswith("k") else "float"
+    facts = facts_of(f"""< ir_version: 8, opset_import: ["" : 17] >
+        g (float[4] x, bool[4] c) => (float[4] y) < {dtype} k = {{1}} > {{ y = Where ({inputs}) }}""")
+    assert [fact.fill for fact in facts.of("constant") if isinstance(fact, Constant)] == [fill]
+
+
 def test_the_fill_of_constant_of_shape() -> None:
     text = """
     < ir_version: 8, opset_import: ["" : 17] >
@@ -121,3 +138,46 @@ def test_values_are_not_read_for_structure(monkeypatch: pytest.MonkeyPatch) -> N
         fact.values.beyond_fp16 for fact in facts if isinstance(fact, Constant) and fact.name == "tiny"
     ] == [1]
     assert len(read) == 1
+
+
+NUMBERS = [2**-14, 2**-15, 1e-8, -1e-5, 0, 65504, 65505, -1e5, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "numbers", "beyond", "subnormal", "infinite", "nan", "low", "high"),
+    [
+        (np.float32, NUMBERS, 2, 3, 2, 1, -np.inf, np.inf),
+        (np.float64, [*NUMBERS[:7], np.nextafter(2**-14, 0)], 1, 4, 0, 0, -1e-5, 65505),
+        (np.float16, [2**-14, 2**-15, -6e-8, 65504, np.nan], 0, 2, 0, 1, -(2.0**-24), 65504),
+        (ml_dtypes.bfloat16, [2**-14, -(2**-15), 65536, 998244352], 2, 1, 0, 0, -(2.0**-15), 998244352),
+        (np.float32, [np.nan], 0, 0, 0, 1, np.nan, np.nan),
+        (np.float32, [], 0, 0, 0, 0, None, None),
+        (np.int32, [1, 2], None, None, None, None, None, None),
+        (ml_dtypes.float8_e4m3fn, [1, 2], None, None, None, None, None, None),
+    ],
+)
+def test_numbers_of_each_type(
+    dtype: Any,
+    numbers: list[float],
+    beyond: int | None,
+    subnormal: int | None,
+    infinite: int | None,
+    nan: int | None,
+    low: float | None,
+    high: float | None,
+    tmp_path: Path,
+) -> None:
+    proto = parser.parse_model("""< ir_version: 10, opset_import: ["" : 19] >
+        g (float[N] x) => (float[N] y) { c = Cast <to = 1> (w) y = Add (x, c) }""")
+    proto.graph.initializer.append(numpy_helper.from_array(np.array(numbers, dtype), "w"))
+    onnx.save(proto, tmp_path / "model.onnx")
+    (fact,) = Facts(load(tmp_path / "model.onnx")).of("constant")
+    assert isinstance(fact, Constant)
+    values = fact.values
+    assert (values.beyond_fp16, values.subnormal_fp16, values.infinite, values.nan) == (
+        beyond,
+        subnormal,
+        infinite,
+        nan,
+    )
+    assert (values.low, values.high) == pytest.approx((low, high), nan_ok=True)

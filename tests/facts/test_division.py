@@ -59,6 +59,16 @@ SUM = "sq = Pow (x, two) sum = ReduceSum (sq, last)"
         ),
         ("a = Abs (x) n = ReduceMax <axes = [1]> (a) y = Div (x, n)", "norm", "absent", None),
         (f"{SUM} m = Div (sum, two) r = Sqrt (m) y = Div (x, r)", "root", "absent", None),
+        (f"{SUM} m = Mul (vector, sum) y = Div (x, m)", "norm", "absent", None),
+        (f"{SUM} m = Div (sum, vector) y = Div (x, m)", "norm", "absent", None),
+        (f"{SUM} m = Min (sum, minus) y = Div (x, m)", "norm", "absent", None),
+        (f"{SUM} m = Max (sum, runtime) y = Div (x, m)", "norm", "runtime", None),
+        (f"{SUM} a = Add (sum, zero) b = Add (a, eps) y = Div (x, b)", "norm", "added", 0.001),
+        (f"{SUM} a = Add (sum, eps) b = Max (a, zero) y = Div (x, b)", "norm", "added", 0.001),
+        (f"{SUM} b = Less (sum, eps) c = Where (b, sum, one) y = Div (x, c)", "norm", "clipped", 1.0),
+        (f"{SUM} r = Pow (sum, two) y = Div (x, r)", "norm", "absent", None),
+        ("m = Mul (x, x) s = ReduceMean <axes = [1]> (m) y = Div (x, s)", "norm", "absent", None),
+        ("s = ReduceSumSquare <axes = [1]> (x) a = Abs (s) y = Div (x, a)", "norm", "absent", None),
     ],
 )
 def test_epsilon(body: str, divisor: str, epsilon: str, value: float | None) -> None:
@@ -78,10 +88,43 @@ def test_epsilon(body: str, divisor: str, epsilon: str, value: float | None) -> 
         "n = ReduceL2 <axes = [0]> (vector) y = Div (x, n)",
         "n = ReduceMax <axes = [1]> (x) y = Div (x, n)",
         f"{SUM} a = Sub (sum, one) y = Div (x, a)",
+        f"{SUM} a = Add (sum, minus) y = Div (x, a)",
+        f"{SUM} m = Mul (sum, zero) y = Div (x, m)",
+        f"{SUM} m = Mul (sum, minus) y = Div (x, m)",
+        f"{SUM} m = Mul (sum, runtime) y = Div (x, m)",
+        f"{SUM} m = Min (sum, runtime) y = Div (x, m)",
+        f"{SUM} m = Max (sum, eps, one) y = Div (x, m)",
+        f"{SUM} m = Max (sum) y = Div (x, m)",
+        f"{SUM} c = Clip (sum, minus) y = Div (x, c)",
+        f"{SUM} b = Less (sum, eps) c = Where (b, zero, sum) y = Div (x, c)",
+        f"{SUM} y = Pow (sum, half)",
+        f"{SUM} y = Pow (sum, zero)",
+        "c = Pow (x, minus) s = ReduceSum (c, last) y = Div (x, s)",
+        "m = Mul (x, runtime) s = ReduceSum (m, last) y = Div (x, s)",
     ],
 )
 def test_no_root_or_norm(body: str) -> None:
     assert of(body) == []
+
+
+def test_the_operators_of_a_divisor() -> None:
+    body = f"""{SUM} m = Mul (vector, sum) a = Add (m, eps) r = Sqrt (a) c = Clip (r, zero) t = Abs (c)
+        first = Div (x, t) n = ReduceL1 <axes = [1]> (x) y = Div (first, n)"""
+    first, second = of(body)
+    assert [(step.role, step.node.op, step.detail, step.label) for step in first.chain] == [
+        ("reduction", "ReduceSum", "", "the result is 0 if all elements are 0"),
+        ("epsilon", "Add", "+ 0.001", ""),
+        ("root", "Sqrt", "", "root"),
+        ("epsilon", "Clip", "≥ 0", "epsilon is 0"),
+        ("division", "Div", "", "0 / 0 is NaN"),
+    ]
+    assert (first.op, first.divisor, first.reduction, first.spelling, first.epsilon, first.value) == (
+        *("Div", "root", "ReduceSum", "ReduceSum → Add → Sqrt → Clip", "added"),
+        pytest.approx(0.001),
+    )
+    assert (first.dtype, first.exporter_dropped) == ("f32", "unknown")
+    assert (second.reduction, second.spelling, second.divisor) == ("ReduceL1", "ReduceL1", "norm")
+    assert [found.node and found.node.output.name for found in (first, second)] == ["first", "y"]
 
 
 def test_an_epsilon_that_fp16_does_not_hold() -> None:

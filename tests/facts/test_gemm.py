@@ -40,6 +40,42 @@ def test_products_without_data_or_without_weight_are_left_out(body: str) -> None
     assert gemms(body) == []
 
 
+def test_all_products_of_a_model() -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17, "my" : 1] >
+    g (float[8,8] x, uint8[8,8] q, float s, uint8 z) => (float[8,8] y, int32[8,8] i, uint8[8,8] l)
+    < float[8,8] w = {}, int8[8,8] iw = {1}, uint8[8,8] qw = {1} >
+    {
+      a = MatMul (x, w)
+      i = MatMulInteger (q, iw)
+      l = QLinearMatMul (q, s, z, qw, s, z, s, z)
+      j = MatMulInteger (qw, q)
+      c = my.MatMul (x, w)
+      b = MatMul (w, a)
+      d = Gemm (w, b)
+      e = Gemm (d, x)
+      f = MatMul (e, a)
+      dead = MatMul (f, w)
+      r = Relu (e)
+      y = Tanh (r)
+    }
+    """
+    found = [fact for fact in facts_of(text).of("gemm") if isinstance(fact, Gemm)]
+    assert [
+        (fact.node and fact.node.output.name, fact.op, fact.dtype, fact.weight.port, fact.to_output)
+        for fact in found
+    ] == [
+        ("a", "MatMul", "f32", 1, 5),
+        ("i", "MatMulInteger", "u8", 1, 0),
+        ("l", "QLinearMatMul", "u8", 3, 0),
+        ("j", "MatMulInteger", "u8", 0, None),
+        ("b", "MatMul", "f32", 0, 4),
+        ("d", "Gemm", "f32", 0, 3),
+        ("e", "Gemm", "f32", 1, 2),
+        ("dead", "MatMul", "f32", 1, None),
+    ]
+
+
 def test_activation_behind_the_bias() -> None:
     (found,) = gemms("m = MatMul (x, w) s = Add (m, b) y = Clip (s, zero, six)")
     assert found.activation is not None

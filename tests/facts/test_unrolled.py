@@ -49,6 +49,30 @@ def test_other_weights_and_other_tensors_are_no_loop() -> None:
     assert unrolled("p = MatMul (x, w) q = MatMul (z, w) y = Add (p, q)") == []
 
 
+def test_each_group_of_pieces_is_one_fact() -> None:
+    body = (
+        CUT
+        + """d, e, f = Split <axis = 1> (z, sizes)
+        u = MatMul (a, v) whole = MatMul (x, w) turned = MatMul (w, x)
+        p = MatMul (d, w) q = MatMul (a, w) s = MatMul (b, w) t = MatMul (c, w) r = MatMul (e, w)
+        h = Gather <axis = 1> (x, zero) i = MatMul (h, w) y = Add (p, q)"""
+    )
+    assert [
+        (found.node and found.node.output.name, found.count, found.weight, len(found.chain))
+        for found in unrolled(body)
+    ] == [("p", 2, "w", 2), ("q", 3, "w", 3)]
+    assert unrolled(CUT + "d, e, f = Split <axis = 1> (z, sizes) p = MatMul (a, w) y = MatMul (d, w)") == []
+
+
+def test_a_long_loop_shows_its_first_products() -> None:
+    cuts = " ".join(f"a{at} = Gather <axis = 1> (x, zero) p{at} = MatMul (a{at}, w)" for at in range(8))
+    (found,) = unrolled(f"{cuts} y = Neg (p7)")
+    assert (found.count, [step.node.output.name for step in found.chain]) == (
+        8,
+        [f"p{at}" for at in range(6)],
+    )
+
+
 def test_shared_names(tmp_path: Path) -> None:
     model = onnx.parser.parse_model(
         f"{HEAD} g (float[4] x) => (float[4] y) {{ a = Relu (x) b = Neg (a) c = Abs (b) y = Exp (c) }}"

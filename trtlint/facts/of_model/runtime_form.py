@@ -98,10 +98,10 @@ def find(facts: Facts) -> Iterator[RuntimeForm]:
     firsts = {fact.op: fact.node for fact in reversed(refused) if fact.node is not None}
     counted = Counter({fact.node: fact.op for fact in refused}.values()).most_common()
     listed = ", ".join(op if count == 1 else f"{op} × {count}" for op, count in counted[:_LISTED])
-    first = min(refused, key=lambda fact: -1 if fact.node is None else fact.node.index)
     nodes = sorted(firsts.values(), key=lambda node: node.index)
+    first = next(fact for fact in refused if fact.node is nodes[0])
     yield RuntimeForm(
-        node=first.node,
+        node=nodes[0],
         chain=tuple(Step(node, "refused") for node in nodes[:_LISTED]),
         op=first.op,
         form=form,
