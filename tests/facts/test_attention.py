@@ -182,3 +182,92 @@ def test_operands_that_are_transposed_inputs(before: str, fed: tuple[str, ...]) 
     (fact,) = facts_of(text).of("attention")
     assert isinstance(fact, Attention)
     assert fact.fed == fed
+
+
+_WITH_HEADS = "<q_num_heads = 4, kv_num_heads = 4>"
+
+
+@pytest.mark.parametrize(
+    ("query", "node", "expected"),
+    [
+        ("float[1,4,8,64]", "Attention (q, k, v)", ("operator", 0.125, "none", 4, 64, True, 4)),
+        ("float16[2,8,64]", f"Attention {_WITH_HEADS} (q, k, v)", ("operator", 0.25, "none", 4, 16, True, 3)),
+        (
+            "float[2,64,12]",
+            f"Attention {_WITH_HEADS} (q, k, v)",
+            ("operator", 3**-0.5, "none", 4, 3, False, 3),
+        ),
+        ("float[2,8,n]", f"Attention {_WITH_HEADS} (q, k, v)", ("operator", None, "none", 4, None, None, 3)),
+        ("float[2,8,64]", "Attention (q, k, v)", ("operator", None, "none", None, None, None, 3)),
+        (
+            "float[2,8,64]",
+            "Attention <q_num_heads = 0, kv_num_heads = 0> (q, k, v)",
+            ("operator", None, "none", 0, None, None, 3),
+        ),
+        ("float", f"Attention {_WITH_HEADS} (q, k, v)", ("operator", None, "none", 4, None, None, 0)),
+        (
+            "float[1,4,8,260]",
+            "Attention <scale = 0.5, is_causal = 1> (q, k, v)",
+            ("operator", 0.5, "attribute", 4, 260, False, 4),
+        ),
+        ("float[1,4,8,256]", "Attention (q, k, v)", ("operator", 0.0625, "none", 4, 256, True, 4)),
+        ("float[1,4,8,16]", "Attention (q, k, v)", ("operator", 0.25, "none", 4, 16, True, 4)),
+        ("float[1,4,8,8]", "Attention (q, k, v)", ("operator", 8**-0.5, "none", 4, 8, False, 4)),
+        ("float[1,4,8,24]", "Attention (q, k, v, m)", ("operator", 24**-0.5, "attribute", 4, 24, True, 4)),
+        (
+            "float[2,8,64]",
+            "com.microsoft.MultiHeadAttention <num_heads = 4> (q, k, v, m)",
+            ("contrib", None, "none", 4, None, None, 3),
+        ),
+        (
+            "float[2,8,64]",
+            "com.microsoft.GroupQueryAttention <num_heads = 4, scale = 0.5> (q, k, v)",
+            ("contrib", 0.5, "none", 4, None, None, 3),
+        ),
+    ],
+)
+def test_attention_operators(query: str, node: str, expected: tuple[object, ...]) -> None:
+    dtype = query.partition("[")[0]
+    found = only(f"""< ir_version: 10, opset_import: ["" : 23, "com.microsoft" : 1] >
+        g ({query} q, {query} k, {query} v, {dtype}[8,8] m) => ({dtype}[A,B,C] y) {{ y = {node} }}""")
+    assert (
+        *(found.form, found.scale.product, found.mask.kind, found.heads, found.head_size),
+        *(found.fusable_head_size, found.rank),
+    ) == (expected[0], pytest.approx(expected[1]), *expected[2:])
+    assert found.scale.placement == "attribute"
+    assert (found.dtype, found.softmax_dtype) == (("f16", "f16") if dtype == "float16" else ("f32", "f32"))
+    assert not found.scores_shared
+
+
+@pytest.mark.parametrize(("outputs", "shared"), [("y, , , s", True), ("y, s, t", False)])
+def test_an_attention_operator_whose_scores_are_an_output(outputs: str, shared: bool) -> None:
+    found = only(f"""< ir_version: 10, opset_import: ["" : 23] >
+        g (float16[1,4,8,64] q) => (float16[1,4,8,64] y, float16[A,B,C,D] s)
+        {{ {outputs} = Attention <softmax_precision = 1> (q, q, q) }}""")
+    assert (found.dtype, found.softmax_dtype, found.scores_shared) == ("f16", "f32", shared)
+
+
+@pytest.mark.parametrize(
+    ("query", "product"),
+    [
+        ("q1 = Identity (q)", True),
+        ("q1 = Expand (learned, size)", True),
+        ("q1 = Identity (learned)", False),
+        ("q1 = Transpose <perm = [1, 0]> (matrix)", False),
+    ],
+)
+def test_queries_that_are_learned(query: str, product: bool) -> None:
+    text = f"""< ir_version: 8, opset_import: ["" : 17] >
+    g (float[1,8,16,64] q, float[1,8,64,16] kt, float[1,8,16,64] v) => (float[A,B,C,D] o)
+    < float[1,1,16,64] learned = {{}}, float[64,16] matrix = {{}}, int64[4] size = {{1, 8, 16, 64}} >
+    {{ {query} {PLAIN.replace("(q,", "(q1,")} }}"""
+    assert len(attentions(facts_of(text))) == product
+
+
+def test_two_constants_are_no_scores() -> None:
+    body = f"q1 = Expand (learned, size) k1 = Expand (keys, turned) {PLAIN.replace('(q, kt)', '(q1, k1)')}"
+    text = f"""< ir_version: 8, opset_import: ["" : 17] >
+    g (float[1,8,16,64] v) => (float[A,B,C,D] o)
+    < float[1,1,16,64] learned = {{}}, float[1,1,64,16] keys = {{}}, int64[4] size = {{1, 8, 16, 64}},
+      int64[4] turned = {{1, 8, 64, 16}} > {{ {body} }}"""
+    assert attentions(facts_of(text)) == []

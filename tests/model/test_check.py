@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import onnx
+import pytest
 
-from trtlint.model.check import checker_error
+from trtlint.model.check import _name_domain, checker_error
 
 
 def padded(op: str) -> onnx.ModelProto:
@@ -26,3 +27,46 @@ def test_sizes_in_files_of_their_own_are_no_fault() -> None:
 
 def test_another_fault_of_such_a_model_is_told() -> None:
     assert "NoSuchOperator" in checker_error(padded("NoSuchOperator"))
+
+
+NORM = "SimplifiedLayerNormalization"
+HEAD = '< ir_version: 8, opset_import: ["" : 17] > '
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("g (float[2] x) => (float[2] y) { y = Relu (x) }", ""),
+        ("g (float[2] x) => (float[3] y) { y = Relu (x) }", "[ShapeInferenceError] "),
+        ("g (float[2] x) => (float[2] y) { y = NoSuchOperator (x) }", "No Op registered for NoSuchOperator"),
+        ("g (float[2] x) => (float[2] y) { y = Relu (z) }", "Nodes in a graph must be topologically sorted"),
+        ("g (float[2] x) => (float[2] y) { y = SimplifiedLayerNormalization (x, x) }", ""),
+    ],
+)
+def test_the_first_line_of_a_fault(text: str, fault: str) -> None:
+    model = onnx.parser.parse_model(HEAD + text)
+    before = model.SerializeToString()
+    found = checker_error(model)
+    assert (found.startswith(fault), bool(found), "\n" in found) == (True, bool(fault), False)
+    assert model.SerializeToString() == before
+
+
+@pytest.mark.parametrize("opsets", [{}, {"com.microsoft": 2}])
+@pytest.mark.parametrize(("op", "domain"), [(NORM, "com.microsoft"), (f"my.{NORM}", "my"), ("Relu", "")])
+def test_domains_of_operators(op: str, domain: str, opsets: dict[str, int]) -> None:
+    model = onnx.parser.parse_model(f"{HEAD} g (float[2] x) => (float[2] y) {{ y = {op} (x) }}")
+    model.opset_import.extend(onnx.helper.make_opsetid(*each) for each in opsets.items())
+    _name_domain(model)
+    added = {"com.microsoft": 1} if domain == "com.microsoft" else {}
+    assert [node.domain for node in model.graph.node] == [domain]
+    assert {each.domain: each.version for each in model.opset_import} == {"": 17, **added, **opsets}
+    assert len(model.opset_import) == 1 + len({**added, **opsets})
+
+
+def test_faults_before_and_behind_sizes_in_other_files() -> None:
+    model = padded("Pad")
+    model.graph.node.extend([onnx.helper.make_node("NoSuchOperator", ["y"], ["z"])])
+    assert "NoSuchOperator" in checker_error(model)
+    del model.graph.node[:]
+    model.graph.node.extend([onnx.helper.make_node("Pad", ["x", "pads"], ["y"], mode=3)])
+    assert "mode" in checker_error(model)

@@ -241,8 +241,8 @@ def _operator(node: Node) -> Attention:
     if shape is not None and node.domain == "":
         if len(shape) == 4:
             heads, head_size = shape[1], shape[3]
-        elif heads and isinstance(heads, int) and isinstance(shape[-1], int):
-            head_size = shape[-1] // heads
+        elif len(shape) == 3 and isinstance(heads, int) and heads > 0 and isinstance(shape[2], int):
+            head_size = shape[2] // heads
     product = node.number("scale", None)
     if product is None and isinstance(head_size, int) and head_size > 0:
         product = head_size**-0.5  # the default of the operator
