@@ -125,6 +125,11 @@ def _divide(a: Array, b: Array) -> Array:
     return _masked(ma.true_divide(a, b))
 
 
+def _mod(node: Node, inputs: Sequence[Array | None]) -> Array:
+    # The result has the sign of the divisor, or with fmod the sign of the dividend, as in C.
+    return _elementwise(ma.fmod if node.attribute("fmod", 0) else ma.mod)(node, inputs)
+
+
 def _reciprocal(a: Array) -> Array:
     return _masked(ma.true_divide(ma.ones(a.shape, a.dtype), a))
 
@@ -169,7 +174,7 @@ def _shape(node: Node, _inputs: Sequence[Array | None]) -> Array:
 
 
 def _size(node: Node, inputs: Sequence[Array | None]) -> Array:
-    return _masked(ma.prod(_shape(node, inputs), dtype=np.int64))
+    return _masked(np.prod(_ints(_shape(node, inputs)), dtype=np.int64))
 
 
 def _gather(node: Node, inputs: Sequence[Array | None]) -> Array:
@@ -226,7 +231,7 @@ def _transpose(node: Node, inputs: Sequence[Array | None]) -> Array:
 
 def _range(_node: Node, inputs: Sequence[Array | None]) -> Array:
     start, limit, delta = (np.asarray(_known(_need(inputs, port))).reshape(-1)[0] for port in range(3))
-    if delta == 0 or (limit - start) / delta > MAX_ELEMENTS:
+    if (limit - start) / delta > MAX_ELEMENTS:
         raise UnfoldableError
     return _masked(np.arange(start, limit, delta))
 
@@ -256,7 +261,8 @@ def _where(_node: Node, inputs: Sequence[Array | None]) -> Array:
 def _reduce(function: Callable[..., Any]) -> Folder:
     def folder(node: Node, inputs: Sequence[Array | None]) -> Array:
         data, axes = _known(_need(inputs, 0)), _axes(node, inputs, 1)
-        axis = None if axes is None else tuple(axes)
+        everything = () if node.attribute("noop_with_empty_axes", 0) else None
+        axis = tuple(axes) if axes else everything
         result = function(np.asarray(data), axis=axis, keepdims=bool(node.attribute("keepdims", 1)))
         return _masked(result.astype(data.dtype))
 
@@ -286,7 +292,7 @@ _FOLDERS: Mapping[str, Folder] = {
     "Log": _unary(ma.log),
     "Max": _elementwise(ma.maximum),
     "Min": _elementwise(ma.minimum),
-    "Mod": _elementwise(ma.mod),
+    "Mod": _mod,
     "Mul": _elementwise(ma.multiply),
     "Neg": _unary(ma.negative),
     "Not": _unary(ma.logical_not),

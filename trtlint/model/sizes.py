@@ -115,7 +115,7 @@ def concat_shape(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
     sizes = [part[axis % len(part)] for part in parts]
     known = [size for size in sizes if isinstance(size, int)]
     total: Dimension = sum(known) if len(known) == len(sizes) else None
-    if total is None and None not in sizes and len(sizes) > 1:
+    if total is None and None not in sizes:
         total = "+".join(map(str, sizes))
     return tuple(total if i == axis % len(parts[0]) else dim for i, dim in enumerate(parts[0]))
 
