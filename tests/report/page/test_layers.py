@@ -1,0 +1,115 @@
+"""Positions of boxes and lines: what every layout of a random graph keeps to."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from trtlint.report.page.layers import Layout, _apart, generations, layout
+
+BESIDE, BELOW, BEND = 22.0, 24.0, 14.0
+
+Lines = list[tuple[int, int]]
+
+
+def graph(seed: int) -> tuple[int, Lines, list[tuple[float, float]]]:
+    """Return a random graph: its number of boxes, its lines, and the sizes of its boxes."""
+    random = np.random.default_rng(seed)
+    count = int(random.integers(1, 12))
+    lines = [(a, b) for b in range(count) for a in range(b) if random.random() < 0.3]
+    sizes = [(float(width), float(height)) for width, height in random.integers(10, 200, (count, 2))]
+    return count, lines, sizes
+
+
+def crossings(layers: list[list[int]], lines: Lines, found: Layout) -> int:
+    """Count the crossings between neighbouring layers, line by line."""
+    depth = {box: row for row, layer in enumerate(layers) for box in layer}
+    pieces: list[list[tuple[float, float]]] = [[] for _ in layers]
+    for line in lines:
+        middles = [found.boxes[line[0]][0], *(x for x, _, _ in found.lines[line]), found.boxes[line[1]][0]]
+        for row, piece in enumerate(pairwise(middles), depth[line[0]]):
+            pieces[row].append(piece)
+    return sum(
+        (one[0] - other[0]) * (one[1] - other[1]) < 0
+        for row in pieces
+        for at, one in enumerate(row)
+        for other in row[at + 1 :]
+    )
+
+
+def test_layers_of_a_graph() -> None:
+    assert generations(0, []) == []
+    assert generations(3, []) == [[0, 1, 2]]
+    assert generations(3, [(0, 1), (1, 2)]) == [[0], [1], [2]]
+    # A box without incoming lines is just above the first box that reads it.
+    assert generations(5, [(0, 1), (1, 2), (3, 2), (2, 4), (3, 4)]) == [[0], [1, 3], [2], [4]]
+    assert generations(4, [(0, 1), (1, 2), (3, 1), (3, 2)]) == [[0, 3], [1], [2]]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_layouts(seed: int) -> None:
+    count, lines, sizes = graph(seed)
+    layers = generations(count, lines)
+    found = layout(layers, lines, sizes)
+    assert set(found.boxes) == set(range(count))
+    assert set(found.lines) == set(lines)
+    top = 0.0
+    items: list[tuple[float, float]] = []
+    for row, layer in enumerate(layers):
+        height = max(sizes[box][1] for box in layer)
+        assert {found.boxes[box][1] for box in layer} == {top}
+        bends = [
+            point
+            for (source, _), points in found.lines.items()
+            for at, point in enumerate(points)
+            if next(depth for depth, each in enumerate(layers) if source in each) + at + 1 == row
+        ]
+        assert {(upper, lower) for _, upper, lower in bends} <= {(top, top + height)}
+        here = [(found.boxes[box][0], sizes[box][0]) for box in layer] + [(x, BEND) for x, _, _ in bends]
+        for (x, width), (other, wide) in pairwise(sorted(here)):
+            assert other - x >= (width + wide) / 2 + BESIDE - 1e-6
+        items += here
+        top += height + BELOW
+    assert found.height == pytest.approx(top - BELOW)
+    assert min(x - width / 2 for x, width in items) == pytest.approx(0)
+    assert max(x + width / 2 for x, width in items) == pytest.approx(found.width)
+    assert found.crossings == crossings(layers, lines, found)
+
+
+def test_a_box_is_below_the_middle_of_the_boxes_that_it_reads() -> None:
+    lines = [(0, 2), (1, 2), (2, 3)]
+    found = layout([[0, 1], [2], [3]], lines, [(100, 20), (60, 20), (40, 30), (200, 10)])
+    assert found.boxes[2] == pytest.approx(((found.boxes[0][0] + found.boxes[1][0]) / 2, 44))
+    assert found.boxes[3] == pytest.approx((found.boxes[2][0], 98))
+    assert (found.height, found.crossings) == (108, 0)
+
+
+def test_lines_are_uncrossed() -> None:
+    lines = [(0, 5), (1, 4), (2, 3)]
+    found = layout([[0, 1, 2], [3, 4, 5]], lines, [(20, 20)] * 6)
+    assert found.crossings == 0
+    assert all(found.boxes[a][0] == pytest.approx(found.boxes[b][0]) for a, b in lines)
+    every = [(a, b) for a in range(2) for b in range(2, 4)]
+    assert layout([[0, 1], [2, 3]], every, [(20, 20)] * 4).crossings == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "apart", "found"),
+    [
+        ([0, 5], [2], [0, 5]),
+        ([5, 0], [2], [1.5, 3.5]),
+        ([6, 0, 0], [1, 1], [1, 2, 3]),
+        ([3, 1, 9, 2, 2], [1, 1, 1, 1], [1.4, 2.4, 3.4, 4.4, 5.4]),
+        ([10, 0, 9, 0], [1, 1, 1], [3.25, 4.25, 5.25, 6.25]),
+        ([4], [], [4]),
+        ([], [], []),
+    ],
+)
+def test_numbers_are_moved_apart(wanted: list[float], apart: list[float], found: list[float]) -> None:
+    assert _apart(wanted, apart) == pytest.approx(found)
+
+
+def test_no_boxes() -> None:
+    assert layout([], [], []) == Layout({}, {}, 0.0, 0.0, 0)
