@@ -16,7 +16,7 @@ from trtlint.conversion.known import known_numbers
 from trtlint.conversion.labels import Labels
 from trtlint.conversion.layertypes import AskedTypes
 from trtlint.conversion.result import Conversion, ConversionCheck, Verdict
-from trtlint.conversion.run import _advice, _is_clear, _is_late, _rank
+from trtlint.conversion.run import _advice, _is_little_time, _passes_clearly, _rank
 from trtlint.conversion.session import ConversionRequest, PendingConversion
 from trtlint.conversion.weight import elements, flops
 from trtlint.model.graph import Node
@@ -282,7 +282,7 @@ def test_another_type_is_recommended(
     ],
 )
 def test_a_check_that_is_close_to_the_tolerance(proof: ConversionCheck, clear: bool) -> None:
-    assert _is_clear(proof, 0.01) is clear
+    assert _passes_clearly(proof, 0.01) is clear
 
 
 def test_little_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +290,7 @@ def test_little_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     requests = (
         ConversionRequest(Path("m.onnx"), until=until) for until in (None, 900.0, 1089.9, 1090.0, 1200.0)
     )
-    assert [_is_late(request) for request in requests] == [False, True, True, False, False]
+    assert [_is_little_time(request) for request in requests] == [False, True, True, False, False]
 
 
 @pytest.mark.parametrize(("seconds", "until"), [(None, 1000 + 180 + 0.25 * (16 + 8)), (5.0, None)])

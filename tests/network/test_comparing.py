@@ -163,9 +163,9 @@ def half(*numbers: float) -> Any:
 )
 def test_overflows_of_16_bits(got: Any, expected: Any, opinion: Any, overflows: bool, tmp_path: Path) -> None:
     one = comparing(tmp_path, TEXT.replace("float", "float16"), network(NEG, RELU, dtype="HALF"))
-    assert one._overflows(got, expected, opinion, "HALF") is overflows
+    assert one._is_overflow(got, expected, opinion, "HALF") is overflows
     wide = comparing(tmp_path, TEXT, network(NEG, RELU))
-    assert not wide._overflows(got, expected, opinion, "FLOAT")
+    assert not wide._is_overflow(got, expected, opinion, "FLOAT")
 
 
 @pytest.mark.parametrize(("worst", "rounded"), [(0.01, True), (0.0101, False), (None, False)])
@@ -173,6 +173,6 @@ def test_rounding_beside_the_largest_operand(worst: float | None, rounded: bool,
     difference = Difference(None, (), worst, "", "")
     known = {"a": np.array([1, np.inf]), "b": np.array([-100, np.nan]), "c": np.array([], np.float32)}
     wide = comparing(tmp_path, TEXT, network(NEG, RELU))
-    assert wide._rounded(difference, known) is rounded
+    assert wide._is_rounding(difference, known) is rounded
     one = comparing(tmp_path, TEXT.replace("float", "float16"), network(NEG, RELU, dtype="HALF"))
-    assert one._rounded(difference, known)
+    assert one._is_rounding(difference, known)

@@ -111,7 +111,7 @@ def rehearse(
         ways = [(known, once)]
         if format_ is FP16:
             summing = replace(known, accumulate=True)
-            summed = _accumulated(trial, summing, once)
+            summed = _with_fp16_accumulators(trial, summing, once)
             ways.append((summing, summed))
         built = once, summed
     if constants and not trial.skeleton.typed:

@@ -158,7 +158,7 @@ class KeepSearch:
         outside = [unit for unit in singles if not unit <= fixed]
         chosen = fixed
         alone = bool(region) and self._enough(fixed)
-        if not alone and self._can_do(fixed.union(*outside)):
+        if not alone and self._whole_set_passes(fixed.union(*outside)):
             alone = bool(region) and self._enough(fixed)  # without the margin, if that was dropped
             if not alone:
                 begin, end = window(outside, lambda paths: self._enough(paths | fixed), self.budget)
