@@ -173,7 +173,7 @@ class DryBuildReader:
         return Read((self._job(settings.file, wanted, tuple(shapes), request),))
 
     def close(self) -> None:
-        """Do nothing, because the options of a dry build apply to all models and name no files to check."""
+        """Do nothing: a dry build has no files of its own that could belong to no model."""
 
     def _job(
         self, model: Path, wanted: DryOptions, shapes: tuple[ShapeRange, ...], compare: CompareRequest | None

@@ -31,8 +31,8 @@ class Pair(Struct, frozen=True):
     Attributes:
         before: file of the original model.
         after: file of the rewritten model.
-        inputs: the inputs of the user; empty for random inputs.
-        drawn: whether ``inputs`` are random inputs that trtlint generated.
+        inputs: the inputs that the user gives; empty to let trtlint generate random inputs.
+        drawn: whether trtlint has generated ``inputs``.
     """
 
     before: Path

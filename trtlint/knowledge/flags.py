@@ -65,7 +65,7 @@ def flag_histories() -> Mapping[str, FlagHistory]:
 
 @cache
 def known_flags() -> frozenset[str]:
-    """Return the names of all options that any release line since 8.6 has."""
+    """Return the names of all options of all release lines since 8.6."""
     return frozenset(flag_histories()) | {flag for row in data("flags")["always"] for flag in row}
 
 

@@ -54,7 +54,7 @@ class Choices(Struct, frozen=True):
         fail_on: lowest severity that makes the command fail.
         min_confidence: lowest confidence of shown findings.
         plugins: TensorRT plugins that the build loads.
-        left: build files of the model, such as a log.
+        left: the build files that belong to the model, such as a log.
         dry: dry build options.
     """
 

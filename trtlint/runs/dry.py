@@ -186,7 +186,7 @@ class _Room:
 
     @contextmanager
     def of(self, needed: int, most: int) -> Iterator[None]:
-        """Wait until ``needed`` of ``most`` bytes are free, and reserve them while the context is open.
+        """Wait for ``needed`` free bytes of a budget of ``most`` bytes; reserve them while the context is open.
 
         A single dry build never has to wait.
         """

@@ -193,7 +193,7 @@ def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
 
 
 def _mask_rank(node: ProgramNode, expected: Mapping[str, int]) -> bool:
-    """Whether a list of tensors has a mask of at least this rank."""
+    """Whether each named argument, a list of tensors, contains a boolean mask of at least the given rank."""
     for name, least in expected.items():
         masks = [each for each in _tensors(node, name) if each is not None and each.element == "bool"]
         if not any(len(mask.sizes) >= least for mask in masks):

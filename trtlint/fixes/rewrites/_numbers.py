@@ -52,7 +52,7 @@ def quantized_type(value: Value | None) -> str | None:
 
 
 class Numbers:
-    """Insert operators that compute the integers of quantized tensors in FP32.
+    """Insert operators that compute with quantized integers, stored as FP32 numbers.
 
     Args:
         model: the model.
