@@ -271,3 +271,67 @@ def test_the_rtx_provider_makes_no_profile_for_the_values_of_a_shape(tmp_path: P
     assert partition(path)["failure"] == ""
     path = write(tmp_path, PADDED.replace("float[4,4] x", "float[A,4] x"))
     assert partition(path, "nv-tensorrt-rtx")["failure"] == ""
+
+
+HALVES = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (SHAPES) => (float[N] y, float[A] z) < float one = {1} >
+{ [a] p = Clip (x, , one) [u] q = Unique (p) [b] y = Add (q, w) [d] z = Add (v, p) }
+"""
+
+
+@pytest.mark.parametrize(
+    ("shapes", "name"),
+    [
+        ("float[4] x, float[4] w, float[4] v", "q"),
+        ("float[n] x, float[4] w, float[m] v", "q"),
+        ("float[] x, float[4] w, float[4] v", "x"),
+    ],
+)
+def test_a_tensor_without_a_full_shape_ends_the_session(tmp_path: Path, shapes: str, name: str) -> None:
+    proto = onnx.parser.parse_model(HALVES.replace("SHAPES", shapes.replace("float[] x", "float[4] x")))
+    if "float[] x" in shapes:
+        proto.graph.input[0].type.tensor_type.shape.dim[0].Clear()
+    onnx.save(proto, tmp_path / "m.onnx")
+    failure = str(partition(tmp_path / "m.onnx")["failure"])
+    assert failure == f"tensor {name} has no full shape: Please run shape inference on the onnx model first"
+    assert partition(tmp_path / "m.onnx", "nv-tensorrt-rtx")["failure"] == ""
+
+
+def test_shapes_inside_of_a_region_may_be_unknown(tmp_path: Path) -> None:
+    text = """< ir_version: 8, opset_import: ["" : 17] >
+    g (float[4] x, int64[1] n) => (float[N] y, float[A] z)
+    { [t] p = Tile (x, n) [a] z = Relu (p) [b] q = Neg (x) [u] y = Unique (q) }"""
+    found = partition(write(tmp_path, text))
+    assert (found["left"], found["failure"]) == (["u"], "")
+
+
+TYPED_BODY = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (bool c, float[4] x) => (float[4] y) {
+  [a] p = Relu (x)
+  [branch] y, w = If (c) <
+    then_branch = t () => (float[4] t1, TYPE[4] t2) { [n1] t1 = Neg (p) [n2] t2 = Cast <to = NUMBER> (p) },
+    else_branch = e () => (float[4] e1, TYPE[4] e2) { [n3] e1 = Abs (p) [n4] e2 = Cast <to = NUMBER> (p) }
+  >
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("provider", "dtype", "number", "refused"),
+    [
+        ("nv-tensorrt-rtx", "float", 1, False),
+        ("nv-tensorrt-rtx", "double", 11, True),
+        ("tensorrt", "double", 11, False),
+    ],
+)
+def test_types_at_the_border_of_a_body(
+    tmp_path: Path, provider: Provider, dtype: str, number: int, refused: bool
+) -> None:
+    text = TYPED_BODY.replace("TYPE", dtype).replace("NUMBER", str(number))
+    dropped = [
+        f"branch/{body}: the provider accepts no f64 inputs or outputs, such as {name}"
+        for body, name in (("then_branch", "t2"), ("else_branch", "e2"))
+    ]
+    assert partition(write(tmp_path, text), provider)["dropped"] == (dropped if refused else [])

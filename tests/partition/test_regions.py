@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from trtlint.partition.regions import Operator, borders, join, runs
 from trtlint.partition.result import ProviderSettings
 
@@ -59,3 +61,33 @@ def test_a_region_with_a_gap_can_be_part_of_a_cycle() -> None:
     joined = join(chain("a", "left", "b", "c"), [(0, 2), (3,)], ProviderSettings())
     assert joined.cyclic == ((0, 2),)
     assert joined.parts == ((3,),)
+
+
+def test_borders_of_random_graphs() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(40):
+        count = int(random.integers(2, 9))
+        operators = [
+            Operator(
+                f"n{at}",
+                "Add",
+                tuple(f"v{source}" for source in random.integers(-1, at, int(random.integers(1, 4)))),
+                (f"v{at}", ""),
+            )
+            for at in range(count)
+        ]
+        numbers = random.integers(-1, 2, count)
+        parts = [tuple(np.flatnonzero(numbers == number).tolist()) for number in (0, 1)]
+        outputs = {f"v{at}" for at in range(count) if random.random() < 0.3}
+        into, out = [], []
+        for at, operator in enumerate(operators):
+            for name in operator.inputs:
+                if name == "v-1" or numbers[int(name[1:])] == numbers[at]:
+                    continue
+                if numbers[at] >= 0:
+                    into.append((name, int(numbers[at])))
+                source = int(numbers[int(name[1:])])
+                if source >= 0 and name not in outputs:
+                    out.append((name, source))
+        expected = [(name, True) for name, _ in set(into)] + [(name, False) for name, _ in set(out)]
+        assert sorted(borders(operators, parts, outputs)) == sorted(expected)

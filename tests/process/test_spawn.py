@@ -7,9 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from trtlint.process import spawn
 from trtlint.process.spawn import Limits, run
 
 HERE = (str(Path(__file__).parent),)
@@ -73,6 +76,7 @@ def test_a_module_that_is_not_there_is_a_failure() -> None:
 
 SMALL_PARENT = """
 import sys
+from trtlint.process import spawn
 from trtlint.process.spawn import Limits, run
 print(run("childwork", {"do": "nothing"}, Limits(seconds=300), paths=(sys.argv[1],)).peak)
 """
@@ -87,6 +91,7 @@ def test_the_peak_of_its_memory_is_known() -> None:
 
 PARENT = """
 import sys
+from trtlint.process import spawn
 from trtlint.process.spawn import Limits, run
 def listen(said):
     print(said["pid"], flush=True)
@@ -115,3 +120,31 @@ def is_running(process: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state not in ("Z", "X")
+
+
+@ON_POSIX
+@pytest.mark.parametrize(("platform", "peak"), [("linux", 7 << 10), ("darwin", 7)])
+def test_the_peak_of_a_process_is_in_bytes(platform: str, peak: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = SimpleNamespace(ru_maxrss=7, ru_utime=1.0, ru_stime=0.5)
+    answers = iter([(0, 0, usage), (5, 256, usage)])
+    monkeypatch.setattr(os, "wait4", lambda pid, flags: next(answers))
+    monkeypatch.setattr(sys, "platform", platform)
+    process: Any = SimpleNamespace(pid=5, returncode=None)
+    assert spawn._poll(process) == (False, None, 0.0)
+    assert spawn._poll(process) == (True, peak, 1.5)
+    assert process.returncode == 1
+
+
+def test_processes_without_wait4(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "wait4", raising=False)
+    codes = iter([None, 0])
+    process: Any = SimpleNamespace(poll=lambda: next(codes))
+    assert [spawn._poll(process), spawn._poll(process)] == [(False, None, 0.0), (True, None, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [(0, ""), (1, ""), (-11, "SIGSEGV"), (-9, "SIGKILL"), (-99, "signal 99"), (0xC0000005, "0xC0000005")],
+)
+def test_names_of_signals(code: int, name: str) -> None:
+    assert spawn._signal_name(code) == name

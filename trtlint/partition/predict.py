@@ -172,7 +172,7 @@ class _Prediction:
         for region in runs(offered):
             inside = {id(value) for position in region for value in nodes[position].outputs}
             for value in (each for position in region for each in nodes[position].inputs):
-                if value is None or id(value) in inside or value.initializer is not None:
+                if value is None or id(value) in inside:
                     continue
                 if value.producer is not None and value.producer.path in self._gone:
                     continue
