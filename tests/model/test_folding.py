@@ -77,7 +77,7 @@ def expressions(table: str) -> list[str]:
     return [each for line in table.strip().splitlines() for each in line.split("  ")]
 
 
-def folded(table: str) -> tuple[Any, dict[str, list[Any]]]:
+def folded(table: str) -> tuple[Any, dict[str, tuple[Any, ...]]]:
     """Return the model with the expressions of a table, and ONNX's results for several sizes of its input."""
     nodes = " ".join(f"z{at} = {each}" for at, each in enumerate(expressions(table)))
     text = f"{HEAD}{nodes} }}"

@@ -16,7 +16,8 @@ from trtlint.dry_build.agreement import Agreement, Uncomputed
 from trtlint.dry_build.wheels import find
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.network.compare import CompareRequest, _agreement, compare_network, request_of
-from trtlint.process.spawn import Cause, Limits, ProcessResult
+from trtlint.process import Cause
+from trtlint.process.spawn import Limits, ProcessResult
 
 pytestmark = NEEDS_WHEELS
 _MEMORY = "the comparison needs more than 2 GB; raise the limit with --dry-build-memory"

@@ -113,7 +113,7 @@ def test_a_difference_names_the_nodes_behind_the_last_tensor_that_agrees(tmp_pat
 
 def test_layers_that_are_not_computed(tmp_path: Path) -> None:
     text = "g (float[1,4] x) => (float[1,4] y) { a = Neg(x) b = Abs(a) y = Relu(b) }"
-    plugins = ("PLUGIN_V2", "a", {}), ("PLUGIN_V3", "b", {})
+    plugins: list[tuple[str, str, dict[str, Any]]] = [("PLUGIN_V2", "a", {}), ("PLUGIN_V3", "b", {})]
     found = agreement(tmp_path, text, network(*plugins, RELU), x=X)
     reasons = [{"reason": f"the layer PLUGIN_V{number}", "tensors": 1} for number in (2, 3)]
     assert found == {"tensors": 3, "compared": 1, **NOTHING, "uncomputed": 2, "reasons": reasons}
@@ -157,7 +157,7 @@ def half(*numbers: float) -> Any:
         (half(np.inf, np.inf), half(1, 5), half(np.inf, 5), False),
         (half(np.inf, 5), half(1, 5), half(np.inf, 5, 5), False),
         (half(np.inf, 5), half(1, 5, 5), half(np.inf, 5), False),
-        (half(np.inf, 5), np.float32([1, 5]), np.float32([np.inf, 5]), True),
+        (half(np.inf, 5), np.array([1, 5], np.float32), np.array([np.inf, 5], np.float32), True),
         (np.array([1, 5]), np.array([1, 5]), np.array([1, 5]), False),
     ],
 )

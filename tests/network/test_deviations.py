@@ -75,7 +75,7 @@ def test_rows_of_a_suppression(scores: Any, got: Any, reason: str) -> None:
         ([3], {"max": 2.0}, CLIP),
     ],
 )
-def test_bounds_of_a_clip(inputs: list[Any], given: dict[str, float], reason: str) -> None:
+def test_bounds_of_a_clip(inputs: list[Any], given: dict[str, Any], reason: str) -> None:
     bounds = [None if bound is None else floats(bound) for bound in inputs]
     x = floats(1, 2, 3)
     assert explained("Clip", [x, *bounds], x, x + 1, **given) == reason
@@ -101,7 +101,7 @@ def test_bounds_of_a_clip(inputs: list[Any], given: dict[str, float], reason: st
     ],
 )
 def test_positions_of_equal_elements(
-    op: str, given: dict[str, int], got: Any, expected: Any, reason: str
+    op: str, given: dict[str, Any], got: Any, expected: Any, reason: str
 ) -> None:
     assert explained(op, [TIED], whole(*got), whole(*expected), **given) == reason
     assert explained(op, [None], whole(*got), whole(*expected), **given) == ""
@@ -124,7 +124,7 @@ def test_a_topk_without_an_axis_searches_the_last() -> None:
         ({}, [3, 5], ""),
     ],
 )
-def test_values_of_an_unsorted_topk(given: dict[str, int], got: list[int], reason: str) -> None:
+def test_values_of_an_unsorted_topk(given: dict[str, Any], got: list[int], reason: str) -> None:
     assert explained("TopK", [floats(5, 3, 1)], floats(*got), floats(5, 3), **given) == reason
     assert explained("TopK", [whole(5, 3, 1)], whole(*got), whole(5, 3), **given) == reason
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from trtlint.measurement.band import Band
-from trtlint.measurement.measurement import BuildError, MeasuredOutput, Measurement, TypeBand
+from trtlint.measurement.band import Band, BuildError, TypeBand
+from trtlint.measurement.measurement import MeasuredOutput, Measurement
 from trtlint.report.measureband import (
     TypeLine,
     band_words,

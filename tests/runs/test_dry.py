@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from trtlint.dry_build.drybuild import DryBuildRequest
 from trtlint.dry_build.result import DryBuildResult
 from trtlint.dry_build.wheels import Wheels
-from trtlint.process.spawn import Cause
+from trtlint.process import Cause
 from trtlint.runs import dry
 from trtlint.runs.dry import _keep, _kept, _Room
 

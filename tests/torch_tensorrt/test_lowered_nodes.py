@@ -41,7 +41,7 @@ class Converters:
         self.disallowed_targets = {"excluded", "qualified"}
 
     def __contains__(self, node: Any) -> bool:
-        return node.target.startswith("good")
+        return str(node.target).startswith("good")
 
     def qualified_name_or_str(self, target: str) -> str:
         return "qualified" if target == "by_name" else target
@@ -118,7 +118,10 @@ def test_at_most_so_many_operators_are_listed(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_nodes_as_data() -> None:
-    given = {"nn_module_stack": {"a": ("net", "Net"), "b": ("net.head", "Head")}, "stack_trace": "t" * 5000}
+    given: dict[str, Any] = {
+        "nn_module_stack": {"a": ("net", "Net"), "b": ("net.head", "Head")},
+        "stack_trace": "t" * 5000,
+    }
     assert _nodes.node_data(TORCH, node("relu", "relu_1", val=Tensor(2, "s0"), **given)) == {
         "name": "relu_1",
         "op": "relu",
