@@ -71,8 +71,8 @@ def pieces_of(structure: bytes, source: TensorStore, make: Make | None = None) -
 def _message(kind: int, data: bytes, start: int, end: int, source: View, make: Make | None) -> list[Piece]:
     """Return the pieces of the protobuf message in ``data[start:end]``.
 
-    ``kind`` is the type of the message.  Elements of tensors that are not in ``data`` are copied from the source
-    file.
+    ``kind`` is the type of the message.  Elements of tensors that are not in ``data`` are copied from
+    the source file.
     """
     stored: list[Piece] = []
     rest: list[Piece] = []

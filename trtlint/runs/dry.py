@@ -186,7 +186,7 @@ class _Room:
 
     @contextmanager
     def of(self, needed: int, most: int) -> Iterator[None]:
-        """Wait for ``needed`` free bytes of a budget of ``most`` bytes; reserve them while the context is open.
+        """Reserve ``needed`` of ``most`` bytes while the context is open; wait until they are free.
 
         A single dry build never has to wait.
         """
