@@ -107,6 +107,17 @@ def test_which_tensors_are_copied(
     assert (scratch / "weights.bin").read_bytes() == expected
 
 
+@pytest.mark.parametrize(("size", "copied"), [(128, True), (129, False)])
+def test_tensors_of_64_kib_are_small(
+    size: int, copied: bool, tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weights, "HUGE", 1)
+    model = with_external(tmp_path, size=size)
+    (tmp_path / "weights.bin").write_bytes(b"\1" * 4 * (size * size + size))
+    staged(model, scratch)
+    assert ((scratch / "weights.bin").read_bytes()[:1] == b"\1") is copied
+
+
 @pytest.mark.parametrize("location", ["../weights.bin", "/etc/hostname", "a/../../b", "C:\\x\\..\\..\\y"])
 def test_nothing_outside_of_the_folder_is_given_to_the_parser(
     tmp_path: Path, scratch: Path, location: str

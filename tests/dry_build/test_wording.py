@@ -65,6 +65,7 @@ def test_another_gpu_and_zeros_are_named() -> None:
         f"{LABEL}: zeros replace the weights in a.bin, b.bin",
     )
     assert len(notes(DryBuildResult("1.7", asked_sm=89))) == 1
+    assert "cannot build for SM 12.0" in notes(DryBuildResult("1.7", asked_sm=120))[1]
 
 
 @pytest.mark.parametrize(("length", "said"), [(300, "x" * 300), (301, "x" * 297 + "...")])

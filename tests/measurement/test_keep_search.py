@@ -17,11 +17,12 @@ from trtlint.measurement import search
 from trtlint.measurement.analysis import Findings
 from trtlint.measurement.formats import FP16
 from trtlint.measurement.kept import KeptNodes
+from trtlint.measurement.measurement import Inside, MeasuredTensor
 from trtlint.measurement.narrowing import Narrowing
 from trtlint.measurement.rehearsing import Rehearsal
 from trtlint.measurement.search import KeepSearch, _size
 from trtlint.measurement.skeleton import Skeleton, skeleton
-from trtlint.measurement.trial import Rehearsed, Trial
+from trtlint.measurement.trial import Rehearsed, Trial, ratio
 
 BOUND = 0.1
 CHAIN = (
@@ -242,3 +243,23 @@ def test_unknown_and_empty_dimensions_count_as_one(
 )
 def test_the_worst_error_of_the_outputs(errors: dict[str, float | None], worst: float | None) -> None:
     assert Rehearsed(errors).worst == worst
+
+
+@pytest.mark.parametrize(
+    ("largest", "inside", "greatest"),
+    [(None, (), 0.0), (2.0, (), 2.0), (2.0, (1.0, None), 2.0), (2.0, (3.0, 1.0), 3.0), (None, (None,), 0.0)],
+)
+def test_the_largest_magnitude_of_a_tensor(
+    largest: float | None, inside: tuple[float | None, ...], greatest: float
+) -> None:
+    numbers = tuple(Inside("square", each) for each in inside)
+    tensor = MeasuredTensor("n", "Mul", "t", largest, None, None, "ok", False, True, numbers)
+    assert tensor.greatest == greatest
+
+
+@pytest.mark.parametrize(
+    ("difference", "magnitude", "error"),
+    [(0.5, 2.0, 0.25), (0.0, 2.0, 0.0), (0.0, 0.0, 0.0), (0.5, 0.0, 3.4028234663852886e38)],
+)
+def test_the_error_of_an_output(difference: float, magnitude: float, error: float) -> None:
+    assert ratio(difference, magnitude) == error

@@ -128,8 +128,8 @@ def _sizes_by_elements(elements: int, channels: tuple[int, ...], strides: tuple[
         channels: possible numbers of channels of the features.
         strides: possible factors between image and features.
     """
-    for count in (1, *channels) if elements > 0 else ():
-        side = isqrt(elements // count)
+    for count in (1, *channels):
+        side = isqrt(max(0, elements // count))
         if side > 1 and side * side * count == elements:
             yield from (side * stride for stride in strides)
 

@@ -141,7 +141,7 @@ def _write_zeros(target: Path, size: int, store: TensorStore, location: str, ten
             return
         with open_regular(found[0]) as source:
             for tensor in tensors:
-                if 0 < tensor.size <= _COPIED and tensor.offset + tensor.size <= found[1]:
+                if tensor.size <= _COPIED and tensor.offset + tensor.size <= found[1]:
                     source.seek(tensor.offset)
                     file.seek(tensor.offset)
                     file.write(source.read(tensor.size))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
+from trtlint.measurement.band import worst
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.measurement import Closer
 from trtlint.measurement.narrowing import Narrowing, Probe, Rewritten, SecondLook
@@ -62,9 +63,8 @@ class Rehearsed(Struct, frozen=True):
 
     @property
     def worst(self) -> float | None:
-        """Return the largest error of the outputs; None if an output is not finite."""
-        found = list(self.errors.values())
-        return None if None in found else max((error or 0.0 for error in found), default=0.0)
+        """The largest error of the outputs; None if an output is not finite."""
+        return worst(self.errors.values())
 
 
 class Trial:
