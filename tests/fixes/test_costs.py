@@ -24,6 +24,12 @@ BEFORE = (1.00, 1.02, 1.01, 1.05, 1.00, 1.30)
         ((1.21, 1.00, 1.40, 1.40, 1.40, 1.40), None),  # once it was as fast
         ((1.30, 1.22, 1.21, 1.23, 1.21, 1.21), None),  # two pairs of six say something else
         ((1.40, 1.41), None),  # too few
+        ((1.40, 1.40, 1.40, 1.40), None),
+        ((1.40, 1.40, 1.40, 1.40, 1.40), 1.4),
+        ((1.40, 1.40, 1.40, 1.40, 1.00), None),  # its shortest run is as fast
+        ((1.40, 1.40, 1.40, 1.40, 1.19), None),
+        ((1.21, 1.40, 1.40, 1.40, 1.20, 1.40), None),  # the factor of the shortest runs is 1.2
+        ((1.21, 1.21, 1.40, 1.40, 1.21, 1.21), None),  # a third of the pairs
     ],
 )
 def test_only_what_is_clear_is_said_of_times(after: tuple[float, ...], ratio: float | None) -> None:
@@ -35,6 +41,72 @@ def test_microseconds_are_not_told() -> None:
     assert slower([time * 1e-5 for time in BEFORE], [1.4e-5] * len(BEFORE)) is None
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "ratio"),
+    [
+        ((0.0, 1.0, 1.0, 1.0, 1.0), (2.0,) * 5, None),
+        ((1.0,) * 5, (1.5, 1.5, 1.5, 1.5, 1.5), 1.5),
+        ((1.0, 1.0, 1.0, 1.0, 1.25), (1.5,) * 5, 1.5),  # one pair of five says something else
+        ((1.0, 1.0, 1.0, 1.25, 1.25), (1.5,) * 5, None),
+        ((1.0,) * 6, (1.5, 1.5, 1.5, 1.5, 1.5), 1.5),  # as many pairs as the shorter list has
+        ((1.0, 2.0, 2.0, 2.0, 2.0), (2.0, 2.4, 2.4, 2.4, 2.4), None),  # its median is 1.2 times the other
+        ((2**-14,) * 5, (2**-14 + 5.1e-5,) * 5, (2**-14 + 5.1e-5) * 2**14),
+        ((2**-14,) * 5, (2**-14 + 4.9e-5,) * 5, None),
+    ],
+)
+def test_limits_of_what_is_clear(
+    before: tuple[float, ...], after: tuple[float, ...], ratio: float | None
+) -> None:
+    assert slower(before, after) == ratio
+    assert Costs(1, 1, before, after).slower == ratio
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (999, "999 bytes"),
+        (1000, "1 kB"),
+        (1530, "1.53 kB"),
+        (999_000, "999 kB"),
+        (1_000_000, "1 MB"),
+        (12_340_000, "12.3 MB"),
+        (999_000_000, "999 MB"),
+        (1_000_000_000, "1 GB"),
+        (45_600_000_000, "45.6 GB"),
+    ],
+)
+def test_sizes_in_words(size: int, text: str) -> None:
+    assert Costs(size, 8 * size).words == [
+        f"the fixed file is 8 times as large as the source ({text} before, {_eightfold[size]} after)"
+    ]
+
+
+_eightfold = {
+    999: "7.99 kB",
+    1000: "8 kB",
+    1530: "12.2 kB",
+    999_000: "7.99 MB",
+    1_000_000: "8 MB",
+    12_340_000: "98.7 MB",
+    999_000_000: "7.99 GB",
+    1_000_000_000: "8 GB",
+    45_600_000_000: "365 GB",
+}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (2**-10, "977 µs before, 1.95 ms after"),
+        (0.001, "1 ms before, 2 ms after"),
+        (3.0, "3e+03 ms before, 6e+03 ms after"),
+    ],
+)
+def test_times_in_words(seconds: float, text: str) -> None:
+    costs = Costs(0, 0, (seconds, *[seconds * 1.5] * 4), (seconds * 2, *[seconds * 4] * 4))
+    assert costs.words == [f"ONNX Runtime takes 2 times as long on this CPU ({text})"]
+
+
 def test_a_size_below_a_kilobyte_is_in_bytes() -> None:
     assert Costs(153, 3900).words == [
         "the fixed file is 25.5 times as large as the source (153 bytes before, 3.9 kB after)"
@@ -43,7 +115,18 @@ def test_a_size_below_a_kilobyte_is_in_bytes() -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "ratio"),
-    [((100_000, 133_000), 1.33), ((100_000, 109_000), None), ((1000, 2900), None), ((1000, 3100), 3.1)],
+    [
+        ((100_000, 133_000), 1.33),
+        ((100_000, 109_000), None),
+        ((100_000, 110_000), None),
+        ((100_000, 110_001), 1.10001),
+        ((1000, 2900), None),
+        ((1000, 3047), None),
+        ((1000, 3048), 3.048),
+        ((1000, 3100), 3.1),
+        ((1, 3000), 3000),
+        ((0, 3000), None),
+    ],
 )
 def test_growth_is_told_beyond_a_tenth_and_two_kilobytes(sizes: tuple[int, int], ratio: float | None) -> None:
     assert Costs(*sizes).larger == (None if ratio is None else pytest.approx(ratio))
@@ -55,9 +138,17 @@ def test_words_and_json() -> None:
         "the fixed file is 1.33 times as large as the source (324 kB before, 430 kB after)",
         "ONNX Runtime takes 1.4 times as long on this CPU (1 ms before, 1.4 ms after)",
     ]
-    assert costs.document["times_as_long"] == pytest.approx(1.4)
+    assert costs.document == {
+        "bytes_before": 324_000,
+        "bytes_after": 430_000,
+        "seconds_before": 0.001,
+        "seconds_after": 0.0014,
+        "times_as_large": pytest.approx(430 / 324),
+        "times_as_long": pytest.approx(1.4),
+    }
+    one_side = Costs(0, 0, (0.001,)).document
     assert Costs().words == []
-    assert set(Costs().document.values()) == {None}
+    assert set(Costs().document.values()) == set(one_side.values()) == {None}
 
 
 @pytest.mark.parametrize("dry", [True, False])
