@@ -48,6 +48,7 @@ g (float[2] x) => (float[2] y) { [first] z = Relu(x) [second] y = Relu(z) }
         ("at: first", "elsewhere"),
         ("at: first,second,third", "elsewhere"),
         ("times: 1", "elsewhere"),
+        ("times: 000000002", "fires"),
     ],
 )
 def test_an_example_says_where_and_how_often(tmp_path: Path, words: str, got: str) -> None:
@@ -62,6 +63,8 @@ def test_an_example_says_where_and_how_often(tmp_path: Path, words: str, got: st
     [
         (" times: two", "times: must be a number"),
         (f" times: {'9' * 5000}", "times: must be a number"),
+        (f" times: {'1' * 10}", "times: must be a number, not '1111111111'"),
+        (" times: 1", "must not have 'at:' or 'times:'"),
         (" at: z", "must not have"),
     ],
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -119,3 +121,62 @@ def test_versions_of_facts_are_seen() -> None:
     assert "BLD201" in ids["9.3"] & ids["10.0"]
     assert "BLD201" not in ids["10.14"]
     assert "BLD213" in ids["10.14"]
+
+
+SEEN = "target.release < (10, 8)"
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        {"where": SEEN},
+        {"message": f"'a {{op if {SEEN} else 1}}'"},
+        {"advice": f"[{{do: 'change {{op if {SEEN} else 1}}'}}]"},
+        {"advice": f"[{{do: change it}}, {{do: leave it, where: '{SEEN}'}}]"},
+        {"severity_when": f"[{{where: '{SEEN}', severity: note}}]"},
+        {"unfixable": f"[{{where: '{SEEN}', because: it is new}}]"},
+    ],
+    ids=lambda front: next(iter(front)),
+)
+def test_every_expression_of_a_rule_is_seen(tmp_path: Path, front: dict[str, str]) -> None:
+    rule = make_rule(tmp_path, find="node", **front)
+    facets = TargetKeys()
+    keys = {
+        version: facets.of(rule, Target(version=version), True, ())
+        for version in ("10.6", "10.7", "10.9", "10.10")
+    }
+    assert keys["10.6"] == keys["10.7"] != keys["10.9"] == keys["10.10"]
+
+
+def test_what_else_a_key_has(tmp_path: Path) -> None:
+    plain = make_rule(tmp_path, find="node", where='op == "Neg"')
+    ranged = make_rule(
+        tmp_path, id="TST002", find="node", advice='[{tensorrt: ">=10.8", do: "x"}, {do: "y"}]'
+    )
+    keys = TargetKeys()
+    old, new = Target(version="10.7"), Target(version="10.8")
+    assert keys.of(plain, old, True, ()) == keys.of(plain, new, True, ())
+    assert keys.of(ranged, old, True, ()) != keys.of(ranged, new, True, ())
+    assert keys.of(ranged, new, True, ()) == keys.of(ranged, Target(version="10.9"), True, ())
+    others = [
+        keys.of(ranged, old, True, ()),
+        keys.of(plain, old, None, ()),
+        keys.of(plain, Target(), True, ()),
+        keys.of(plain, Target(product="tensorrt-rtx", version="1.5"), True, ()),
+    ]
+    assert len({keys.of(plain, old, True, ()), *others}) == 5
+
+
+def test_the_versions_of_subjects_are_seen(tmp_path: Path) -> None:
+    rule = make_rule(tmp_path, find="node", where='op == "Neg"')
+    keys = TargetKeys()
+    subjects: list[Any] = [
+        SimpleNamespace(applies=None),
+        SimpleNamespace(applies={"tensorrt": "<10.8"}),
+        SimpleNamespace(applies={"tensorrt-rtx": "<1.5"}),
+    ]
+    found = {
+        version: keys.of(rule, Target(version=version), True, subjects)
+        for version in ("10.6", "10.7", "10.8")
+    }
+    assert found["10.6"] == found["10.7"] != found["10.8"]

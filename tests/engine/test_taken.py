@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from trtlint.engine.taken import RefusedLines, _taken, taken_words
+from tests.report import handmade
+from trtlint.engine.taken import RefusedLines, _taken, taken_words, with_taken
 from trtlint.facts.of_model.rejection import Rejection
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.releases import Product, minors
@@ -88,3 +90,54 @@ def test_the_nearest_accepting_lines_surround_the_target(refused: set[str], vers
     assert (f"first accepted by: TensorRT {found.first_taken}" in words) == bool(after)
     assert (f"no release up to {LINES[-1]} accepts it" in words) != bool(after)
     assert (f"; last accepted by: TensorRT {found.last_taken}" in words) == bool(before)
+
+
+@pytest.mark.parametrize(
+    ("fields", "limit"),
+    [
+        ([{}], ""),
+        ([{"reason": "plugin", "min_sm": 80}], "without the plugin"),
+        ([{"reason": "library"}], "without the plugin"),
+        ([{"min_sm": 80, "typing": "strong"}], "on every GPU"),
+        ([{"min_sm": 0}], "on every GPU"),
+        ([{"typing": "strong"}], "strongly typed"),
+        ([{}, {"typing": "strong"}, {"min_sm": 80}], "strongly typed"),
+        ([{"min_sm": 80}, {"typing": "strong"}, {}], "on every GPU"),
+    ],
+)
+def test_the_condition_of_the_first_place_that_has_one(
+    fields: list[dict[str, Any]], limit: str, node: Node
+) -> None:
+    facts: Any = SimpleNamespace(of=lambda _: ())
+    subjects: Any = [SimpleNamespace(fact=rejection(node, ONLY, **each)) for each in fields]
+    assert RefusedLines(facts).of(subjects, "tensorrt") == (REFUSED[:1], limit)
+    assert RefusedLines(facts).of(subjects, "tensorrt-rtx") == ((), limit)
+
+
+def test_lines_of_several_places_are_in_order(node: Node) -> None:
+    other = Node.__new__(Node)
+    facts: Any = SimpleNamespace(of=lambda _: (rejection(other, OTHER), rejection(other, ONLY)))
+    later = {"tensorrt": ">=10.3,<10.4", "tensorrt-rtx": "none"}
+    subjects: Any = [SimpleNamespace(fact=rejection(each, later)) for each in (node, other)]
+    assert RefusedLines(facts).of(subjects, "tensorrt") == ((*REFUSED, "10.3"), "")
+    assert RefusedLines(facts).of(subjects[:1], "tensorrt") == (("10.3",), "")
+    assert RefusedLines(facts).of([], "tensorrt") == ((), "")
+
+
+def test_the_sentence_is_added_to_the_advice() -> None:
+    refusal = Refusal("parse", "Abs", "", lines=LINES[:2], limit="on every GPU")
+    finding = replace(handmade.SCALE, refusal=refusal, advice=("Change it.",))
+    found = with_taken(finding, Target(version=LINES[0]))
+    assert found.advice == ("Change it.", f"first accepted by: TensorRT {LINES[2]}")
+    assert found.refusal == replace(refusal, first_taken=LINES[2], last_taken=None)
+    assert replace(found, advice=finding.advice, refusal=refusal) == finding
+    everywhere = replace(finding, refusal=replace(refusal, lines=LINES))
+    assert with_taken(everywhere, Target(version=LINES[0])).advice[1:] == (
+        f"no release up to {LINES[-1]} accepts it on every GPU",
+    )
+    newest = replace(finding, refusal=Refusal("parse", "Abs", "", lines=LINES[-1:]))
+    assert with_taken(newest, Target(version=LINES[-1])).advice[1:] == (
+        f"no release up to {LINES[-1]} accepts it; last accepted by: TensorRT {LINES[-2]}",
+    )
+    for same in (replace(finding, refusal=None), replace(finding, refusal=replace(refusal, lines=()))):
+        assert with_taken(same, Target(version=LINES[0])) is same

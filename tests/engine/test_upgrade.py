@@ -162,6 +162,16 @@ def test_a_finding_that_another_hides_is_neither_gone_nor_new(seen: Site, hiding
     )
 
 
+@pytest.mark.parametrize(
+    ("lines", "already"), [((0,), False), ((0, 1), True), ((1, 2), False), ((0, 2), True), ((2,), False)]
+)
+def test_what_the_first_and_a_later_release_have_is_there_already(
+    lines: tuple[int, ...], already: bool
+) -> None:
+    (listed,) = moved(*([finding("G1")] * (i in lines) for i in range(4))).findings
+    assert (listed.lines, listed.already) == (lines, already)
+
+
 def test_what_becomes_or_was_unknown() -> None:
     known = finding("G1")
     found = moved([known], [known], [], conditional=(known,))
@@ -223,6 +233,7 @@ def test_options_name_the_newest_release_of_each_finding() -> None:
         ("10.13.2", "10.14", ["10.13.2", "10.14.1"]),
         ("10.12", "10.13.2", ["10.12.0", "10.13.2"]),
         ("10.12.0", "10.13.0", ["10.12.0", "10.13.0"]),
+        ("10.11", "10.13.2", ["10.11.0", "10.12.0", "10.13.2"]),
     ],
 )
 def test_an_end_with_three_numbers_stands_for_itself(first: str, last: str, versions: list[str]) -> None:

@@ -84,7 +84,7 @@ def read_conditions(
     text: CompileText,
     messages: Iterable[str] | None,
     *,
-    refusal: bool = False,
+    refusal: bool,
 ) -> EvidenceConditions:
     """Read the ``witness`` entry of a rule file.
 
