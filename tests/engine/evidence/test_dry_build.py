@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,10 +11,11 @@ from tests.graphs import model_of
 from trtlint.dry_build.agreement import Agreement, TensorDifference, Unclear, Uncomputed
 from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserError, UsedShape
 from trtlint.engine.evaluate import evaluate
-from trtlint.engine.evidence.dry_build import DryBuildEvidence, confidence_for
+from trtlint.engine.evidence.dry_build import DryBuildEvidence, _passed_words, confidence_for
 from trtlint.engine.finding import Finding
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
+from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.target.target import Target
 
 REFUSED = """
@@ -118,6 +120,120 @@ def test_a_crash_says_little_of_another_product() -> None:
     result = DryBuildResult("1.7.1", parsed=True, cause="crashed", signal="SIGSEGV", stage="build")
     assert findings(PLAIN, result, RTX)["DRY103"].severity == "error"
     assert findings(PLAIN, result, Target("tensorrt", "10.7"))["DRY103"].confidence == "low"
+
+
+FIXED = UsedShape("x", (1, 8), (2, 8), (4, 8), chosen=False, values=False)
+CHOSEN = UsedShape("x", (1, 8), (1, 8), (1, 8), chosen=True, values=False)
+RESULTS = {
+    "built": BUILT,
+    "parsed": DryBuildResult("1.7.1", level="parse", parsed=True, stage="parse"),
+    "refused": PARSER_SAYS_NO,
+    "unbuilt": DryBuildResult("1.7.1", parsed=True, built=False, stage="build", shapes=(FIXED,)),
+    "chosen": DryBuildResult("1.7.1", parsed=True, built=False, stage="build", shapes=(FIXED, CHOSEN)),
+    "same parser": DryBuildResult("1.4.0", parsed=True, built=True, stage="build"),
+    "same parser refused": DryBuildResult("1.4.0", parsed=False, stage="parse", errors=PARSER_SAYS_NO.errors),
+}
+ACCEPTED, NO = "the parser accepts the model", "UNSUPPORTED_NODE: no"
+RTX4, TRT, TRT16 = Target("tensorrt-rtx", "1.4"), Target("tensorrt", "10.7"), Target("tensorrt", "10.16")
+SM120 = Target("tensorrt-rtx", "1.7", sm=120)
+
+
+@pytest.mark.parametrize(
+    ("result", "target", "expected", "experiment"),
+    [
+        ("built", RTX, ("refuted", "high", ACCEPTED), None),
+        ("built", SM120, ("refuted", "high", ACCEPTED), None),
+        ("built", RTX4, ("open", "high", ""), None),
+        ("built", TRT, ("open", "high", ""), None),
+        ("built", TRT16, ("open", "high", ""), None),
+        ("parsed", RTX, ("refuted", "high", ACCEPTED), None),
+        ("parsed", TRT16, ("open", "high", ""), None),
+        ("refused", RTX, ("confirmed", "confirmed", NO), "confirmed"),
+        ("refused", SM120, ("confirmed", "confirmed", NO), "confirmed"),
+        ("refused", RTX4, ("open", "high", NO), "medium"),
+        ("refused", TRT, ("open", "high", NO), "medium"),
+        ("refused", TRT16, ("open", "high", NO), "medium"),
+        ("unbuilt", RTX, ("refuted", "high", ACCEPTED), "confirmed"),
+        ("unbuilt", SM120, ("refuted", "high", ACCEPTED), "low"),
+        ("unbuilt", RTX4, ("open", "high", ""), "low"),
+        ("unbuilt", TRT, ("open", "high", ""), "low"),
+        ("chosen", RTX, ("refuted", "high", ACCEPTED), "medium"),
+        ("chosen", TRT, ("open", "high", ""), "low"),
+        ("same parser", RTX4, ("refuted", "high", ACCEPTED), None),
+        ("same parser", TRT16, ("open", "medium", ACCEPTED), None),
+        ("same parser", TRT, ("open", "high", ""), None),
+        ("same parser refused", RTX4, ("confirmed", "confirmed", NO), "confirmed"),
+        ("same parser refused", TRT16, ("open", "high", NO), "high"),
+        ("same parser refused", TRT, ("open", "high", NO), "medium"),
+    ],
+)
+def test_what_a_result_shows_for_a_target(
+    result: str, target: Target, expected: tuple[str, str, str], experiment: str | None
+) -> None:
+    """A predicted refusal, and the finding about the experiment itself with a model of one operator."""
+    run = RESULTS[result]
+    finding = findings(REFUSED, run, target)["BLD201"]
+    standing, confidence, words = expected
+    said = (f"{run.label}: {words}",) if words else ()
+    assert (finding.standing, finding.confidence, finding.said) == (standing, confidence, said)
+    own = [each for rule, each in findings(PLAIN, run, target).items() if rule.startswith("DRY")]
+    assert [(each.confidence, each.standing, each.said) for each in own] == (
+        [] if experiment is None else [(experiment, "open", (run.label,))]
+    )
+
+
+def test_what_succeeded_in_words() -> None:
+    built = DryBuildResult("1.7.1", parsed=True, built=True, stage="build", shapes=(FIXED, CHOSEN))
+    assert _passed_words(built, "parse") == f"{built.label}: {ACCEPTED}"
+    assert _passed_words(built, "build") == (
+        f"{built.label}: the builder builds the model ({FIXED.words}, {CHOSEN.words})"
+    )
+    assert _passed_words(BUILT, "build") == f"{BUILT.label}: the builder builds the model"
+
+
+def test_the_targets_and_kinds_of_facts_that_it_is_for() -> None:
+    evidence = DryBuildEvidence(DryBuild(BUILT), about=("ran",))
+    some = DryBuildEvidence(None, frozenset({RTX}), ("could not run",))
+    assert (evidence.notes, evidence.data) == (("ran",), DryBuild(BUILT))
+    assert (some.notes, some.data, some.summary) == (("could not run",), None, None)
+    assert [each.bears_on(target) for each in (evidence, some) for target in (RTX, TRT)] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    own = {"dry_build", "parser_refusal", "builder_refusal", "log_message", "build", "engine", "layer"}
+    assert {kind for kind in (*own, "node", "rejection") if evidence.states(kind)} == own
+    for kind in ("build", "engine", "layer", "placement"):
+        held = [evidence.holds_for(kind, target) for target in (RTX, RTX4, SM120, TRT)]
+        assert held == [True, False, False, False]
+        assert some.holds_for(kind, TRT)
+    for kind in ("log_message", "dry_build", "node"):
+        assert evidence.holds_for(kind, TRT)
+
+
+def test_errors_of_a_log_are_reported_by_the_rule_about_the_parser() -> None:
+    def message(at: str, severity: str) -> LogMessage:
+        usual: dict[str, Any] = {
+            field: None for field in LogMessage.__struct_fields__ if field not in ("node", "chain")
+        }
+        return LogMessage(None, (), **{**usual, "at": at, "severity": severity})
+
+    messages = [
+        message(f"log:{line}", severity)
+        for line, severity in enumerate(("error", "warning", "fatal", "info", "error"), 1)
+    ]
+    facts: Any = SimpleNamespace(of=lambda kind: [object(), *messages] if kind == "log_message" else [])
+    parser, other = (next(rule for rule in RULES if rule.id == id_) for id_ in ("DRY101", "DRY102"))
+    for result, rule, reported in (
+        (PARSER_SAYS_NO, parser, ["log:1", "log:3", "log:5"]),
+        (PARSER_SAYS_NO, other, []),
+        (BUILT, parser, []),
+        (DryBuildResult("1.7.1"), parser, []),
+        (None, parser, []),
+    ):
+        evidence = DryBuildEvidence(None if result is None else DryBuild(result))
+        assert list(evidence.reported_by(rule, facts)) == reported
 
 
 def document(result: DryBuildResult) -> dict[str, Any]:
