@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import onnx
 import pytest
 
 from tests.fixes.fixing import computed, fixed, ops
+from tests.fixes.proposing import proposed, small, spelled
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Bound, Patch
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17] >'
 X = {"x": np.random.default_rng(1).normal(size=(1, 64)).astype(np.float32)}
@@ -83,3 +87,166 @@ def test_what_else_is_fixed_for_a_weakly_typed_target_can_be_written(
 def test_a_weakly_typed_target_has_no_need_of_it(tmp_path: Path) -> None:
     text = f"{HEAD} g (float16[1,64] a, float16[64] gain) => (float[1,64] y) {{ {MIXED} }}"
     assert fixed(tmp_path, text, "--trt", "10.7", "--fp16")[1] is None
+
+
+WEIGHTS = "<float16[2,2] w = {1, 2, 3, 4}>"
+RANGE = "values of at most 65504 where the type becomes f16"
+KNOWN = "the types already match"
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "retyped", "narrowed"),
+    [
+        (
+            "(float[2] a, float16[2] b) => (float[2] y) { y = Add (a, b) }",
+            "b: 1  Add reads cast at 1",
+            "",
+            "",
+        ),
+        (
+            "(float16[2] a, float[2] b) => (float[2] y) { y = Add (a, b) }",
+            "a: 1  Add reads cast at 0",
+            "y",
+            "",
+        ),
+        (
+            "(float16[2] a, double[2] b, float[2] c) => (double[2] y) { y = Sum (a, b, c) }",
+            "a: 11  c: 11  Sum reads cast at 0  Sum reads cast_2 at 2",
+            "y",
+            "",
+        ),
+        (
+            "(float16[2] a, bfloat16[2] b) => (bfloat16[2] y) { y = Mul (a, b) }",
+            "a: 16  Mul reads cast at 0",
+            "y",
+            "",
+        ),
+        (
+            "(bfloat16[2] a, float[2] b) => (float[2] y) { y = Mul (a, b) }",
+            "a: 1  Mul reads cast at 0",
+            "y",
+            "",
+        ),
+        (
+            "(float[2] a, double[2] b) => (double[2] y) { y = Mul (a, b) }",
+            "a: 11  Mul reads cast at 0",
+            "y",
+            "",
+        ),
+        ("(float[2] a, float[2] b) => (float[2] y) { y = Add (a, b) }", KNOWN, "", ""),
+        ("(float[2] a, int64[2] b) => (float[2] y) { y = Add (a, b) }", KNOWN, "", ""),
+        (
+            "(float[2] a, float16[2] b) => (float[2] y) { y = Sum (a, b, b) }",
+            "b: 1  Sum reads cast at 1  Sum reads cast at 2",
+            "",
+            "",
+        ),
+        (
+            "(float[2] a, float16[2] b) => (float16[2] y) { y = Add (a, b) }",
+            "b: 1  y = Add (a, cast)  y: 10",
+            "y",
+            "",
+        ),
+        (
+            "(float[2] a, float16[2] b, float16[2] c) => (float16[2] z)"
+            " { y = Add (b, a)  w = Relu (y)  z = Mul (w, c) }",
+            "b: 1  c: 1  z = Mul (w, cast_2)  z: 10  Add reads cast at 0",
+            "y w",
+            "",
+        ),
+        (
+            "(float[2] a, float16[2] b, float16[2] c) => (float[2] z)"
+            " { y = Add (b, a)  w = Relu (y)  z = Mul (w, c) }",
+            "b: 1  c: 1  Add reads cast at 0  Mul reads cast_2 at 1",
+            "y w z",
+            "",
+        ),
+        (
+            "(float[2] a, float16[2] b) => (float16[2] z) { y = Add (b, a)  z = Cast <to = 10> (y) }",
+            "b: 1  Add reads cast at 0",
+            "y",
+            "",
+        ),
+        (
+            "(float[2] a, float16[2] b) => (float16[2] z) { y = Add (b, a)  z = com.microsoft.Gelu (y) }",
+            "the type change affects Gelu, whose types are not known",
+            "",
+            "",
+        ),
+        (
+            "(float[2] a, float16[2] b) => (float[2] y, float16[2] z)"
+            " { y = Add (a, b)  z = com.microsoft.Gelu (b) }",
+            "b: 1  Add reads cast at 1",
+            "",
+            "",
+        ),
+        (
+            "(bool[2] m, float[2] a, float16[2] b) => (float[2] y) { y = Where (m, a, b) }",
+            "b: 1  Where reads cast at 2",
+            "",
+            "",
+        ),
+        ("(float[2] a, float16 l) => (float[2] y) { y = Clip (a, l) }", "l: 1  Clip reads cast at 1", "", ""),
+        (
+            "(float[1,4] x, float16[4] w, float16[4] b) => (float[1,4] y)"
+            " { y = LayerNormalization (x, w, b) }",
+            "w: 1  b: 1  LayerNormalization reads cast at 1  LayerNormalization reads cast_2 at 2",
+            "",
+            "",
+        ),
+        (
+            "(float[2,2] a, float16[2,2] b) => (float[2,2] y) { y = MatMul (a, b) }",
+            "b: 1  MatMul reads cast at 1",
+            "",
+            "",
+        ),
+        (
+            f"(float[2,2] a) => (float16[2,2] y) {WEIGHTS} {{ y = MatMul (a, w) }}",
+            "a: 10  MatMul reads cast at 0",
+            "y",
+            "a",
+        ),
+        (
+            "(float16[2,2] a) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (a, w) }",
+            "a: 1  MatMul reads cast at 0",
+            "y",
+            "",
+        ),
+        (
+            f"(float[2,2] a, float[2] c) => (float16[2,2] y) {WEIGHTS} {{ y = Gemm <transB = 1> (a, w, c) }}",
+            "a: 10  c: 10  Gemm reads cast at 0  Gemm reads cast_2 at 2",
+            "y",
+            "a c",
+        ),
+        (
+            "(double[2,2] a) => (float16[2,2] y) <float[2,2] w = {1, 2, 3, 4}, float16[2] c = {1, 2}>"
+            " { y = Gemm (a, w, c) }",
+            "a: 10  w: 10  Gemm reads cast at 0  Gemm reads cast_2 at 1",
+            "y",
+            "a w",
+        ),
+        (
+            f"(float[2,2] a) => (float[2,2] y) {WEIGHTS} {{ y = MatMul (a, w) }}",
+            "a: 10  y = MatMul (cast, w)  y: 1",
+            "",
+            "a",
+        ),
+    ],
+)
+def test_casts_and_nothing_else_are_inserted(text: str, written: str, retyped: str, narrowed: str) -> None:
+    model = small(text)
+    found = proposed("unify-types", Fact(model.graph.nodes[0], ()), model)
+    # A Cast is given by what it reads and its type.
+    assert re.sub(r"\w+ = Cast <to = (\d+)> \((\w+)\)", r"\2: \1", spelled(found)) == written
+    if isinstance(found, Patch):
+        assert found.retyped == tuple(retyped.split())
+        assert found.bounds == tuple(Bound(name, -65504.0, 65504.0) for name in narrowed.split())
+        assert found.condition == (RANGE if narrowed else "")
+
+
+def test_a_result_of_the_declared_type_gets_no_cast(tmp_path: Path) -> None:
+    text = f"{HEAD} g (float16[1,64] a, float[1,64] x) => (float[1,64] y) {{ y = Add (a, x) }}"
+    _, after = fixed(tmp_path, text)
+    assert after is not None
+    assert ops(after) == ["Cast", "Add"]
+    onnx.checker.check_model(after, full_check=True)

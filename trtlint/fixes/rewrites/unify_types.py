@@ -44,6 +44,7 @@ class _Region:
         self.retyped: list[str] = []
         self.bounds: dict[tuple[Value, str], Bound] = {}
         self.ends: dict[Node, dict[str, str]] = {}
+        self.recorded: set[Node] = set()
 
     def patch(self) -> Patch:
         for node in self.model.graph.nodes[self.start.index :]:
@@ -58,7 +59,7 @@ class _Region:
         if not self.rewire:
             raise NotApplicable("the types already match")
         for value in self.model.graph.outputs:
-            if value.producer is not None and value.producer not in self.ends:
+            if value.producer is not None and value.producer not in self.recorded:
                 self._record_output_types(value.producer, self.model.opset or 1, {})
         for node in self.ends:
             self._cast_outputs(node)
@@ -135,6 +136,7 @@ class _Region:
             opset: the opset of the model.
             results: the new types by type variable of the ONNX schema, such as ``T``.
         """
+        self.recorded.add(node)
         try:
             schema = schema_at(node.op, opset)
         except defs.SchemaError:
