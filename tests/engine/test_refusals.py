@@ -6,6 +6,8 @@ The logs are those of the Python logger of TensorRT-RTX 1.7.1, without what it s
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,10 +18,13 @@ from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserError
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.finding import Finding
+from trtlint.engine.refusals import build_failed, success
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.scope import predicts_refusal
 from trtlint.facts.facts import Facts
+from trtlint.facts.of_build.build import BuildFact
+from trtlint.facts.refusal import Refusal
 from trtlint.target.target import Target
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17, "my.ops" : 1] >'
@@ -120,6 +125,44 @@ def test_only_a_success_refutes() -> None:
     assert not findings(NONZERO, "[V] [TRT] Parsing node: nz [NonZero]\n[V] [TRT] Original: 1 layers\n")
     open_ = findings(NONZERO, "[V] [TRT] Parsing node: nz [NonZero]\n")["BLD203"]
     assert open_.standing == "open"
+
+
+def build_fact(**fields: Any) -> BuildFact:
+    """A fact about a build of which only some fields are known."""
+    known = {name: None for name in BuildFact.__struct_fields__ if name not in ("node", "chain")}
+    return BuildFact(None, (), **{**known, "counts": {}, **fields})
+
+
+ACCEPTED, BUILT = "the parser accepted the whole network", "the engine was built"
+
+
+@pytest.mark.parametrize(
+    ("parsed", "timed", "parse", "build"),
+    [
+        (None, False, "", ""),
+        (True, False, ACCEPTED, ""),
+        (False, False, "", ""),
+        (None, True, BUILT, BUILT),
+        (True, True, ACCEPTED, BUILT),
+        (False, True, "", ""),
+    ],
+)
+def test_what_shows_that_a_stage_succeeded(parsed: bool | None, timed: bool, parse: str, build: str) -> None:
+    fact = build_fact(parsed=parsed, counts={"engine_time": 1} if timed else {"other": 1})
+    for before in ((), (object(),), (build_fact(),)):
+        facts: Any = SimpleNamespace(of=lambda kind, facts=(*before, fact): facts if kind == "build" else ())
+        assert success(facts, Refusal("parse", "Relu", "")) == parse
+        assert success(facts, Refusal("build", "Relu", "")) == build
+
+
+@pytest.mark.parametrize(
+    ("status", "dry", "failed"),
+    [("failed", None, True), ("failed", object(), False), ("succeeded", None, False), (None, None, False)],
+)
+def test_only_a_real_build_fails(status: str | None, dry: object, failed: bool) -> None:
+    known = (object(), build_fact(status=status), build_fact())
+    facts: Any = SimpleNamespace(dry=dry, of=lambda kind: known if kind == "build" else ())
+    assert build_failed(facts) is failed
 
 
 def test_a_rule_about_refusals_can_name_no_refutation(tmp_path: Path) -> None:

@@ -73,3 +73,45 @@ def test_the_opset_is_not_raised_where_another_operator_changes_by_it() -> None:
     text = f"{HEAD} g (float[4] x, int64[1] i) => (float[4] y) {{ k = Neg (x)  y = ReduceMax (k) }}"
     with pytest.raises(EditError, match=r"needs opset 20, where ReduceMax differs"):
         edited(text, "Neg", onnx.helper.make_node("Gelu", ["x"], ["k"]), opset=20)
+
+
+def test_operators_that_cannot_be_identified_are_not_edited() -> None:
+    text = f"{HEAD} g (float[4] x) => (float[4] y) {{ a = Abs (x)  y = Neg (a) }}"
+    model = model_of(text)
+    first, second = model.graph.nodes
+    proto = onnx.parser.parse_model(text)
+    both = [Patch("p", (first,), ()), Patch("q", (first, second), ())]
+    with pytest.raises(EditError, match="two rewrites remove the same operator"):
+        apply(proto, model.graph, both)
+    del first.proto.output[:]
+    for patch in (
+        Patch("p", (first,), ()),
+        Patch("p", (), (), rewire=((first, 0, "x"),)),
+        Patch("p", (second,), (), rewire=((first, 0, "x"),)),
+    ):
+        with pytest.raises(EditError, match="an operator without outputs, which trtlint cannot identify"):
+            apply(proto, model.graph, [patch])
+
+
+def test_inputs_are_rewired_and_added() -> None:
+    text = f"{HEAD} g (float[4] x, float[4] z) => (float[4] y) {{ a = Abs (x)  y = Clip (a) }}"
+    model = model_of(text)
+    clip = model.graph.nodes[1]
+    patch = Patch("p", (), (), rewire=((clip, 2, "m"), (clip, 0, "z")))
+    after = apply(onnx.parser.parse_model(text), model.graph, [patch])
+    assert [(node.op_type, list(node.input)) for node in after.graph.node] == [("Clip", ["z", "", "m"])]
+
+
+@pytest.mark.parametrize(("version", "inputs"), [(3, ["x", "c"]), (4, ["x"]), (8, ["x"])])
+def test_old_files_list_stored_tensors_as_inputs(version: int, inputs: list[str]) -> None:
+    text = '< ir_version: 8, opset_import: ["" : 17] > g (float[4] x) => (float[4] y) { y = Abs (x) }'
+    model = model_of(text)
+    proto = onnx.parser.parse_model(text)
+    proto.ir_version = version
+    stored = onnx.helper.make_tensor("c", onnx.TensorProto.FLOAT, [4], [1.0, 2.0, 3.0, 4.0])
+    new = onnx.helper.make_node("Add", ["x", "c"], ["y"])
+    after = apply(proto, model.graph, [Patch("p", (model.graph.nodes[0],), (new,), (stored,))])
+    assert [info.name for info in after.graph.input] == inputs
+    assert list(after.graph.initializer) == [stored]
+    declared = [info for info in after.graph.input if info.name == "c"]
+    assert declared == [onnx.helper.make_tensor_value_info("c", 1, [4])] * (version == 3)
