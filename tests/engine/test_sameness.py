@@ -160,7 +160,7 @@ def test_what_else_a_key_has(tmp_path: Path) -> None:
     assert keys.of(ranged, new, True, ()) == keys.of(ranged, Target(version="10.9"), True, ())
     others = [
         keys.of(ranged, old, True, ()),
-        keys.of(plain, old, None, ()),
+        keys.of(plain, old, False, ()),
         keys.of(plain, Target(), True, ()),
         keys.of(plain, Target(product="tensorrt-rtx", version="1.5"), True, ()),
     ]

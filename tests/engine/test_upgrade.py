@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.graphs import model_of
-from trtlint.engine.finding import Finding, ModelReport, Row, Severity, Site, Unsearched
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Row, Severity, Site, Unsearched
 from trtlint.engine.upgrade import Assessed, Listed, Safest, Upgrade, UpgradeStep, targets, upgrade
 from trtlint.facts.facts import Facts
 from trtlint.facts.refusal import Refusal
@@ -25,7 +25,7 @@ RULES: tuple[Any, ...] = (
     SimpleNamespace(id="G2", concerns="graph", yields=frozenset({"G1", "G9"})),
     SimpleNamespace(id="C1", concerns="command", yields=frozenset()),
 )
-COUNTLESS = dict.fromkeys(("error", "warning", "note"), 0)
+COUNTLESS: dict[Severity, int] = dict.fromkeys(SEVERITIES, 0)
 
 
 def site(node: str, *rows: str) -> Site:
@@ -189,10 +189,8 @@ def test_what_becomes_or_was_unknown() -> None:
 
 
 def test_searches_that_did_not_finish_count_for_the_last_release() -> None:
-    unsearched = tuple(
-        Unsearched(rule, "", severity)
-        for rule, severity in (("G1", "error"), ("G2", "note"), ("C1", "warning"))
-    )
+    severities: dict[str, Severity] = {"G1": "error", "G2": "note", "C1": "warning"}
+    unsearched = tuple(Unsearched(rule, "", severity) for rule, severity in severities.items())
     assert moved([], [], [], unsearched=unsearched).unsearched == {"error", "note"}
     way = targets(Target(), "10.6", "10.8")
     for index in (0, 1):
