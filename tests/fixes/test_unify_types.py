@@ -162,6 +162,13 @@ KNOWN = "the types already match"
             "",
         ),
         (
+            "(float[2] a, float16[2] b, float16[2] c) => (float[2] z)"
+            " { y = Add (b, a)  w = Relu (c)  z = Mul (y, w) }",
+            "b: 1  w: 1  Add reads cast at 0  Mul reads cast_2 at 1",
+            "y z",
+            "",
+        ),
+        (
             "(float[2] a, float16[2] b) => (float16[2] z) { y = Add (b, a)  z = Cast <to = 10> (y) }",
             "b: 1  Add reads cast at 0",
             "y",
@@ -250,3 +257,16 @@ def test_a_result_of_the_declared_type_gets_no_cast(tmp_path: Path) -> None:
     assert after is not None
     assert ops(after) == ["Cast", "Add"]
     onnx.checker.check_model(after, full_check=True)
+
+
+def test_the_narrowest_of_two_types_is_the_condition() -> None:
+    model = small(
+        "(float16[2,2] h, float[2,2] a) => (bfloat16[2,2] u, float16[2,2] z)"
+        " <bfloat16[2,2] v = {1, 2, 3, 4}, float16[2,2] w = {1, 2, 3, 4}>"
+        " { y = Add (h, a)  u = MatMul (y, v)  z = MatMul (y, w) }"
+    )
+    found = proposed("unify-types", Fact(model.graph.nodes[0], ()), model)
+    assert isinstance(found, Patch)
+    largest = 3.3895314e38
+    assert found.bounds == (Bound("y", -largest, largest), Bound("y", -65504.0, 65504.0))
+    assert found.condition == RANGE
