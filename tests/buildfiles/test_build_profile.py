@@ -12,7 +12,15 @@ from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.files import read_build_file
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.plan import PlanHeader, plan_header, read_plan
-from trtlint.buildfiles.profile import LayerTime, Profile, Times, profile_from_json
+from trtlint.buildfiles.profile import (
+    LayerTime,
+    Profile,
+    TableReader,
+    Times,
+    from_json,
+    profile_from_json,
+    times_from_json,
+)
 
 
 def write(path: Path, value: object) -> Path:
@@ -95,3 +103,87 @@ def test_plan_header(tmp_path: Path, magic: bytes, version: tuple[int, ...], exp
             plan_header(data[:end])
     with pytest.raises(BuildFileError, match="not a TensorRT engine"):
         plan_header(b"\x08\x07" + data)
+
+
+@pytest.mark.parametrize(
+    ("root", "expected"),
+    [
+        ([{"count": 3}, {"name": "a"}], Profile(3, (LayerTime("a", 0, 0, None, 0),))),
+        ([{"timeMs": 1}, {"name": 2}, {"count": 1.5}], Profile(None, ())),
+        ([{"averageMs": 1, "name": "a", "timeMs": True, "medianMs": "1", "percentage": 50}],
+         Profile(None, (LayerTime("a", 0, 1, None, 0.5),))),
+        ([{"count": 1, "name": "a", "averageMs": 10**400, "timeMs": 2}],
+         Profile(None, (LayerTime("a", 2, 0, None, 0),))),
+        ([{"latencyMs": 2}, {"latencyMs": 4, "computeMs": "1"}, {}], Times(3, 3, None, None, None)),
+        ([{"latencyMs": None}], Times(1, None, None, None, None)),
+        (
+            [{"latencyMs": 1, "computeMs": 2, "h2dMs": 3, "d2hMs": 4}, {"latencyMs": 1, "h2dMs": 5}],
+            Times(2, 1, 2, 4, 4),
+        ),
+        ([], None), ({}, None), ({"count": 1}, None), ([1], None), ([{"name": "a"}], None), (["count"], None),
+        (["latencyMs"], None), (None, None),
+    ],
+)  # fmt: skip
+def test_times_in_json(root: object, expected: Profile | Times | None) -> None:
+    assert from_json(root) == expected
+
+
+@pytest.mark.parametrize("root", [[{"latencyMs": 1}, 1], {}, [{}, []]])
+def test_json_that_is_no_list_of_objects(root: object) -> None:
+    with pytest.raises(BuildFileError) as profile:
+        profile_from_json(root)
+    with pytest.raises(BuildFileError, match="a timing file must be a list of JSON objects") as times:
+        times_from_json(root)
+    assert (profile.value.line, times.value.line) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("  4.0  2.0  1.0  50.0   a  b ", LayerTime("a  b", 4, 2, 1, 0.5)),
+        ("4.0 2.0 1.0 50.0  a", LayerTime("a", 4, 2, 1, 0.5)),
+        ("a 4.0 2.0 50.0", LayerTime("a", 4, 2, None, 0.5)),
+        ("a 1e-3 -2.0 1.0 5e+1", LayerTime("a", 0.001, -2, 1, 0.5)),
+        ("a b 4.0 2.0 1.0 50.0", LayerTime("a b", 4, 2, 1, 0.5)),
+        ("a 2.0 50.0", None),
+        ("4.0 2.0 50.0", None),
+        ("a 4.0.1 2.0 50.0", None),
+        ("4.0.1 2.0 1.0 50.0  a", None),
+        ("Layer Time (ms) Avg. Time (ms) Time %", None),
+        ("x" * 19_987 + " 4.0 2.0 50.", LayerTime("x" * 19_987, 4, 2, None, 0.5)),
+        ("x" * 19_988 + " 4.0 2.0 50.", None),
+    ],
+)
+def test_a_row_of_the_table(message: str, expected: LayerTime | None) -> None:
+    reader = TableReader(3, 9)
+    reader.feed(" ")
+    assert not reader.done
+    reader.feed(message)
+    assert reader.profile() == Profile(3, () if expected is None else (expected,), 9)
+    assert not reader.done
+    reader.feed("")
+    assert reader.done is (expected is not None)
+
+
+@pytest.mark.parametrize(
+    ("message", "iterations"),
+    [
+        ("=== Profile (18 iterations ) ===", 18),
+        ("=== Profile (18 iterations) ===", 18),
+        ("=== Profile (99999999999 iterations) ===", 99_999_999_999),
+        ("=== Profile (999999999999 iterations) ===", None),
+        (" === Profile (18 iterations) ===", None),
+        ("=== Profile", None),
+    ],
+)
+def test_the_heading_of_the_table(message: str, iterations: int | None) -> None:
+    reader = TableReader.begin(message, 4)
+    assert (None if reader is None else reader.profile()) == (
+        None if iterations is None else Profile(iterations, (), 4)
+    )
+
+
+def test_the_last_row_is_no_layer() -> None:
+    reader = TableReader(1, 1)
+    reader.feed("Total 4.0 2.0 50.0")
+    assert (reader.done, reader.profile().layers) == (True, ())

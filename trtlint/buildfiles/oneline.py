@@ -80,7 +80,7 @@ def parse_layer(text: str, index: int) -> EngineLayer | None:
         start = rest.find(f"{key}: [", at)
         if start < 0:
             continue
-        if key == "Inputs":
+        if not at:
             fields.update(_fields(rest[:start].rstrip(", ")))
         stop = rest.find("}], ", start)
         empty = rest.find(f"{key}: [], ", start, start + len(key) + 6)
@@ -88,7 +88,7 @@ def parse_layer(text: str, index: int) -> EngineLayer | None:
             tensors[key], at = (), empty + len(key) + 4
             continue
         end = stop + 2 if stop >= 0 else len(rest)
-        tensors[key] = _tensors(rest[start + len(key) + 3 : end - (1 if stop >= 0 else 0)])
+        tensors[key] = _tensors(rest[start + len(key) + 3 : end].removesuffix("}]"))
         at = end
     fields.update(_fields(rest[at:]))
     weights, bias = _object(fields.get("Weights")), _object(fields.get("Bias"))
