@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trtlint.buildcommand import BuildCommand, CommandError, read_commands
-from trtlint.buildcommand.providers import of_command_line, of_json, of_python
+from trtlint.buildcommand.providers import of_command_line, of_json, of_options, of_python
 from trtlint.knowledge.providers import PROVIDERS, provider_options
 
 
@@ -243,3 +243,123 @@ def test_values_in_json() -> None:
     (found,) = of_json(json.dumps({TRT: {"a": 1.5, "b": None, "c": True, "d": [1], "e": "x" * 2001}}))
     assert options(found) == {"a": "1.5", "b": "", "c": "True", "d": None, "e": "x" * 2000}
     assert [each.name for each in found.options if not each.known] == ["d"]
+
+
+ONE = "{'trt_fp16_enable': 1}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # a provider and its options in a list or tuple of two
+        (f"p = ['{TRT}', {ONE}]", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
+        (f"p = ('{TRT}', {ONE}, 3)", [("tensorrt", 1, {})]),
+        (f"p = ({ONE}, '{TRT}')", [("tensorrt", 1, {})]),
+        (f"p = ('{TRT}', f())", [("tensorrt", 1, {})]),
+        (f"\np = [\n'other', ('{RTX}', {{}}),\n'{TRT}']", [("tensorrt", 4, {}), ("nv-tensorrt-rtx", 3, {})]),
+        (f"p = '{TRT}'", []),
+        (f"p = {{'{TRT}': {ONE}}}", []),
+        # the occurrence with more options counts
+        (f"p = ['{TRT}']\nq = ('{TRT}', {ONE})", [("tensorrt", 2, {"trt_fp16_enable": "1"})]),
+        (
+            f"p = ('{TRT}', {ONE})\nq = ('{TRT}', {{'trt_dla_core': 2}})",
+            [("tensorrt", 1, {"trt_fp16_enable": "1"})],
+        ),
+        # calls
+        (f"S(providers=['other', '{TRT}'], provider_options=[{ONE}, {{'a': 2}}])",
+         [("tensorrt", 1, {"a": "2"})]),
+        (f"S(providers=['{TRT}', '{RTX}'], provider_options=[{ONE}])",
+         [("tensorrt", 1, {"trt_fp16_enable": "1"}), ("nv-tensorrt-rtx", 1, {})]),
+        (f"p = ('{TRT}',)\no = ({ONE},)\nS(providers=p, provider_options=o)",
+         [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
+        (f"S(providers=['{TRT}'], provider_options={ONE})", [("tensorrt", 1, {})]),
+        (f"S(['{TRT}'], [{ONE}])", [("tensorrt", 1, {})]),
+        (f"s.set_providers(['{TRT}'])", [("tensorrt", 1, {})]),
+        (f"s.set_providers(['{TRT}'], [{ONE}], 3)", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
+        (f"s.add_provider('{TRT}')", []),
+        (f"k = '{TRT}'\ns.add_provider(k, {ONE})", [("tensorrt", 1, {"trt_fp16_enable": "1"})]),
+        (f"s.add('{TRT}', {ONE})", []),
+        (f"add_provider('{TRT}', {ONE})", []),
+        ("s.add_provider_for_devices(d, {'nv_a': 1, 'b': 2})",
+         [("nv-tensorrt-rtx", 1, {"nv_a": "1", "b": "2"})]),
+        ("s.add_provider_for_devices(d, {'b': 2})", []),
+        ("s.add_provider_for_devices({'nv_a': 2})", []),
+        ("s.add_provider_for_devices(d, f())", []),
+        # dictionaries
+        (f"p = ('{TRT}', {{1: 2, **x, 'a': 3, b: 4, 'c': d}})", [("tensorrt", 1, {"a": "3", "c": None})]),
+        (f"p = ('{TRT}', dict(x, a=1, **y))", [("tensorrt", 1, {"a": "1"})]),
+        (f"p = ('{TRT}', d.dict(a=1))", [("tensorrt", 1, {})]),
+        (f"o = x.y = {ONE}\np = ('{TRT}', o)", [("tensorrt", 2, {"trt_fp16_enable": "1"})]),
+    ],
+)  # fmt: skip
+def test_providers_in_python(text: str, expected: list[tuple[str, int, dict[str, str | None]]]) -> None:
+    found = of_python(text, "s.py")
+    assert [(each.provider, each.line, options(each)) for each in found] == expected
+    assert all(each.complete and each.source == "s.py" for each in found)
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ("o.add_session_config_entry('ep.context_enable', '1')", {"ep.context_enable": "1"}),
+        ("add_session_config_entry('ep.context_enable', 1)", {"ep.context_enable": "1"}),
+        ("o.add_session_config_entry('session.x', '1')", {}),
+        ("o.add_session_config_entry('ep.context_enable', x)", {}),
+        ("o.add_session_config_entry('ep.context_enable', '1', '2')", {}),
+        ("o.add_session_config_entry('ep.context_enable')", {}),
+        ("o.other('ep.context_enable', '1')", {}),
+    ],
+)
+def test_session_options_follow_those_of_the_provider(calls: str, expected: dict[str, str]) -> None:
+    (found,) = of_python(f"{calls}\np = ('{TRT}', {ONE})")
+    assert options(found) == {"trt_fp16_enable": "1", **expected}
+    assert [option.name for option in found.options][:2] == ["provider", "trt_fp16_enable"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ("InferenceSession('a.onnx')", "a.onnx"),
+        ("ort.InferenceSession('a.onnx', o)\nInferenceSession('a.onnx')", "a.onnx"),
+        ("ort.InferenceSession('a.onnx')\nInferenceSession('b.onnx')", None),
+        ("ort.InferenceSession(name)", None),
+        ("ort.InferenceSession(b'a')", None),
+        ("ort.InferenceSession()", None),
+        ("Session('a.onnx')", None),
+    ],
+)
+def test_the_model_of_a_script(calls: str, expected: str | None) -> None:
+    (found,) = of_python(f"{calls}\np = ('{TRT}', {ONE})")
+    assert found.model == expected
+
+
+def test_the_text_of_a_command() -> None:
+    (found,) = of_python(f"InferenceSession('a.onnx')\np = ('{TRT}', {{'a': 1, 'b': f(), 'c': None}})")
+    assert found.text == "onnxruntime provider=tensorrt model=a.onnx a=1 b=... c="
+
+
+@pytest.mark.parametrize(("count", "kept"), [(499, 499), (500, 499)])
+def test_the_number_of_options_is_limited(count: int, kept: int) -> None:
+    found = of_command_line("tensorrt", [f"o{number}=1" for number in range(count)])
+    assert list(options(found)) == [f"o{number}" for number in range(kept)]
+
+
+@pytest.mark.parametrize("word", ["a", "=1", "="])
+def test_words_that_are_no_options(word: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        of_command_line("tensorrt", [f"x=1 {word}"])
+    assert str(caught.value) == (f"--ep-options {word!r}: write KEY=VALUE, such as trt_engine_cache_enable=1")
+
+
+def test_the_options_of_a_program() -> None:
+    found = of_options("tensorrt", {"a": 1, "b": [2], "c": None})
+    assert (options(found), found.complete, found.place) == ({"a": "1", "b": None, "c": ""}, True, "")
+    assert found.text == "onnxruntime provider=tensorrt a=1 b=... c="
+    assert not of_options("tensorrt", {}).complete
+
+
+@pytest.mark.parametrize(("source", "place"), [("", "--build"), ("o.json", "o.json")])
+def test_text_that_is_not_json(source: str, place: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        of_json("{", source)
+    assert str(caught.value).startswith(f"{place}: not JSON: Expecting property name")
