@@ -53,6 +53,14 @@ def read(text: str, *, vectorised: bool = False) -> Log:
         ("Killed\nnext line\n", [(1, "died", None, "Killed", None)]),
         ("[E] a\nKilled\n", [(1, "other", "E", "a", None), (2, "died", None, "Killed", None)]),
         ("nothing\nof a build\n", []),
+        ("[E] a\nRuntimeError: tensorrt failed\n",
+         [(1, "other", "E", "a", None), (2, "exception", None, "RuntimeError: tensorrt failed", None)]),
+        ("[E] a.cpp:1 In function f:\nRuntimeError: tensorrt failed\nKilled\n",
+         [(1, "parser_error", "E", "a.cpp:1 In function f:\nRuntimeError: tensorrt failed", None),
+          (3, "died", None, "Killed", None)]),
+        ("[E] a.cpp:1 In function f:\nb\n[V] x\nRuntimeError: tensorrt failed\n",
+         [(1, "parser_error", "E", "a.cpp:1 In function f:\nb", None),
+          (4, "exception", None, "RuntimeError: tensorrt failed", None)]),
         # the node that the build works on
         (
             "[W] [TRT] w\n[V] [TRT] Parsing node: a [Conv]\n[W] [TRT] x\n"

@@ -107,9 +107,8 @@ class LogReader:
                         self._quiet(number, line, offset)
                     else:
                         self._line(number, line)
-                if self._kept.ready:
-                    yield from self._kept.ready
-                    self._kept.ready.clear()
+                yield from self._kept.ready
+                self._kept.ready.clear()
                 if self._severities.total() > _MOST_LOUD:
                     self._limit = (
                         f"more than {_MOST_LOUD:,} warnings and errors; trtlint ignored the later ones"
@@ -213,6 +212,8 @@ class LogReader:
 
     def _foreign(self, number: int, line: bytes) -> None:
         """Read a line without a usual log prefix. A program that uses or wraps TensorRT has written it."""
+        if self._open and number > self._open_last + 1:
+            self._close()
         head = line[:_LOOKED_AT]
         self._named = self._named or b"tensorrt" in head.lower()
         self._scanner.shapes.update(name for mark, name in self._programs.items() if mark in head)
@@ -222,9 +223,7 @@ class LogReader:
             self._close()
             self._ended(ending)
             return
-        quoted = (
-            bool(self._open) and number <= self._open_last + 1 and self._open[0].find(" In function ") >= 0
-        )
+        quoted = bool(self._open) and " In function " in self._open[0]
         telling = self._marks.telling(line)
         if self._dump_line or quoted or not telling:
             blank = bool(self._open) and not unwrap(line)[0]
@@ -265,7 +264,7 @@ class LogReader:
             self._open = [_text(line)[:MESSAGE]]
             self._open_line = self._open_last = number
             self._open_prefix, self._open_context = _BARE, None
-        elif self._open and number <= self._open_last + 1 and len(self._open) <= _CONTINUED:
+        elif self._open and len(self._open) <= _CONTINUED:
             if self._open_prefix is _BARE and not self._open[-1].rstrip().endswith(":"):
                 self._close()  # a separate sentence has no continuation
                 return

@@ -217,10 +217,8 @@ def _is_int(text: str) -> bool:
 
 
 def _object(text: str | None) -> dict[str, Any]:
-    if not text or not text.startswith("{") or len(text) > 400:
-        return {}
     try:
-        value = json.loads(text)
+        value = json.loads(text or "")
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

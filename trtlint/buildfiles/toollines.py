@@ -62,12 +62,9 @@ class ToolLines:
                 self._table = TableReader.begin(line, number)
             self._section = line.strip("= ") if line.endswith(_SECTIONS) else None
             return
-        for literal, pattern, alone in self._quiet.get(line[:KEY].encode(errors="replace")[:KEY], ()):
+        for literal, pattern, _ in self._quiet.get(line[:KEY].encode(errors="replace")[:KEY], ()):
             if not line.startswith(literal.decode()):
                 continue
-            if alone and self._kept.counts[pattern.name] >= pattern.keep:
-                self._kept.counts[pattern.name] += 1
-                return
             found = pattern.search(line)
             if found:
                 self._kept.keep(pattern, number, "I", line, groups(found))
