@@ -70,7 +70,7 @@ class Scanner:
         ending = self._tail.rstrip()
         line = _ANSI.sub(b"", ending.rpartition(b"\n")[2])
         line = (json_message(line) or [line])[-1]
-        return self.lines - self._tail[len(ending) :].strip(b"\n").count(b"\n"), line
+        return self.lines - self._tail[len(ending) :].removesuffix(b"\n").count(b"\n"), line
 
     def enough(self, literal: bytes, *, context: bool) -> None:
         """From now on, count the lines that begin with ``literal`` instead of returning them.

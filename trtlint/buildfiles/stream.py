@@ -55,6 +55,12 @@ class Recoded:
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         self._ready = b""
 
+    @property
+    def note(self) -> str | None:
+        """The reason why the stream ended early, or None."""
+        note: str | None = getattr(self._rest, "note", None)
+        return note
+
     def read(self, size: int = -1, /) -> bytes:
         """Read at most this number of bytes; empty at the end."""
         while not self._ready:
