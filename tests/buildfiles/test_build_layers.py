@@ -334,3 +334,57 @@ def test_any_json_is_layers_or_an_error(root: object) -> None:
         return
     assert isinstance(info, LayerInfo)
     assert all(isinstance(layer.name, str) and layer.precision != "" for layer in info.layers)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a [profile 1000000]", LayerNames("nodes", ("a [profile 1000000]",))),
+        ("a [profile 999999]", LayerNames("nodes", ("a",), profile=999_999)),
+        ("a copy", LayerNames("nodes", ("a",))),
+        ("a_myl1", LayerNames("nodes", ("a_myl1",))),
+        ("a+_myl1_2", LayerNames("nodes", ("a",))),
+        ("b+a+b_myl1_2", LayerNames("nodes", ("b", "a"))),
+        ("a+b + c_myl1_2", LayerNames("nodes", ("a+b", "c"))),
+        ("_mha_myl1_2", LayerNames("internal")),
+        ("_mha", LayerNames("nodes", ("_mha",))),
+        ("__my_a_myl1_2", LayerNames("internal")),
+        ("__my_a", LayerNames("nodes", ("__my_a",))),
+        ("__myl_a", LayerNames("internal")),
+        ("a + b + a", LayerNames("nodes", ("a", "b"))),
+        ("a, b", LayerNames("nodes", ("a, b",))),
+        ("PWN(a, b), c", LayerNames("nodes", ("a", "b", ", c"))),
+        ("PWN(f(a, b), c) + d", LayerNames("nodes", ("f(a, b)", "c", "d"))),
+        ("xPWN(a + b)", LayerNames("nodes", ("xPWN(a + b)",))),
+        ("a)", LayerNames("nodes", ("a)",))),
+        ("a]} + b", LayerNames("nodes", ("a]}", "b"))),
+        ("{ForeignNode[a...b", LayerNames("island", (), (NodeRange(("a",), ("b",)),))),
+        ("{ForeignNode[a", LayerNames("island", (), (NodeRange(("a",), ("a",)),))),
+        ("{ForeignNode[a...]}", LayerNames("island", (), (NodeRange(("a",), ()),))),
+        (
+            "{ForeignNode[{ForeignNode[a...b]}...c]} + d",
+            LayerNames("island", ("d",), (NodeRange(("{ForeignNode[a",), ("b]}...c",)),)),
+        ),
+        (
+            "{ForeignNode[{ForeignNode[a...b]}...c",
+            LayerNames("island", ("...c",), (NodeRange(("{ForeignNode[a",), ("b",)),)),
+        ),
+        (
+            "{ForeignNode[a...b]} + {ForeignNode[c...d]}",
+            LayerNames("island", (), (NodeRange(("a",), ("b",)), NodeRange(("c",), ("d",)))),
+        ),
+        ("Reformatting CopyNode for Network Output y", LayerNames("reformat", ("y",))),
+        ("Reformatting CopyNode for y", LayerNames("nodes", ("Reformatting CopyNode for y",))),
+    ],
+)
+def test_parts_of_names(name: str, expected: LayerNames) -> None:
+    assert layer_names(name) == expected
+
+
+def test_metadata_beside_a_reformat() -> None:
+    name = "Reformatting CopyNode for Input Tensor 0 to {ForeignNode[a...b]} [profile 2]"
+    ranges = (NodeRange(("a",), ("b",)),)
+    assert layer_names(name, "[ONNX Layer: c]") == LayerNames("reformat", ("c",), ranges, 2, True)
+    assert layer_names(name, "[Other: c]") == LayerNames("reformat", (), ranges, 2)
+    assert metadata_nodes("x[ONNX Layer: a]]\n[ONNX Layer: b\x1f\x1e[ONNX Layer: a]]") == ("a]", "b")
+    assert metadata_nodes(None) == metadata_nodes("a") == ()
