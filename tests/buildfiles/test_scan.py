@@ -12,7 +12,7 @@ import pytest
 from trtlint.buildfiles import scan
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.scan import Scanner
-from trtlint.buildfiles.stream import PrefixedStream, Recoded
+from trtlint.buildfiles.stream import ByteStream, PrefixedStream, Recoded
 
 
 def lines(scanner: Scanner) -> list[tuple[int, bytes]]:
@@ -105,12 +105,20 @@ def test_large_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
 
 
-def test_streams_give_every_byte_once() -> None:
-    for size in (1, 2, 3, 4, 100):
-        stream = PrefixedStream(b"abc", io.BytesIO(b"defg"))
-        assert b"".join(iter(lambda s=stream, n=size: s.read(n), b"")) == b"abcdefg"
-        recoded = Recoded(io.BytesIO("aéb€".encode("utf-16-le") + b"\x00"), "utf-16-le")
-        assert b"".join(iter(lambda s=recoded, n=size: s.read(n), b"")) == "aéb€\ufffd".encode()
+def whole(stream: ByteStream, size: int) -> bytes:
+    """Read a stream in parts of at most ``size`` bytes."""
+    found = b""
+    while part := stream.read(size):
+        assert len(part) <= size
+        found += part
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 100])
+def test_streams_give_every_byte_once(size: int) -> None:
+    assert whole(PrefixedStream(b"abc", io.BytesIO(b"defg")), size) == b"abcdefg"
+    data = "aéb€".encode("utf-16-le") + b"\x00"
+    assert whole(Recoded(io.BytesIO(data), "utf-16-le"), size) == "aéb€\ufffd".encode()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
