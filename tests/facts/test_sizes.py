@@ -9,7 +9,7 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.buildcommand import find_commands
-from trtlint.facts.blocks.sizes import Sizes, bits_of, bytes_of, elements_of
+from trtlint.facts.blocks.sizes import Sizes, _size, bits_of, bytes_of, elements_of
 from trtlint.model.protos import ElementType
 
 
@@ -43,8 +43,8 @@ def test_sizes_in_the_file() -> None:
     values = {name: found[0] for name, found in model_of(MODEL).graph.values.items()}
     counts = {name: (elements_of(value), bytes_of(value)) for name, value in values.items()}
     assert counts == {
-        "x": (None, None), "y": (None, None), "q": (5, 3), "s": (1, 4), "r": (None, None), "t": (2, None), "u": (None, None),
-        "z": (None, None),
+        "x": (None, None), "y": (None, None), "q": (5, 3), "s": (1, 4), "r": (None, None), "t": (2, None),
+        "u": (None, None), "z": (None, None),
     }  # fmt: skip
 
 
@@ -78,3 +78,19 @@ def test_sizes_in_the_file() -> None:
 )
 def test_the_largest_sizes(options: str | None, expected: list[tuple[object, ...]]) -> None:
     assert sizes(options, "x", "y", "u") == expected
+
+
+@pytest.mark.parametrize(
+    ("dim", "expected"),
+    [
+        (3, 3), (None, None), ("N", 4), ("M", 5), ("N+N", 8), ("2*N", 8), (" 2 * N + M*N + 1 ", 29),
+        ("N+K", None), ("K*N", None), ("N-1", None), ("7", 7), ("\u0667", None), ("", None),
+        ("1" + "+1" * 99, 100), ("10" + "+1" * 99, 109), ("100" + "+1" * 99, None),
+    ],
+)  # fmt: skip
+def test_dimensions_that_are_computed(dim: int | str | None, expected: int | None) -> None:
+    assert _size(dim, {"N": 4, "M": 5}) == expected
+
+
+def test_without_known_names_nothing_is_computed() -> None:
+    assert [_size(dim, {}) for dim in (3, "N", "7", "1+1")] == [3, None, None, None]
