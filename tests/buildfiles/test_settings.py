@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from trtlint.buildfiles.settings import (
-    BuildSettings,
-    Collector,
-    PrintedShapes,
-    decode_version,
-    from_json,
-)
+from trtlint.buildfiles.settings import BuildSettings, Collector, PrintedShapes, decode_version, from_json
 
 
 def read(**sections: dict[str, Any]) -> BuildSettings:
