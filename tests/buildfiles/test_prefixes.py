@@ -31,6 +31,8 @@ CASES = [
         True,
         False,
     ),
+    ("E onnxruntime: [Default, a.h:1 log] x", "E", "ort", None, False),
+    ("W onnxruntime: [2024-09-20 12:15:43   ERROR] x", "E", "ort", True, False),
     ("E1122 10:00:00.123456 12 a.cc:1] x", "E", "glog", None, True),
     ("E1122 10:00:00.123456 12 logging.cc:49] x", "E", "glog", True, False),
     ("E1122 10:00:00.123456 12 tensorrt.cc:49] x", "E", "glog", True, False),

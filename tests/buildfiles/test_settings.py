@@ -75,7 +75,7 @@ def known(collector: Collector, tools: tuple[str, ...] = ()) -> dict[str, Any]:
 
 RUNNING = {"state": "RUNNING", "tool": "TensorRT.trtexec", "number": "101303", "command": ""}
 COMMAND = (
-    "trtexec --onnx=a.onnx --FP16 --int8 --best --noTF32 --fp16x --precisionConstraints=obey "
+    "trtexec --avgRuns=8 --FP16 --int8 --best --noTF32 --fp16x --precisionConstraints=obey "
     "--builderOptimizationLevel=3 fp8 --precisionConstraints=prefer --builderOptimizationLevel=4"
 )
 
