@@ -7,14 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests import crashing
 from tests.runs.clusters import local_cluster
@@ -118,6 +121,29 @@ def test_ctrl_c_ends_it(work: Workspace) -> None:
     os.killpg(run.pid, signal.SIGINT)
     run.communicate(timeout=120)
     assert run.returncode in (130, 1)  # it may have been done
+
+
+def test_an_interrupt_does_not_wait_for_the_workers(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may come while this thread holds the lock of a future, and the thread of the executor needs it."""
+    monkeypatch.setattr("trtlint.runs.run._LOOK_EVERY", 0.05)
+    started: list[BaseProcess] = []
+
+    @contextmanager
+    def interrupted(most: int) -> Iterator[Pool]:
+        with pools.processes(most) as pool:
+            assert isinstance(pool.executor, ProcessPoolExecutor)
+            pool.executor.submit(time.sleep, 600)
+            started.extend(pool.executor._processes.values())
+            yield replace(pool, has_workers=interrupt)
+
+    def interrupt() -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(JobRunner(interrupted, 1).outcomes(jobs(work, "one", "two")))
+    (worker,) = started
+    assert worker.is_alive()
+    worker.kill()
 
 
 @pytest.fixture(scope="module")

@@ -72,10 +72,16 @@ def processes(most: int) -> Iterator[Pool]:
             executor = ProcessPoolExecutor(width, multiprocessing.get_context("spawn"), initializer=begin)
         except (OSError, ImportError, NotImplementedError) as error:  # a system without semaphores
             raise ExecutorError(f"this system does not support worker processes: {error}; use -j 1") from None
+        waits = True
         try:
             yield Pool(executor, width)
+        except KeyboardInterrupt:
+            # The interrupt may have left the lock of a future taken. The thread of the executor then waits
+            # for the lock, and a wait for this thread would never end. The workers end with this process.
+            waits = False
+            raise
         finally:
-            executor.shutdown(cancel_futures=True)
+            executor.shutdown(wait=waits, cancel_futures=True)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
+from types import TracebackType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -138,8 +139,10 @@ class _Queue:
     def __enter__(self) -> _Queue:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.__exit__(kind, error, trace)
 
     @property
     def busy(self) -> bool:
