@@ -20,7 +20,7 @@ class Driver:
         assert flags == 0
         return self._init
 
-    def cuDeviceGetCount(self, count: Any) -> int:  # noqa: N802
+    def cuDeviceGetCount(self, count: Any) -> int:  # noqa: N802 (the name in the driver)
         count._obj.value = self._devices
         return self._count
 

@@ -17,7 +17,10 @@ from trtlint.buildfiles.stream import ByteStream, PrefixedStream, Recoded
 
 def lines(scanner: Scanner) -> list[tuple[int, bytes]]:
     """Return the lines that a scanner yields, with their numbers."""
-    return [(number, line) for numbers, batch, _ in scanner for number, line in zip(numbers, batch)]  # noqa: B905
+    # The numbers of a batch may be a repeat() without an end.
+    return [
+        (number, line) for numbers, batch, _ in scanner for number, line in zip(numbers, batch, strict=False)
+    ]
 
 
 def scanned(data: bytes) -> tuple[list[tuple[int, bytes]], int, int, tuple[int, bytes]]:

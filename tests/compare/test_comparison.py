@@ -13,7 +13,8 @@ from trtlint.compare import comparison
 from trtlint.compare._compare import work
 from trtlint.compare.comparison import Pair, available, compare, compare_all, usual_limits
 from trtlint.files.limits import Allowance, limit_work
-from trtlint.measurement.inputs import Inputs
+from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.process import Cause
 from trtlint.process.spawn import Limits, ProcessResult
 
 pytestmark = pytest.mark.skipif(not available(), reason="polygraphy or onnxruntime is not installed")
@@ -36,10 +37,10 @@ EQUAL = {
 
 
 def ended(
-    cause: str, *answers: dict[str, Any], seconds: float = 1.0, processor: float = 0.0
+    cause: Cause, *answers: dict[str, Any], seconds: float = 1.0, processor: float = 0.0
 ) -> ProcessResult:
     signal = "SIGSEGV" if cause == "crashed" else ""
-    return ProcessResult(cause, None, signal, seconds, None, answers, processor)  # type: ignore[arg-type]
+    return ProcessResult(cause, None, signal, seconds, None, answers, processor)
 
 
 class Processes:
@@ -60,7 +61,10 @@ def compared(
     monkeypatch.setattr(comparison, "run", processes)
     pairs = [Pair(Path("a.onnx"), Path("b.onnx"), Inputs())] * count
     found = compare_all(pairs, limits, wide=wide)
-    return [str(each.equal) if each.equal is not None else each.words for each in found]  # type: ignore[union-attr]
+    return [
+        str(each) if isinstance(each, InputsError) else each.words if each.equal is None else str(each.equal)
+        for each in found
+    ]
 
 
 def test_a_crash_is_tried_again_in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +98,7 @@ def test_a_crash_at_the_end_of_the_time_is_not_tried_again(monkeypatch: pytest.M
         ("failed", "the process that ran "),
     ],
 )
-def test_why_a_process_gave_no_answer(monkeypatch: pytest.MonkeyPatch, cause: str, reason: str) -> None:
+def test_why_a_process_gave_no_answer(monkeypatch: pytest.MonkeyPatch, cause: Cause, reason: str) -> None:
     (found,) = compared(monkeypatch, 1, Processes(ended(cause)), Limits(10, 1 << 30))
     assert reason in found
     assert ("memory" in found) is (cause == "memory")

@@ -94,7 +94,7 @@ def test_which_tensors_are_copied(
     scratch: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Tensors up to a size, as far as the file holds them: the matrix first, then the bias."""
+    """The stored tensors of at most a size: the matrix first, then the bias."""
     monkeypatch.setattr(weights, "HUGE", 1)
     monkeypatch.setattr(weights, "_COPIED", copied)
     model = with_external(tmp_path)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from trtlint.buildfiles.records import Record
+from trtlint.buildfiles.records import Record, Severity
 from trtlint.facts.blocks.echoes import echoes
 
 DESERIALIZE = "Cannot deserialize plugin since corresponding IPluginCreator not found in registry"
 INVALID = "In node 5 (parseGraph): INVALID_NODE: Invalid Node - Resize_5"
 
 
-def record(pattern: str, line: int, message: str = "", severity: str | None = "E", **groups: str) -> Record:
-    return Record(pattern, line, severity, message, groups)  # type: ignore[arg-type]
+def record(
+    pattern: str, line: int, message: str = "", severity: Severity | None = "E", **groups: str
+) -> Record:
+    return Record(pattern, line, severity, message, groups)
 
 
 def repeated(*records: Record) -> dict[int, int]:

@@ -54,7 +54,7 @@ class Casting:
         store: TensorStore,
         clamped: Callable[[str], bool],
         why: Why,
-        known: Mapping[Value, Array] | None = None,
+        known: Mapping[Value, Array],
     ) -> None:
         self.proto = proto
         self.plan = plan
@@ -64,7 +64,7 @@ class Casting:
         self._store = store
         self._clamped = clamped
         self._why = why
-        self._known = known or {}
+        self._known = known
         self._nodes = {(node.scope, _key(node.proto)): node for node in plan.graph.nodes}
         self._taken = set(plan.graph.values) | set(plan.graph.node_names)
         self._names: dict[tuple[Value, bool], str] = {}

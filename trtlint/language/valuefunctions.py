@@ -83,7 +83,7 @@ def _in_int32_data(constants: Constants | None, values: tuple[Any, ...]) -> obje
 VALUE_FUNCTIONS: Mapping[str, Function] = {
     "never_negative": Function(
         "never_negative(v)",
-        "whether v has no negative number for any input, as far as trtlint can show",
+        "whether trtlint can show that v is never negative, for any input",
         (VALUE,),
         TRUTH,
         _never_negative,

@@ -198,7 +198,7 @@ def script_in(text: str, source: str = "") -> ScriptParts:
             if len(calls) + len(uses) + len(marks) >= _MOST_CALLS:
                 break
         if calls:
-            operators = operators_in(tree, imports, module_classes(tree, imports))
+            operators = operators_in(tree, imports, classes)
             marks += [replace(each, source=source) for each in operators]
     except RecursionError:
         raise too_deep(text, source or "--build") from None

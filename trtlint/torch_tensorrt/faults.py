@@ -178,9 +178,11 @@ def _misaligned(node: ProgramNode, expected: Mapping[str, str]) -> bool:
     argument, values = node.argument(expected["axis"]), _tensor(node, expected["values"])
     axis = None if argument is None else argument.value
     sizes = () if values is None else values.sizes
-    if not isinstance(axis, int) or axis + (len(sizes) if axis < 0 else 0) < 1:
+    if not isinstance(axis, int):
         return False
     axis += len(sizes) if axis < 0 else 0
+    if axis < 1:
+        return False
     moves = expected["moves"]
     if axis >= len(sizes):
         return moves != "always"
