@@ -8,9 +8,9 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 
 # The tests keep every core busy; a second thread of numpy's library would only spin in each process.
-test check: export OPENBLAS_NUM_THREADS := 1
+test slow check: export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test types units check docs package oldest viewers bench fuzz mutants clean
+.PHONY: demo test slow types units check docs package oldest viewers bench fuzz mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 --output html:$(VENV)/report.html || test $$? -eq 1
@@ -25,8 +25,7 @@ demo: $(VENV)/.demo
 # The project's own folders: a checkout may also hold models, other projects or environments.
 CODE := benchmarks examples fuzzing scripts tests trtlint
 
-# The examples of rules and tables, which `trtlint test` runs, are among the tests.
-# mypy uses one core only, so it runs beside the tests.
+# All tests but the slow ones.  mypy uses one core only, so it runs beside the tests.
 test: $(VENV)/.dev
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
@@ -36,9 +35,13 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 units: $(VENV)/.dev
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
 
-# The quick part, for while one works.
+# The slow tests: whole programs, attacks, every example of every rule.  CI runs them after `make test`.
+slow: $(VENV)/.dev
+	$(BIN)/pytest -n auto --dist worksteal -m slow
+
+# A quick selection for daily work.
 check: $(VENV)/.dev
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)

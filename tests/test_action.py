@@ -150,6 +150,7 @@ def runner(tmp_path: Path) -> Runner:
     return Runner(root, workspace)
 
 
+@pytest.mark.slow
 def test_a_finding_reaches_the_pull_request(runner: Runner) -> None:
     outputs = runner.run(trt="10.7", args="--select\nACC102\n")
     assert runner.code == 1
@@ -172,6 +173,7 @@ def test_a_finding_reaches_the_pull_request(runner: Runner) -> None:
     assert f"pip install --quiet --disable-pip-version-check {REPOSITORY}" in runner.installed
 
 
+@pytest.mark.slow
 def test_the_report_gives_the_runner_no_commands(runner: Runner) -> None:
     runner.run(trt="10.7", args="--select\nACC102")
     before, _, rest = runner.out.partition("::stop-commands::")
@@ -183,6 +185,7 @@ def test_the_report_gives_the_runner_no_commands(runner: Runner) -> None:
     assert "::error file=" in after
 
 
+@pytest.mark.slow
 def test_results_that_come_with_the_repository_do_not_count(runner: Runner) -> None:
     (runner.workspace / "trtlint.toml").write_text('select = ["ACC102"]\n')
     assert runner.run(trt="10.7")["findings"] == "1"
@@ -198,6 +201,7 @@ def test_results_that_come_with_the_repository_do_not_count(runner: Runner) -> N
     assert "error[ACC102]" in runner.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["", "\n-j\n2"])
 def test_nothing_of_the_checkout_is_run(jobs: str, runner: Runner) -> None:
     for name in (
@@ -228,6 +232,7 @@ def test_every_interpreter_of_the_action_is_isolated() -> None:
     assert set(calls) == {"-I"}
 
 
+@pytest.mark.slow
 def test_what_is_not_wanted_is_left_out(runner: Runner) -> None:
     outputs = runner.run(
         trt="10.7",
@@ -259,6 +264,7 @@ def test_nothing_changed_since_the_commit_of_an_event(event: str, runner: Runner
     assert (runner.code, outputs["models"], outputs["sarif-file"]) == (0, "0", "")
 
 
+@pytest.mark.slow
 def test_only_what_changed(runner: Runner) -> None:
     runner.context["github.event.before"] = git(runner.workspace, "rev-parse", "HEAD")
     commit(runner.workspace, "models/with space, $(touch owned) and\nline.onnx")
@@ -272,6 +278,7 @@ def test_only_what_changed(runner: Runner) -> None:
     assert not (runner.workspace / "owned").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["", "0" * 40, "4d7a214614ab2935c943f9e0ff69d22eadbb8f32"])
 def test_all_where_there_is_nothing_to_compare_with(base: str, runner: Runner) -> None:
     runner.context["github.event.before"] = base
@@ -280,6 +287,7 @@ def test_all_where_there_is_nothing_to_compare_with(base: str, runner: Runner) -
     assert "all models are linted" in runner.out
 
 
+@pytest.mark.slow
 def test_a_shallow_clone_fetches_what_it_compares_with(runner: Runner, tmp_path: Path) -> None:
     base = git(runner.workspace, "rev-parse", "HEAD")
     commit(runner.workspace, "new.onnx")
@@ -292,6 +300,7 @@ def test_a_shallow_clone_fetches_what_it_compares_with(runner: Runner, tmp_path:
     assert (outputs["models"], outputs["errors"]) == ("1", "1")
 
 
+@pytest.mark.slow
 def test_wrong_usage_and_unreadable_files_fail(runner: Runner) -> None:
     outputs = runner.run(trt="10.77")
     assert (runner.code, outputs) == (2, {"exit-code": "2"})
@@ -306,6 +315,7 @@ HOSTILE = ("$(touch owned)`touch owned`\"; touch owned; \"'; touch owned; '", "a
 """All ways into a shell in one text, each of which is enough, and a way into the file of outputs."""
 
 
+@pytest.mark.slow
 @NEEDS_WHEELS
 @pytest.mark.parametrize(("wanted", "level"), [("parse", "parse"), ("true", "build")])
 def test_the_parser_and_the_builder_are_asked_where_that_is_wanted(
@@ -316,6 +326,7 @@ def test_the_parser_and_the_builder_are_asked_where_that_is_wanted(
     assert "[rtx]" in runner.installed
 
 
+@pytest.mark.slow
 def test_nobody_is_asked_otherwise(runner: Runner) -> None:
     runner.run()
     assert "TensorRT-RTX" not in runner.out
@@ -324,6 +335,7 @@ def test_nobody_is_asked_otherwise(runner: Runner) -> None:
     assert runner.code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_inputs_are_never_run(hostile: str, runner: Runner) -> None:
     for names in (("paths",), ("trt", "gpu", "config", "dry_build", "fail_on", "args"), ("sarif_file",)):
@@ -363,6 +375,7 @@ def test_the_example_for_github_fits_the_action_and_is_pinned() -> None:
     assert set(re.findall(r"steps\.trtlint\.outputs\.([\w-]+)", text)) <= ACTION["outputs"].keys()
 
 
+@pytest.mark.slow
 def test_the_example_for_gitlab_runs(runner: Runner) -> None:
     (job,) = yaml.safe_load((REPOSITORY / "examples" / "ci" / "gitlab.yml").read_text()).values()
     (command,) = job["script"]

@@ -95,6 +95,7 @@ def test_there_are_no_rooms_but_these() -> None:
     assert flat == TOP | BOTTOM | {"case"}
 
 
+@pytest.mark.slow
 def test_every_import_goes_down() -> None:
     assert [arrow for module, source in modules().items() for arrow in arrows_up(module, source)] == []
 

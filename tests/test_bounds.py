@@ -66,6 +66,7 @@ def quick() -> Iterator[None]:
     assert time.process_time() - began < SECONDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_that_attacks(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "model.onnx"
@@ -116,6 +117,7 @@ print(process.returncode, usage.ru_maxrss)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="no figures of other processes")
 def test_memory_of_attacks(tmp_path: Path) -> None:
     """All of them in one run, so that none leaves much behind; the children of it count, too."""
@@ -200,6 +202,7 @@ def test_a_log_is_read_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "longer than" in found.notes[0]
 
 
+@pytest.mark.slow
 def test_a_log_of_warnings_is_read_to_a_bound(tmp_path: Path) -> None:
     path = log(tmp_path, *[PREFIX.format("W") + "same"] * 260_000)
     found = read_log(path)
@@ -223,6 +226,7 @@ def test_layers_that_attack(text: str, said: str, tmp_path: Path, capsys: pytest
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", table().patterns, ids=lambda pattern: pattern.name)
 def test_patterns_of_logs_take_no_longer_than_their_texts(pattern: LogPattern) -> None:
     """The slowest takes 0.06 s on an idle machine; the whole part that is searched is three times as long."""
@@ -230,6 +234,7 @@ def test_patterns_of_logs_take_no_longer_than_their_texts(pattern: LogPattern) -
     assert slowest(pattern.compiled, length, 0.5, most=120)[0] < 0.5
 
 
+@pytest.mark.slow
 def test_expressions_take_no_longer_than_their_texts() -> None:
     slow = [name for name, pattern in patterns() if slowest(pattern, 500, 0.5, most=100)[0] > 0.5]
     assert slow == []
@@ -361,6 +366,7 @@ class TestLimits:
                 with suppress(Exception):
                     sum(range(1000))
 
+    @pytest.mark.slow
     def test_the_way_out_is_not_interrupted(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(limits, "SECONDS", 0.2)
         with pytest.raises(LimitError), limit_work(tmp_path / "x"):
@@ -459,6 +465,7 @@ def hostile(shared: Path) -> Callable[[str], list[Path]]:
     return files
 
 
+@pytest.mark.slow
 def test_hostile_models(hostile: Callable[[str], list[Path]], tmp_path: Path) -> None:
     for packed in sample(hostile("*.onnx*"), one_of=5):
         data = packed.read_bytes()
@@ -469,6 +476,7 @@ def test_hostile_models(hostile: Callable[[str], list[Path]], tmp_path: Path) ->
         assert code in (0, 1, 3), packed.name
 
 
+@pytest.mark.slow
 def test_hostile_logs(hostile: Callable[[str], list[Path]]) -> None:
     for path in [*hostile("*.log"), *hostile("*.log.gz")]:
         with quick():

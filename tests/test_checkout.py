@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def commands(goal: str) -> list[list[str]]:
         pytest.skip("make is not installed")
     command = ["make", "--dry-run", "--always-make", goal]
     printed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
-    return [line.split() for line in printed.splitlines()]
+    return [shlex.split(line) for line in printed.splitlines()]
 
 
 @pytest.mark.parametrize("goal", ["test", "check"])
@@ -54,9 +55,14 @@ def test_mypy_and_pytest_read_folders_of_their_own() -> None:
     (mypy,) = (words for words in commands("test") if words[0].endswith("/mypy"))
     assert mypy[1:] == []
     assert set(PROJECT["tool"]["mypy"]["files"]) == {"trtlint", "tests", "benchmarks", "scripts", "fuzzing"}
-    (pytest_,) = (words for words in commands("test") if words[0].endswith("/pytest"))
-    assert pytest_[1:] == ["-n", "auto", "--dist", "worksteal"]
     assert PROJECT["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests"]
+
+
+def test_every_test_is_slow_or_runs_with_make_test() -> None:
+    found = [
+        words[1:] for goal in ("test", "slow") for words in commands(goal) if words[0].endswith("/pytest")
+    ]
+    assert found == [["-n", "auto", "--dist", "worksteal", "-m", chosen] for chosen in ("not slow", "slow")]
 
 
 def test_a_source_distribution_holds_the_project_and_nothing_else(tracked: list[str]) -> None:

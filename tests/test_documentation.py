@@ -46,6 +46,7 @@ CELL = re.compile(r"(?<!\\)\|")
 SPAN = re.compile(r"(?<!`)`(trtlint [^`\n]+)`(?!`)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_the_commands_of_a_page_do_what_it_shows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

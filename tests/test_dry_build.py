@@ -236,6 +236,7 @@ class TestRealBuilder:
         with_shapes = lints.code(model, "--dry-build", "--shapes", "q:2x4x64x64", "--isolated")
         assert with_shapes == 4  # that is another build
 
+    @pytest.mark.slow
     def test_several_processes_find_the_same(self, tmp_path: Path, lints: Lints) -> None:
         folder = tmp_path / "models"
         folder.mkdir()
@@ -271,6 +272,7 @@ class TestRealBuilder:
         (tmp_path / "broken.onnx").write_bytes(b"no model")
         assert lints.code(tmp_path / "broken.onnx", "--dry-build", "--isolated") == 3
 
+    @pytest.mark.slow
     def test_real_verdicts_are_met(self, exported: Path, lints: Lints) -> None:
         verdicts = [
             json.loads(line)
@@ -365,6 +367,7 @@ class TestWithoutBuilding:
         assert "describes a real build" in lints.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix" or sys.platform == "darwin", reason="a stand-in for the wheels")
 def test_a_builder_that_hangs_is_stopped(tmp_path: Path, lints: Lints) -> None:
     """No model is known that hangs: wheels that do stand for one."""

@@ -13,6 +13,7 @@ from trtlint.errors import ExperimentError, FileError, SettingError, TrtlintErro
 PYTHONS = {"Exception", "ValueError", "OSError", "RuntimeError", "TypeError", "KeyError", "LookupError"}
 
 
+@pytest.mark.slow
 def test_all_exceptions_of_the_project_have_one_base() -> None:
     apart = [
         f"{module}.{node.name}"

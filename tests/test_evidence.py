@@ -312,6 +312,7 @@ class TestRealBuilds:
         assert found.confidence == "confirmed"
         assert [site.node for site in found.sites] == [node]
 
+    @pytest.mark.slow
     def test_every_file_goes_through(self, shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
         data = shared / "data"
         files = [file for part in ("logs", "layer-info", "profiles") for file in (data / part).iterdir()]
@@ -324,6 +325,7 @@ class TestRealBuilds:
         assert {name for name, code in codes.items() if code not in (Exit.CLEAN, Exit.FINDINGS)} == set()
         assert capsys.readouterr().err == ""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "name",
         [

@@ -77,6 +77,7 @@ def sites(findings: list[Finding], rule: str) -> int:
     return sum(len(finding.sites) for finding in findings if finding.rule == rule)
 
 
+@pytest.mark.slow
 def test_split_scales_are_found_on_10_7_alone(labels: list[dict[str, Any]], found: Lookup) -> None:
     for label in labels:
         model, both = label["model"], label["attention_scale"].get("both", 0)

@@ -207,12 +207,14 @@ def damaged_structure(draw: st.DrawFn) -> bytes:
     return bytes(proto.SerializeToString())
 
 
+@pytest.mark.slow
 @given(data=damaged_bytes())
 @BUDGET
 def test_damaged_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     survive(tmp_path_factory.getbasetemp(), data)
 
 
+@pytest.mark.slow
 @given(data=damaged_structure())
 @BUDGET
 def test_damaged_structure(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:

@@ -38,6 +38,7 @@ CASES: Mapping[str, int] = {
 BLOCKS = 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", INPUTS.values(), ids=lambda kind: kind.name)
 def test_findings_or_one_line(kind: Input, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--only", kind.name, "--cases", str(CASES[kind.name]), "--first", str(FIRST)]

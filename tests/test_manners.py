@@ -63,12 +63,14 @@ def test_completion(words: str, offered: set[str]) -> None:
     assert set(complete(words)) == offered
 
 
+@pytest.mark.slow
 def test_no_color() -> None:
     assert COLOUR.search(trtlint(*LINT, FORCE_COLOR="1").stdout)
     assert not COLOUR.search(trtlint(*LINT, FORCE_COLOR="1", NO_COLOR="1").stdout)
     assert "\x1b" not in trtlint(*LINT).stdout
 
 
+@pytest.mark.slow
 def test_quiet_is_findings_only() -> None:
     loud, quiet = trtlint(*LINT).stdout, trtlint(*LINT, "-q").stdout
     assert quiet.rstrip() == loud[: len(quiet.rstrip())]
@@ -76,6 +78,7 @@ def test_quiet_is_findings_only() -> None:
     assert "trtlint rule ACC102" not in quiet
 
 
+@pytest.mark.slow
 def test_statistics() -> None:
     out = trtlint(*LINT, "--statistics", "--format", "concise").stdout.splitlines()
     assert out[-1].split() == ["error[ACC102]", "sdpa-scale-on-both-operands", "1", "1"]
@@ -99,6 +102,7 @@ def test_usage_errors_come_before_any_work(arguments: tuple[str, ...], words: st
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder in which nothing can be made")
 @pytest.mark.parametrize(
     "arguments",

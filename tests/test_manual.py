@@ -41,6 +41,7 @@ def pages(site: Path) -> Mapping[str, str]:
     return write(site)
 
 
+@pytest.mark.slow
 def test_it_builds_strictly_and_dead_links_fail(
     site: Path, pages: Mapping[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

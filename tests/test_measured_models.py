@@ -35,6 +35,7 @@ def standing(model: Path, found: Measurement) -> str | None:
     return next((finding.standing for finding in report.findings if finding.rule == "ACC101"), None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("advice", ["--select=ACC101", "--ranges=ranges.json"])
 def test_a_norm_is_confirmed_fixed_and_good(
     advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+import pytest
 import yaml
 
 from tests.conftest import REPOSITORY
@@ -190,6 +191,7 @@ def test_every_module_has_a_test_module() -> None:
     assert [module for module in modules() if not assigned(module)] == []
 
 
+@pytest.mark.slow
 def test_the_test_modules_exist_and_exercise_their_module() -> None:
     missing = {str(test) for module in modules() for test in assigned(module) if not test.is_file()}
     assert missing == set()

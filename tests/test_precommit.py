@@ -96,6 +96,7 @@ def staged(folder: Path, environment: dict[str, str]) -> tuple[int, str]:
     return pre_commit(folder, environment, "run")
 
 
+@pytest.mark.slow
 def test_only_changed_models_are_linted(project: Path, environment: dict[str, str]) -> None:
     configure(project, "trtlint", *TARGET)
     code, out = staged(project, environment)
@@ -108,6 +109,7 @@ def test_only_changed_models_are_linted(project: Path, environment: dict[str, st
     assert re.findall(r"--> (\S+)", out) == ["models/again.onnx"]
 
 
+@pytest.mark.slow
 def test_the_line_of_the_code_is_named(project: Path, environment: dict[str, str]) -> None:
     configure(project, "trtlint", *TARGET, "--output", "sarif:out.sarif", "--output", "markdown:out.md")
     lines = (project / "model.py").read_text().splitlines()
@@ -119,6 +121,7 @@ def test_the_line_of_the_code_is_named(project: Path, environment: dict[str, str
     assert f"model.py:{line}" in (project / "out.md").read_text()
 
 
+@pytest.mark.slow
 def test_several_models_external_data_and_pointers(project: Path, environment: dict[str, str]) -> None:
     external(project / "external", 1.0)
     (project / "models" / "pointer.onnx").write_text(POINTER)
@@ -141,6 +144,7 @@ def test_several_models_external_data_and_pointers(project: Path, environment: d
     assert "exit code: 3" in out
 
 
+@pytest.mark.slow
 def test_data_that_lfs_has_not_fetched(project: Path, environment: dict[str, str]) -> None:
     external(project / "external", 1.0)
     git(project, "add", ".")
@@ -191,6 +195,7 @@ references:
 )
 
 
+@pytest.mark.slow
 def test_rules_of_ones_own(project: Path, environment: dict[str, str]) -> None:
     configure(project, "trtlint-rules")
     rule = project / "house" / "HOUSE101-no-sin.md"
@@ -238,6 +243,7 @@ def hooks(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_hooks_install_and_run(
     project: Path, environment: dict[str, str], hooks: Path, tmp_path: Path
 ) -> None:
@@ -260,6 +266,7 @@ LIKE_AN_OPTION = "--baseline=b.onnx"
 KNOWN = '{"schema": "trtlint.baseline/1", "entries": []}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [[*TARGET, "--"], TARGET])
 def test_a_file_called_like_an_option_is_none(
     project: Path, environment: dict[str, str], arguments: list[str]

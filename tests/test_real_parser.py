@@ -116,6 +116,7 @@ def ask(paths: Iterable[Path]) -> list[list[bool | None]]:
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_parsers(release: str, tmp_path: Path) -> None:
     paths = {name: tmp_path / f"{index}.onnx" for index, name in enumerate(MODELS)}
     for name, path in paths.items():
@@ -130,6 +131,7 @@ def test_the_answer_is_the_parsers(release: str, tmp_path: Path) -> None:
             assert answer(report, "build") == ("accepted" if built else "refused"), name
 
 
+@pytest.mark.slow
 def test_the_examples_of_conditions_are_what_the_parser_says(release: str, tmp_path: Path) -> None:
     line = ".".join(release.split(".")[:2])
     expected: dict[Path, tuple[ConditionEntry, str]] = {}

@@ -158,6 +158,7 @@ def test_nothing_outside_the_repository_is_named(project: Path) -> None:
             assert word not in out, name
 
 
+@pytest.mark.slow
 def test_the_same_from_run_to_run(project: Path, tmp_path: Path) -> None:
     shutil.copy(project / "models" / "attention.onnx", project / "models" / "twin.onnx")
     written: list[list[str]] = []

@@ -165,6 +165,7 @@ def test_a_link_to_itself_leads_nowhere(folder: Path, trtlint: Trtlint, argument
     assert "a bug" not in out
 
 
+@pytest.mark.slow
 def test_an_endless_file_is_read_in_part(folder: Path, trtlint: Trtlint) -> None:
     for name in ("trtlint.toml", "base.json", "build.sh", "layers.json"):
         with (folder / name).open("wb") as file:
@@ -258,6 +259,7 @@ CUT = 'Path("victim.onnx").write_bytes(b"")'
 APPEND = 'Path("victim.onnx").open("ab").write(b"x")'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [CUT, APPEND])
 def test_a_model_that_is_rewritten_costs_no_other_findings(folder: Path, change: str) -> None:
     model = onnx.load(folder / "bad.onnx")

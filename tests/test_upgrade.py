@@ -397,6 +397,7 @@ def twins(folder: Path, count: int) -> Path:
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.isolated
 def test_thousands_of_findings_stay_below_the_limit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -407,6 +408,7 @@ def test_thousands_of_findings_stay_below_the_limit(
     assert sum(found["finding"]["rule"] == "BLD242" for found in model["findings"]) == 2000
 
 
+@pytest.mark.slow
 @pytest.mark.isolated
 def test_a_model_beyond_the_limit_is_one_line_and_costs_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -98,6 +98,7 @@ def fact_of(site: Site, facts: Facts) -> Fact:
     return Fact(next((step.node for step in chain if step.node.path == site.node), None), chain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("area", AREAS)
 def test_neighbours_of_every_example(area: str, snapshot: SnapshotAssertion, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"

@@ -52,6 +52,7 @@ def run(command: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProces
     return subprocess.run([command, *arguments], cwd=cwd, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_every_rule_and_data_file(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {f"trtlint/{rule}" for rule in RULES} <= set(names)
@@ -60,6 +61,7 @@ def test_the_wheel_holds_every_rule_and_data_file(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/"))]
 
 
+@pytest.mark.slow
 def test_it_finds_every_rule_when_installed(trtlint: Path, tmp_path: Path) -> None:
     listed = run(trtlint, "rules", cwd=tmp_path)
     assert listed.returncode == 0, listed.stderr
@@ -68,12 +70,14 @@ def test_it_finds_every_rule_when_installed(trtlint: Path, tmp_path: Path) -> No
     assert run(trtlint, "--version", cwd=tmp_path).stdout.strip().endswith(__version__)
 
 
+@pytest.mark.slow
 def test_it_lints_when_installed(trtlint: Path, tmp_path: Path) -> None:
     linted = run(trtlint, str(REPOSITORY / "examples" / "vit.onnx"), "--trt", "10.7", cwd=tmp_path)
     assert linted.returncode == 1
     assert "ACC102" in linted.stdout
 
 
+@pytest.mark.slow
 def test_examples_of_rules_hold_when_installed(trtlint: Path, tmp_path: Path) -> None:
     (rules,) = trtlint.parent.parent.glob("lib/*/site-packages/trtlint/rules")
     tested = run(trtlint, "test", *map(str, rules.rglob("ACC102-*.md")), cwd=tmp_path)

@@ -42,6 +42,7 @@ def found(text: str, phrase: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if re.search(phrase, line, re.IGNORECASE)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phrase", BANNED)
 def test_no_text_has_a_banned_phrase(phrase: str) -> None:
     assert FILES

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.import_rules import misses, reported
 
 
+@pytest.mark.slow
 def test_the_measured_cases(shared: Path) -> None:
     folder = shared / "data" / "import-differences"
     if not folder.exists():

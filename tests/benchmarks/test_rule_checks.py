@@ -15,6 +15,7 @@ CHECKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS, ids=[f"{check.rule}: {check.claim}" for check in CHECKS])
 def test_the_claim_holds(check: Check) -> None:
     if check.by == "builder" and not installed():

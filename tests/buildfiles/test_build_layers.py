@@ -325,6 +325,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(values)
 def test_any_json_is_layers_or_an_error(root: object) -> None:

@@ -296,6 +296,7 @@ def test_every_pattern_has_a_name_a_source_and_a_way_to_be_found() -> None:
         assert all(len(literal) >= KEY for literal in pattern.literals)
 
 
+@pytest.mark.slow
 def test_a_log_cut_at_any_byte() -> None:
     data = BUILD.encode()
     for end in range(len(data)):
@@ -303,6 +304,7 @@ def test_a_log_cut_at_any_byte() -> None:
         assert log.lines <= 21
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_random_damage(chance: random.Random, vectorised: bool) -> None:

@@ -97,6 +97,7 @@ def logs(shared: Path) -> list[Path]:
     return sorted(p for p in (shared / "data" / "logs").iterdir() if p.suffix in (".log", ".gz"))
 
 
+@pytest.mark.slow
 def test_logs_settle_what_their_source_states(shared: Path) -> None:
     wrong = {}
     for path in logs(shared):
@@ -161,11 +162,13 @@ def test_profiles_fit_their_layers(shared: Path) -> None:
         assert [layer.name for layer in profile.layers] == [layer.name for layer in info.layers], path.name
 
 
+@pytest.mark.slow
 def test_the_block_filter_changes_nothing(shared: Path) -> None:
     for path in logs(shared):
         assert read_log(path, vectorised=True) == read_log(path, vectorised=False), path.name
 
 
+@pytest.mark.slow
 def test_line_numbers_point_at_the_message(shared: Path) -> None:
     for path in logs(shared):
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()

@@ -43,6 +43,7 @@ def data(*arguments: str, code: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.isolated
 def test_a_conversion_is_proven_on_the_inputs_that_are_given() -> None:
     found = data("m.onnx", "--to", "fp16", "--inputs", "small.npz", "--trt", "11.4", code=0)
@@ -69,6 +70,7 @@ def test_made_up_inputs_prove_nothing() -> None:
     assert Path("m.fp16.onnx").exists()
 
 
+@pytest.mark.slow
 def test_a_conversion_that_fails_a_proof_is_not_written() -> None:
     layers = "--layerPrecisions=*:fp16 --precisionConstraints=obey"
     build = f"trtexec --onnx=m.onnx --fp16 {layers}"
@@ -181,6 +183,7 @@ def test_a_model_without_a_float_output_is_converted() -> None:
     assert rehearsal["text"] == "every float output contains infinity or NaN in FP32"
 
 
+@pytest.mark.slow
 def test_several_models_are_written_to_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved(PRODUCTS, Path("n.onnx"))
     Path("out").mkdir()

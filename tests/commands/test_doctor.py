@@ -15,6 +15,7 @@ from trtlint.knowledge.extras import how_to_install
 from trtlint.runs import cache
 
 
+@pytest.mark.slow
 def test_versions_and_the_cache_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRTLINT_CACHE_DIR", str(tmp_path / "cache"))
     shown = printed(tmp_path, "doctor")

@@ -78,6 +78,7 @@ def test_fix_shows_the_parts_before_and_after(tmp_path: Path) -> None:
     assert document["models"][0]["partitions"].keys() == {"before", "after"}
 
 
+@pytest.mark.slow
 @NEEDS_WHEELS
 @pytest.mark.parametrize("provider", ["tensorrt", "nv-tensorrt-rtx"])
 def test_a_dry_parse_asks_the_parser(tmp_path: Path, provider: str) -> None:

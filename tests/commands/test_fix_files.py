@@ -235,6 +235,7 @@ run(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="there are no signals")
 def test_a_process_that_is_told_to_end_does_so_and_leaves_nothing(tmp_path: Path) -> None:
     words = [*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx")]

@@ -27,6 +27,7 @@ def chain(count: int) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+@pytest.mark.slow
 def test_a_region_between_kept_operators_stays_with_them(tmp_path: Path) -> None:
     onnx.save(chain(4), tmp_path / "m.onnx")
     _, draft = converted(tmp_path / "m.onnx", keep=("soft*", "add*"))

@@ -106,6 +106,7 @@ def test_inputs_whose_values_are_shapes_get_values() -> None:
 _DIM = st.one_of(st.integers(0, 9), st.none(), st.text(max_size=12))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=6), st.lists(_DIM, max_size=6), st.booleans()), max_size=4))
 def test_every_input_that_varies_gets_a_whole_shape(

@@ -223,6 +223,7 @@ def _examples() -> list[str]:
     return [text for text in texts if not {"run_failed", "banner"} & set(_read(text).records)]
 
 
+@pytest.mark.slow
 def test_what_a_build_overcame_is_no_error() -> None:
     examples = _examples()
     for text in examples:

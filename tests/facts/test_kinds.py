@@ -7,6 +7,8 @@ import subprocess
 import sys
 import weakref
 
+import pytest
+
 from tests.conftest import REPOSITORY
 from tests.graphs import facts_of
 from trtlint.facts.kinds import fact_class, ground_of, kinds, module_of
@@ -46,6 +48,7 @@ def test_facts_and_their_model_are_freed_without_the_collector() -> None:
         gc.enable()
 
 
+@pytest.mark.slow
 def test_a_lint_of_a_model_alone_imports_no_reader_of_builds() -> None:
     code = (
         "import sys, trtlint; trtlint.lint('examples/nafnet.onnx'); "

@@ -95,6 +95,7 @@ def test_every_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ended.answers[-1] == dict(telemetry.SILENT)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("onnxruntime") is None, reason="onnxruntime is not installed")
 @pytest.mark.parametrize(
     "arguments",

@@ -53,6 +53,7 @@ def test_every_rule_shows_a_rewrite_that_it_names() -> None:
         assert fixed_examples(rule) or not named - WITHOUT_NOTATION, f"{rule.id} has no '## Fixed'"
 
 
+@pytest.mark.slow
 def test_every_rewrite_is_shown(tmp_path: Path) -> None:
     path, shown = tmp_path / "model.onnx", set()
     for rule in load_builtin():

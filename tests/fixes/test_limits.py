@@ -32,6 +32,7 @@ g (uint8[30000,1] a, uint8[1,40000] b) => (float[30000,40000] y)
 { p = MatMulInteger (a, b)  y = Cast <to = 1> (p) }"""
 
 
+@pytest.mark.slow
 @pytest.mark.isolated
 def test_a_weight_that_takes_forever_to_compute_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -41,6 +42,7 @@ def test_a_weight_that_takes_forever_to_compute_is_left(
     assert "the computation exceeded the limit of 1 s" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.isolated
 @pytest.mark.skipif(not available(), reason="onnxruntime is not installed")
 def test_a_proof_that_takes_too_much_memory_is_none(

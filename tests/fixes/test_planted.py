@@ -118,6 +118,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(names()) - NOTHING_TO_SPOIL.keys()))
 def test_a_spoilt_rewrite_is_caught_by_the_local_proof(name: str, shown: Shown) -> None:
     passed, count = set(), 0

@@ -334,6 +334,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[[Patch], None]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", [False, True], ids=["right", "wrong"])
 @pytest.mark.parametrize("case", CASES)
 def test_wrong_rewrites_are_caught(

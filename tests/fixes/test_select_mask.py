@@ -144,6 +144,7 @@ def test_clamping_is_a_choice(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert fixed(tmp_path, source, *options, "--unsafe")[1] is not None
 
 
+@pytest.mark.slow
 def test_left_padding_of_an_exported_decoder(shared: Path, tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     source, out = shared / "data/exported/llama_eager__ts__op17__fp32.onnx", tmp_path / "fixed.onnx"

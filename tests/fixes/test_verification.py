@@ -27,6 +27,7 @@ def saved(path: Path, scale: str = "0.125") -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.isolated
 def test_what_differs_is_told(tmp_path: Path) -> None:
     before = saved(tmp_path / "a.onnx")
@@ -69,6 +70,7 @@ def test_the_users_inputs_are_taken(tmp_path: Path) -> None:
         compare(before, before, Inputs(files=(str(tmp_path / "in.npz"),)))
 
 
+@pytest.mark.slow
 @pytest.mark.isolated
 def test_the_proofs_are_in_the_fixed_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = saved(tmp_path / "model.onnx")
@@ -275,6 +277,7 @@ def test_an_infinity_that_is_meant_is_not_taken_for_an_overflow(tmp_path: Path) 
     assert "a run in FP64 does not confirm this" in found.words
 
 
+@pytest.mark.slow
 @pytest.mark.isolated
 def test_pairs_are_compared_in_one_process_and_each_has_its_answer(tmp_path: Path) -> None:
     one, other = saved(tmp_path / "a.onnx"), saved(tmp_path / "c.onnx", "0.0875")

@@ -59,6 +59,7 @@ def softplus(proto: onnx.ModelProto) -> set[str]:
     return {node.output[0] for node in proto.graph.node if node.op_type == "Softplus"}
 
 
+@pytest.mark.slow
 def test_one_rewrite_is_withdrawn_and_the_others_stay(path: Path) -> None:
     seen: list[onnx.ModelProto] = []
 
@@ -90,6 +91,7 @@ def test_what_is_worse_at_two_places_is_withdrawn_at_all(path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_checks_are_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 

@@ -287,6 +287,7 @@ def varying(text: str) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opset", [14, 17, 20])
 @pytest.mark.parametrize("case", CASES)
 def test_it_computes_the_same(case: str, opset: int, tmp_path: Path) -> None:

@@ -238,6 +238,7 @@ def test_small_operators(rewrite: str, snapshot: SnapshotAssertion) -> None:
     assert found == snapshot
 
 
+@pytest.mark.slow
 def test_sizes_of_images(snapshot: SnapshotAssertion) -> None:
     texts = [RESIZED % case for case in RESIZES]
     assert {text: outcome("resize-by-gather", text, "y", 18)[:600] for text in texts} == snapshot

@@ -333,6 +333,7 @@ def exported_models(folder: Path) -> Iterator[Path]:
             yield path
 
 
+@pytest.mark.slow
 def test_real_models_are_rehearsed_as_the_reference_computes_them(exported: Path, tmp_path: Path) -> None:
     right = wrong = missed = broken = repaired = agreed = outputs = 0
     for path in exported_models(exported):

@@ -22,6 +22,7 @@ from trtlint.measurement.skeleton import TrialError, skeleton
 pytest.importorskip("onnxruntime")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_", ["fp16", "bf16"])
 @pytest.mark.parametrize("opset", range(OLDEST, NEWEST + 1))
 def test_operators_of_every_opset_are_rehearsed(opset: int, type_: str, tmp_path: Path) -> None:

@@ -141,6 +141,7 @@ def test_the_worst_outputs_are_listed(
     assert "and 19 more outputs with smaller errors, all of them in the JSON (--output)" in said
 
 
+@pytest.mark.slow
 def test_nodes_for_margin_are_not_sought_without_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -237,6 +237,7 @@ def _seconds(path: Path) -> float:
 # ---- inference in a process of its own
 
 
+@pytest.mark.slow
 @pytest.mark.isolated
 def test_inference_that_allocates_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(infer_module, "SECONDS", 1.0)

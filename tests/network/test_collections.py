@@ -16,6 +16,7 @@ pytestmark = NEEDS_WHEELS
 EXAMPLES = sorted((REPOSITORY / "examples").glob("*.onnx"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", EXAMPLES, ids=lambda model: model.name)
 def test_the_networks_of_the_examples_compute_what_onnx_says(model: Path) -> None:
     found = compare_network(model, CompareRequest(probe=True), find(), Limits(120, 4 << 30))

@@ -50,6 +50,7 @@ def test_constants_are_no_nodes_and_names_keep_their_positions(tmp_path: Path) -
     assert [each.node for each in found.left] == ["Unique_2"]
 
 
+@pytest.mark.slow
 def test_options_count(tmp_path: Path) -> None:
     path = write(tmp_path, TWO_UNIQUES)
     assert simulated(path, ProviderSettings(min_nodes=2)).parts == ()
@@ -75,6 +76,7 @@ def test_rewrites_of_onnx_runtime_come_first(tmp_path: Path) -> None:
     assert found.partition.parts == (("a",), ("b",))
 
 
+@pytest.mark.slow
 def test_the_parser_takes_operands_that_onnx_runtime_computes(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path = write(tmp_path, FOLDED_AXES)
@@ -135,6 +137,7 @@ def test_casts_of_a_processor_are_removed(tmp_path: Path) -> None:
     assert [set(part) for part in partition(path)["parts"]] == [{"s", "a", "b"}, {"c"}]  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_the_rtx_provider_takes_nothing_with_a_double_input(tmp_path: Path) -> None:
     path = write(tmp_path, WIDE)
     found = simulate(path, "nv-tensorrt-rtx", find(), ProviderSettings(), rewrite=False).partition

@@ -304,6 +304,7 @@ def test_no_baseline_is_written_that_cannot_be_read(
     assert not (work.path / "known.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.isolated
 def test_the_work_on_a_baseline_is_limited(
     work: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -399,6 +399,7 @@ def weights_in(location: str) -> None:
     Path("models/m.onnx").write_bytes(proto.SerializeToString())
 
 
+@pytest.mark.slow
 def test_a_copy_costs_no_memory_whatever_the_weights_take(tmp_path: Path) -> None:
     size = 64 << 20
     weights = onnx.helper.make_tensor("w", onnx.TensorProto.UINT8, [size], b"\x05" * size, raw=True)

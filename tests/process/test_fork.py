@@ -37,6 +37,7 @@ def wrong() -> bytes:
     raise ValueError("no")
 
 
+@pytest.mark.slow
 def test_each_computation_has_its_limits_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forked, "_SECONDS", 1)
     works = [lambda: b"1", endless, lambda: b"2" * 3_000_000, large, crash, wrong, lambda: b"3"]
@@ -52,6 +53,7 @@ def test_each_computation_has_its_limits_and_the_others_go_on(monkeypatch: pytes
     ]
 
 
+@pytest.mark.slow
 def test_all_together_are_held_to_the_allowance_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forked, "_SECONDS", 1)
     allowance = Allowance(2.0, 1 << 30)

@@ -222,6 +222,7 @@ def test_a_rule_that_was_not_searched_to_the_end_is_not_clean(
     assert "XYZ903" not in crowded.out
 
 
+@pytest.mark.slow
 def test_its_severity_is_the_one_that_the_team_gave_it(
     crowded: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,6 +232,7 @@ def test_its_severity_is_the_one_that_the_team_gave_it(
     assert model["unsearched"] == [{"rule": "XYZ903", "name": "house-pair", "severity": "error"}]
 
 
+@pytest.mark.slow
 def test_upgrade_and_fix_and_the_python_interface_do_not_take_it_for_clean(
     crowded: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:

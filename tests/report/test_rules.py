@@ -110,6 +110,7 @@ def test_without_a_section_on_the_fix_the_advice_is_shown() -> None:
     assert text.index("## How to fix") < text.index("## What it does")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_every_rule_is_explained(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")

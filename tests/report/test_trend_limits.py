@@ -118,6 +118,7 @@ def test_a_rule_that_was_not_searched_to_the_end_has_no_finding_gone() -> None:
     assert compare([ROW], [ReportRow("m.onnx", "r", "TensorRT 10.8", "clean")]).gone == (ROW,)
 
 
+@pytest.mark.slow
 def test_real_bombs(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pyarrow")
     folder = shared / "data" / "attack"

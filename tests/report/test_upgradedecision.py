@@ -101,6 +101,7 @@ def test_pages_have_the_decision(models: Path, format_: str) -> None:
     assert "1 of 3 models" in out
 
 
+@pytest.mark.slow
 def test_many_models_are_few_lines(models: Path) -> None:
     for number in range(40):
         (models / f"copy{number}.onnx").write_bytes((models / "gelu.onnx").read_bytes())

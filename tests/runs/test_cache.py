@@ -59,6 +59,7 @@ def test_a_second_run_lints_nothing_and_says_the_same(work: Workspace, linted: l
     assert [finding["rule"] for finding in first["models"][0]["findings"]] == ["XYZ901", "XYZ902"]
 
 
+@pytest.mark.slow
 def test_what_is_known_needs_neither_onnx_nor_numpy(work: Workspace) -> None:
     command = (
         "import sys; from trtlint.cli import run; code = run(['models/a.onnx', '--cache-dir', 'kept']); "
@@ -351,6 +352,7 @@ def test_what_is_used_stays(work: Workspace, cache_folder: Path) -> None:
     assert time.time() - entry.stat().st_mtime < 3600
 
 
+@pytest.mark.slow
 def test_runs_at_the_same_time_agree(tmp_path: Path) -> None:
     models = REPOSITORY / "tests" / "data" / "models"
     command = [sys.executable, "-m", "trtlint", str(models), "--trt", "10.7", "--format", "json"]

@@ -47,6 +47,7 @@ def alive(pid: int) -> bool:
     return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
 def test_workers_end_with_their_parent(name: str, tmp_path: Path) -> None:
@@ -96,6 +97,7 @@ def test_workers_import_nothing_of_the_current_folder(tmp_path: Path) -> None:
     assert done.stdout.split(), done.stderr
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_is_not_waited_for(
     work: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,7 @@ def test_a_crash_is_one_line_and_the_run_goes_on_behind_its_file() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_processor_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examples, "SECONDS", 1)
     found = said(("b.md", spin), ("c.md", int))
@@ -114,6 +115,7 @@ def test_processor_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == [MISSING, ("b.md", 0, "broken", words), ("c.md", 1, "fires", "c.md")]
 
 
+@pytest.mark.slow
 def test_waiting_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examples, "WALL", 1.0)
     found = said(("b.md", lambda: time.sleep(60)), ("c.md", int))

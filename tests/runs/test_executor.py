@@ -37,6 +37,7 @@ MODELS = REPOSITORY / "tests" / "data" / "models"
 HOUSE = ["--rules", "house", "--select", "XYZ"]
 
 
+@pytest.mark.slow
 def test_processes_find_what_one_finds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,6 +54,7 @@ def test_processes_find_what_one_finds(
     assert list(paths) == [*sorted(f"models/{file.name}" for file in MODELS.glob("*.onnx")), "missing.onnx"]
 
 
+@pytest.mark.slow
 def test_processes_fill_the_cache(work: Workspace, cache_folder: Path) -> None:
     for number in range(4):
         work.copy("models/a.onnx", f"models/c{number}.onnx")
@@ -77,6 +79,7 @@ def message(outcome: Outcome) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_no_file_hides_the_findings_of_another(work: Workspace) -> None:
     names = ["slow", "one", "killed", "two", "bug", "three", "memory", "four", "five", "six"]
     found = dict(zip(names, JobRunner(crashing.pools, 2).outcomes(jobs(work, *names)), strict=True))
@@ -104,6 +107,7 @@ def test_other_rules_are_not_used(work: Workspace) -> None:
     assert "rule files changed" in message(outcome)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_ends_it(work: Workspace) -> None:
     for number in range(30):
@@ -157,6 +161,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     patch.undo()
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_finds_what_one_finds(cluster: str, work: Workspace, cache_folder: Path) -> None:
     (work.path / "models" / "broken.onnx").write_bytes(b"\x00")
     arguments = ["models", *HOUSE, "--format", "json"]
@@ -191,6 +196,7 @@ def test_jobs_are_sent_in_batches(work: Workspace, batch: int) -> None:
     assert len(sizes) == -(-10 // batch)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_of_a_cluster_costs_its_batch_alone(
     work: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,6 +255,7 @@ def test_clusters_that_would_find_something_else(
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_executors_that_cannot_be_used(
     work: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

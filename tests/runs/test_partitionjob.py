@@ -30,6 +30,7 @@ def test_only_the_tensorrt_provider_needs_full_shapes(tmp_path: Path) -> None:
     assert failures[1] == ""
 
 
+@pytest.mark.slow
 @NEEDS_WHEELS
 def test_the_api_asks_the_parser(tmp_path: Path) -> None:
     path = write(tmp_path, TWO_UNIQUES)

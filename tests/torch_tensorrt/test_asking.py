@@ -177,6 +177,7 @@ def test_nothing_of_torch_is_imported_here() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_lint_of_a_model_imports_nothing_for_torch(tmp_path: Path) -> None:
     """Neither torch, nor the modules that read programs and scripts for Torch-TensorRT."""
     value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xy"]

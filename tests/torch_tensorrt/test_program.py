@@ -99,6 +99,7 @@ def test_a_zip_bomb_ends_at_the_limit(tmp_path: Path, monkeypatch: pytest.Monkey
         read_program(file, "2.13.0")
 
 
+@pytest.mark.slow
 def test_ten_thousand_operators(tmp_path: Path) -> None:
     file = write(tmp_path / "m.pt2", document(*(node("aten.relu.default", f"r{i}") for i in range(10_000))))
     assert len(read_program(file, "2.13.0").nodes) == 10_000
