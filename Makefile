@@ -1,13 +1,13 @@
-# Everything runs in its own virtual environment, made with plain venv and pip.
+# All commands run in a virtual environment, made with venv and pip.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# What is imported is compiled then; to compile all that is installed takes as long as to install it.
+# Python compiles a module at its first import. To compile all modules would double the time of an installation.
 PIP := $(BIN)/python -m pip install --quiet --no-compile
-# And is compiled once: where a shell forbids bytecode, every process of the tests would do it again.
+# Without bytecode files, each test process would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The tests keep every core busy; a second thread of numpy's library would only spin in each process.
+# The tests use every core. More threads of numpy in each process would only compete for them.
 test slow check: export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: demo test slow types units check docs package oldest viewers bench fuzz mutants clean
@@ -55,20 +55,20 @@ UNITS := tests/test_architecture.py $(addprefix tests/,buildcommand engine facts
 docs: $(VENV)/.dev
 	$(BIN)/python -m scripts.manual
 
-# Whether Netron and Model Explorer read what is written for them; Netron needs node besides.
+# Check that Netron and Model Explorer can read the files written for them. Netron also needs node.
 viewers: $(VENV)/.viewers
 	$(BIN)/pytest tests/report/test_viewers.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
-# What a release publishes, built and checked.
+# Build and check the packages of a release.
 package: $(VENV)/.package
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/twine check --strict dist/*
 
-# The tests with the oldest versions that pyproject.toml allows, best with the oldest Python:
+# Run the tests with the oldest versions that pyproject.toml allows, if possible with the oldest Python:
 # `make oldest PYTHON=python3.10`.
 oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
@@ -78,19 +78,19 @@ oldest:
 		--editable ".[dask,measure,verify,test]"
 	$(VENV)-oldest/bin/python -m pytest -n auto
 
-# Minutes; `make fuzz CASES=20000` for longer, `ARGS="--replay model:17"` for one case.
+# Takes minutes. `make fuzz CASES=20000` runs more cases; `ARGS="--replay model:17"` runs one case.
 CASES ?= 3000
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzzing --cases $(CASES) $(ARGS)
 
-# How many one-line changes of the package the tests miss, by folder, on a sample: the first run makes a map of
+# Count the one-line changes of the package that no test detects, by folder, on a sample. The first run records
 # which test runs which line.  `make mutants MUTANTS=60 SEED=2 ARGS="--rooms fixes,policy"` for less.
 MUTANTS ?= 300
 SEED ?= 1
 mutants: $(VENV)/.mutants
 	$(BIN)/python -m scripts.mutants --count $(MUTANTS) --seed $(SEED) $(ARGS)
 
-# The newest pip resolves in half the time of the one that Python 3.11 brings.
+# The newest pip resolves dependencies in half the time of the pip in Python 3.11.
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	-$(PIP) --upgrade pip

@@ -1,1 +1,1 @@
-"""What is run by hand or by make: tables made from documents, the site of the manual."""
+"""Scripts that developers or make run: tables from documents, the manual, mutation tests."""

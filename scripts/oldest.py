@@ -1,4 +1,4 @@
-"""The oldest versions that pyproject.toml allows, as constraints for pip.
+"""Print the oldest versions that pyproject.toml allows, as constraints for pip.
 
 python scripts/oldest.py > constraints.txt
 """
@@ -23,7 +23,7 @@ _RUN_TIME = ("dask", "measure", "verify")
 
 
 def oldest(requirements: Iterable[str]) -> Iterator[str]:
-    """For each requirement with a lower bound, that version alone."""
+    """Yield each requirement that has a lower bound, pinned to this bound."""
     for text in requirements:
         requirement = Requirement(text)
         for bound in requirement.specifier:
@@ -33,11 +33,11 @@ def oldest(requirements: Iterable[str]) -> Iterator[str]:
 
 
 def constraints(project: dict[str, Any], extras: Iterable[str] = _RUN_TIME) -> list[str]:
-    """The constraints of a project.
+    """Return the constraints of a project.
 
     Args:
-        project: pyproject.toml, parsed.
-        extras: which of its optional dependencies count.
+        project: the parsed pyproject.toml.
+        extras: the extras whose dependencies are included.
     """
     table = project["project"]
     wanted = [*table["dependencies"]]

@@ -1,14 +1,14 @@
 """Regenerate trtlint/knowledge/operators.yaml from the operator documents of the ONNX parser.
 
-The parser's repository has one document a release, docs/operators.md, which lists each operator as
-supported (Y) or not (N).  The table's own ``documents`` say where each release's document is.
+The parser's repository has one document for each release, docs/operators.md. The document lists each operator
+as supported (Y) or not (N). The key ``documents`` of the table gives the URL of each document.
 
     python scripts/operator_table.py --fetch documents/                  download all, regenerate
     python scripts/operator_table.py documents/                          regenerate from a folder
-    python scripts/operator_table.py documents/ --add 11.5 URL           a release more
+    python scripts/operator_table.py documents/ --add 11.5 URL           add a release
 
-A folder holds one file a release, ``<version>.md``.  A release without a document has the operators
-of the one before it and those under ``announced``, which its release notes name.
+A folder contains one file for each release, ``<version>.md``. For a release without a document, the table
+uses the operators of the previous release, and the operators that its release notes announce (``announced``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ROW = re.compile(r"^\|\s*([A-Za-z_]\w*)\s*\|\s*([YN])\b", re.MULTILINE)
 
 
 def supported(document: str) -> dict[str, bool]:
-    """Whether each operator that a document lists is supported.
+    """Return whether each operator of a document is supported.
 
     Raises:
         ValueError: the document has no table of operators.
@@ -43,11 +43,11 @@ def supported(document: str) -> dict[str, bool]:
 def ranges(
     answers: Mapping[str, Mapping[str, bool]], announced: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
-    """The PEP 440 range of releases that support each operator, ``none`` for those that never did.
+    """Return the releases that support each operator, as a PEP 440 range; ``none`` if no release does.
 
     Args:
-        answers: by release, what its document lists; empty for a release without one.
-        announced: by release, the operators that its notes add.
+        answers: for each release, the operators of its document; empty for a release without a document.
+        announced: for each release, the operators that its release notes add.
     """
     versions = sorted(answers, key=Version)
     names = {name for rows in answers.values() for name in rows}
@@ -75,7 +75,7 @@ def _range(versions: Sequence[str], yes: Sequence[bool]) -> str:
 
 
 def fetch(documents: Mapping[str, str | None], folder: Path) -> None:
-    """Download the document of each release that is not in the folder yet."""
+    """Download the documents that are missing in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for version, url in documents.items():
         path = folder / f"{version}.md"
@@ -88,11 +88,11 @@ def fetch(documents: Mapping[str, str | None], folder: Path) -> None:
 
 
 def regenerate(table: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The table with its ``operators`` read anew.
+    """Return the table with new ``operators``.
 
     Raises:
         OSError: a document is missing.
-        ValueError: a document cannot be read.
+        ValueError: a document cannot be parsed.
     """
     answers = {
         version: {} if url is None else supported((folder / f"{version}.md").read_text(encoding="utf-8"))
@@ -103,14 +103,14 @@ def regenerate(table: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def written(table: Mapping[str, Any]) -> str:
-    """The table as YAML, with a comment that says how it came about."""
+    """Return the table as YAML, with a comment about its origin."""
     head = TABLE.read_text(encoding="utf-8").split("documents:", 1)[0]
     body: str = yaml.safe_dump(dict(table), sort_keys=False, width=1000, default_style=None)
     return head + body
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line; 0 if the table was written."""
+    """Run the command line; return 0 if the table was written."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

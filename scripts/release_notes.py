@@ -1,4 +1,4 @@
-"""What CHANGELOG.md tells of a release, for a tag such as ``v1.2.3``; fails where the tag does not fit.
+"""Print the section of CHANGELOG.md for a tag such as ``v1.2.3``; fail if the tag does not match the version.
 
 python scripts/release_notes.py v1.2.3
 """
@@ -13,19 +13,19 @@ CHANGELOG = Path(__file__).resolve().parent.parent / "CHANGELOG.md"
 
 
 class NotesError(Exception):
-    """The tag, the version and the change log do not agree; the text says how."""
+    """Error: the tag, the version and the change log do not match."""
 
 
 def notes(tag: str, version: str, changes: str) -> str:
-    """The section of a release.
+    """Return the section of a release.
 
     Args:
-        tag: the tag, ``v`` and the version.
+        tag: the letter ``v`` and the version.
         version: the version of the package.
         changes: the text of the change log.
 
     Raises:
-        NotesError: the tag is of another version, or the change log has no section, or an empty one.
+        NotesError: the tag has another version, or the section is missing or empty.
     """
     if tag != f"v{version}":
         raise NotesError(f"the tag {tag} is not v{version}, the version of the package")
@@ -40,7 +40,7 @@ def notes(tag: str, version: str, changes: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the section; the exit code is 1 where there is none."""
+    """Print the section; return 1 if there is none."""
     from trtlint import __version__
 
     try:

@@ -1,12 +1,12 @@
-"""Ask one release of Torch-TensorRT which operators it leaves to PyTorch.
+"""Record which operators a release of Torch-TensorRT leaves to PyTorch.
 
-``PYTHON scripts/torch_operators.py 2.14.0 WHEEL OUT.json``: PYTHON has torch and the wheels of TensorRT-RTX,
-WHEEL is a folder with the unpacked wheel of the release. Each operator is exported alone.
-``python scripts/torch_operators.py --join FOLDER`` makes the table
-``trtlint/knowledge/torch_operators.yaml`` of the files of all releases.
+``PYTHON scripts/torch_operators.py 2.14.0 WHEEL OUT.json``: PYTHON has torch and the wheels of TensorRT-RTX.
+WHEEL is a folder with the unpacked wheel of the release. The script exports each operator alone.
+``python scripts/torch_operators.py --join FOLDER`` merges the files of all releases into the table
+``trtlint/knowledge/torch_operators.yaml``.
 
-A release counts an operator as PyTorch's where it falls back because no converter is registered: what a
-validator refuses depends on more than the operator.
+An operator counts if the release falls back to PyTorch because no converter is registered. Fallbacks by a
+converter's validator do not count, because they depend on more than the operator.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HEAD = """\
 
 
 def programs(torch: Any) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
-    """Yield functions of one operator each, with example inputs whose first size is a batch."""
+    """Yield functions with one operator each, and example inputs. The first dimension is the batch."""
     f = torch.nn.functional
     x, y = torch.rand(4, 6, 8), torch.rand(4, 6, 8)
     image, volume = torch.rand(4, 3, 8, 8), torch.rand(4, 3, 6, 8, 8)
@@ -132,7 +132,7 @@ def programs(torch: Any) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]
 
 
 def more_programs(torch: Any) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
-    """Yield functions that few models use."""
+    """Yield functions with rare operators, and example inputs."""
     f = torch.nn.functional
     x, y = torch.rand(4, 6, 8), torch.rand(4, 6, 8)
     image, volume = torch.rand(4, 3, 8, 8), torch.rand(4, 3, 6, 8, 8)
@@ -235,7 +235,7 @@ def more_programs(torch: Any) -> Iterator[tuple[Callable[..., Any], tuple[Any, .
 
 
 def operators_of(torch: Any, program: Any) -> list[str]:
-    """Return the operators of aten in a program."""
+    """Return the aten operators of a program."""
     return [
         str(node.target)
         for node in program.graph.nodes
@@ -244,7 +244,7 @@ def operators_of(torch: Any, program: Any) -> list[str]:
 
 
 def ask(release: str, wheel: str) -> dict[str, Any]:
-    """Return, by operator, whether the release leaves it to PyTorch."""
+    """Return, for each operator, whether the release leaves it to PyTorch."""
     sys.path.insert(0, str(HERE))
     from trtlint.knowledge.torchreleases import torch_release
     from trtlint.torch_tensorrt import _dryrun, _stand_in
@@ -282,7 +282,7 @@ def _one(torch: Any, package: Any, dryrun: Any, function: Any, inputs: Any, rele
 
 
 def _weight(operator: str) -> int:
-    """Rank operators: those that only move data or count are not what a program is about."""
+    """Rank operators: operators that only move data or compute sizes rank lowest."""
     plain = (
         "getitem", "view", "select", "slice", "repeat", "reshape", "expand", "gt", "alias", "to.",
         "lift_fresh", "ones", "zeros", "arange", "complex", "broadcast_tensors", "transpose", "sort",
@@ -303,7 +303,7 @@ def join(folder: Path) -> None:
                 row["lowered"] = answers[0][0]
     print(HEAD)
     for operator, row in sorted(table.items()):
-        # On a CPU, torch chooses its own attention; on a GPU, releases get an operator that they convert.
+        # On a CPU, torch uses its own attention operator. On a GPU, releases get an operator that they convert.
         if row["falls_back"] and not row["lowered"].endswith("_for_cpu.default"):
             print(f"{operator}: {json.dumps(row)}")
 

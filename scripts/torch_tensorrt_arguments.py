@@ -1,8 +1,8 @@
-"""Read the arguments of Torch-TensorRT off its wheels, for ``trtlint/knowledge/torch_arguments.yaml``.
+"""Read the arguments of Torch-TensorRT from its wheels, for ``trtlint/knowledge/torch_arguments.yaml``.
 
 ``python scripts/torch_tensorrt_arguments.py WHEELS``: ``WHEELS/2.14.0/torch_tensorrt`` is the unpacked wheel
-of a release (``pip download --no-deps torch-tensorrt==2.14.0``).  Nothing of the wheels is imported:
-signatures, defaults and the names that the code reads from ``**kwargs`` are read from the syntax tree.
+of a release (``pip download --no-deps torch-tensorrt==2.14.0``). The script imports nothing from the wheels.
+It reads signatures, defaults and the names used with ``**kwargs`` from the syntax tree.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ READERS = ("trace", "parse_dynamo_kwargs", "torch_tensorrt_backend")
 
 
 def arguments(source: str, name: str, defaults: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
-    """Yield name, line and default of the arguments of a function, or of the fields of a class."""
+    """Yield name, line and default of each argument of a function, or of each field of a class."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             for item in node.body:
@@ -63,7 +63,7 @@ def arguments(source: str, name: str, defaults: Mapping[str, str]) -> Iterator[t
 
 
 def default_of(value: ast.expr | None, defaults: Mapping[str, str]) -> str:
-    """Return a default as text, constants of ``_defaults`` replaced; empty where there is none."""
+    """Return a default as text, with the values of ``_defaults``; empty without a default."""
     if value is None:
         return ""
     if (
@@ -99,7 +99,7 @@ def from_kwargs(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 
 
 def mentions_kwargs(node: ast.expr) -> bool:
-    """Return whether an expression is ``kwargs``, its keys, or the options in it."""
+    """Return whether an expression is ``kwargs``, its keys, or its ``options``."""
     return any(isinstance(each, ast.Name) and each.id == "kwargs" for each in ast.walk(node))
 
 

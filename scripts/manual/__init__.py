@@ -1,5 +1,5 @@
-"""The manual as a site: the pages of ``docs/``, and pages made from the sources.
+"""The manual as a site: the pages of ``docs/``, and pages generated from the sources.
 
-``python -m scripts.manual`` writes all pages to ``build/manual`` and has Zensical make a site of them there.
-What is made is never kept in the repository, so that it cannot be out of date.
+``python -m scripts.manual`` writes all pages to ``build/manual`` and builds a site from them with Zensical.
+Generated pages are not in the repository, so they are always up to date.
 """

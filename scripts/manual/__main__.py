@@ -1,4 +1,4 @@
-"""``python -m scripts.manual``: write the pages and build the site; exit code 1 where a link is dead."""
+"""``python -m scripts.manual``: write the pages and build the site; exit code 1 for a dead link."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scripts.manual.site import REPOSITORY, build, write
 
 
 def main() -> int:
-    """Write the pages, build the site, and give the exit code."""
+    """Write the pages, build the site, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m scripts.manual", description=__doc__)
     parser.add_argument("--to", type=Path, default=REPOSITORY / "build" / "manual", help="folder to write to")
     parser.add_argument("--pages", action="store_true", help="only write the pages, as Markdown")

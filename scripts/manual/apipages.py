@@ -1,4 +1,4 @@
-"""Pages from docstrings: the Python interface, the kinds of facts, exit codes."""
+"""Pages from docstrings: the Python API, the kinds of facts, and the exit codes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GROUNDS = {
 
 
 def api_pages() -> dict[str, str]:
-    """The pages, by their places on the site."""
+    """Return the pages by their paths on the site."""
     return {
         "reference/python.md": _python(),
         "reference/facts.md": _facts(),
@@ -51,7 +51,7 @@ def _object(path: str) -> griffe.Object:
 
 
 def prose(text: str) -> str:
-    """The reStructuredText of a docstring as Markdown."""
+    """Convert the reStructuredText of a docstring to Markdown."""
     return _ROLE.sub(r"`\1`", text).replace("``", "`").replace("::\n", ":\n")
 
 
@@ -84,7 +84,7 @@ def _python() -> str:
 
 
 def _reachable(objects: Iterable[griffe.Object]) -> list[griffe.Class]:
-    """The classes among some objects, and trtlint's structs that annotations of theirs name."""
+    """Return the classes among ``objects``, and the structs of trtlint in their annotations."""
     found: dict[str, griffe.Class] = {}
     queue = list(objects)
     while queue and len(found) < _SHOWN:
@@ -102,7 +102,7 @@ def _reachable(objects: Iterable[griffe.Object]) -> list[griffe.Class]:
 
 
 def _is_struct(class_: griffe.Class) -> bool:
-    """Return whether a class is a struct, or derives from one of trtlint's structs."""
+    """Return whether a class is a struct, or derives from a struct of trtlint."""
     bases = [base for base in class_.bases if isinstance(base, griffe.Expr)]
     if any(base.canonical_path == "msgspec.Struct" for base in bases):
         return True
@@ -111,7 +111,7 @@ def _is_struct(class_: griffe.Class) -> bool:
 
 
 def _own(piece: str | griffe.Expr) -> TypeGuard[griffe.ExprName]:
-    """Whether a piece of an annotation is a name of trtlint's."""
+    """Return whether a part of an annotation is a name that trtlint defines."""
     return isinstance(piece, griffe.ExprName) and piece.canonical_path.startswith("trtlint.")
 
 
@@ -171,7 +171,7 @@ def _class(class_: griffe.Class, level: str) -> Iterator[str]:
 
 
 def _annotation(member: griffe.Object | griffe.Alias | None) -> str:
-    """The type of a field; where it is a name for a choice of words, these."""
+    """Return the type of a field. For an alias of literals, return the literals."""
     annotation = member.annotation if isinstance(member, griffe.Attribute) else None
     if isinstance(annotation, griffe.Expr):
         words = "".join(_spelt(piece) for piece in annotation.iterate())
@@ -188,7 +188,7 @@ def _spelt(piece: str | griffe.Expr) -> str:
 
 
 def _docstring(item: griffe.Object) -> Iterator[str]:
-    """The sections of a docstring, but for attributes."""
+    """Yield the sections of a docstring without the attributes."""
     for section in item.docstring.parsed if item.docstring else ():
         if section.kind is griffe.DocstringSectionKind.text:
             yield prose(section.value)

@@ -1,4 +1,4 @@
-"""The reference of the command line, from the commands themselves."""
+"""The reference page of the command line, generated from the commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEFAULT = "`trtlint PATH...` is `trtlint lint PATH...`. Every command explains 
 
 
 def command_page() -> str:
-    """All commands, each with its usage, what it does, and its options."""
+    """Return the page with the usage, help text and options of each command."""
     context = click.Context(cli, info_name="trtlint")
     parts = ["# Commands", *_help(cli), _DEFAULT]
     for name, command in cli.commands.items():
@@ -29,7 +29,7 @@ def command_page() -> str:
 
 
 def _help(command: click.Command) -> Iterator[str]:
-    """The paragraphs of a help text; those that click must not wrap are commands to type."""
+    """Yield the paragraphs of a help text. A paragraph that click must not wrap becomes a code block."""
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
         if paragraph.startswith("\b\n"):
             lines = inspect.cleandoc(paragraph.removeprefix("\b\n"))

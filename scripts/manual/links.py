@@ -1,4 +1,4 @@
-"""Links of pages: to other pages, to what a page is made from, and to files of the repository."""
+"""Links between pages, and from pages to files of the repository."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ _FENCED = re.compile(r"(^(?P<fence>`{3,}).*?^(?P=fence)[ ]*$)", re.DOTALL | re.M
 
 
 class LinkError(ValueError):
-    """A link of a page to a file that is not there."""
+    """Error: a page links to a missing file."""
 
 
 def relinked(
     text: str, source: Path, page: str, *, docs: Path, root: Path, pages: Mapping[str, str], browse: str
 ) -> str:
-    """A page whose links, which hold in the repository, hold on the site.
+    """Convert the links of a page: links in the repository become links on the site.
 
     Args:
         text: the page, as Markdown.
-        source: the file that it comes from.
-        page: where it is on the site.
-        docs: the folder whose files are at the same place on the site.
+        source: the file that contains the page.
+        page: the path of the page on the site.
+        docs: the folder whose files have the same paths on the site.
         root: the repository.
-        pages: files and folders of the repository, and the pages that are made of them.
-        browse: where files of the repository can be read that are no pages.
+        pages: files and folders of the repository, with the pages generated from them.
+        browse: base URL for files of the repository that have no page.
 
     Raises:
-        LinkError: a link to a file outside of ``docs`` that is not there.
+        LinkError: a linked file outside of ``docs`` is missing.
     """
 
     def link(match: re.Match[str]) -> str:

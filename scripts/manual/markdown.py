@@ -1,4 +1,4 @@
-"""Pieces of Markdown, for the dialect that the site is written in."""
+"""Parts of Markdown for the dialect of the site."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ _MARKS = re.compile(r"([\\*_<\[\]#])")
 
 
 def plain(text: str) -> str:
-    """Text whose only markup is code in backticks, in which nothing else is taken for any."""
+    """Escape all markup in a text except code in backticks."""
     pieces = _SPAN.split(text)
     return "".join(piece if index % 2 else _MARKS.sub(r"\\\1", piece) for index, piece in enumerate(pieces))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; cells are Markdown without line ends."""
+    """Return a Markdown table. Cells are Markdown without line ends."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
 
 
 def _cell(markdown: str) -> str:
-    """A cell, in which a bar outside of code is no end of it."""
+    """Escape the bars of a cell, except those in code."""
     pieces = _SPAN.split(markdown)
     return "".join(piece if index % 2 else piece.replace("|", "\\|") for index, piece in enumerate(pieces))
 
 
 def portable(markdown: str) -> str:
-    """GitHub's Markdown as the site's: no words behind a fence's language, blank lines before lists."""
+    """Convert GitHub Markdown for the site.
+
+    The text after the language of a code fence is removed, and lists get a blank line above them.
+    """
     return "\n".join(_portable(markdown.splitlines())) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Pages of rules, and their indexes."""
+"""Pages of the rules, and indexes of these pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STATUS = {
 
 
 def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
-    """Return the page of each rule and the indexes, by their places on the site."""
+    """Return the page of each rule and the indexes, by path on the site."""
     listed = sorted(rules, key=lambda rule: rule.id)
     pages = {f"rules/{rule.id}.md": rule_page(rule) for rule in listed}
     pages["rules/index.md"] = _groups(listed)
@@ -92,7 +92,7 @@ def _advice(advice: Advice) -> str:
 
 
 def _text(template: Template) -> str:
-    """Return a text of a rule with its expressions as in the file."""
+    """Return a text of a rule, with expressions as the rule file writes them."""
     return "".join(piece if isinstance(piece, str) else f"`{piece.text}`" for piece in template.pieces)
 
 
@@ -109,12 +109,12 @@ def _listing(rules: Iterable[Rule]) -> str:
 
 
 def _coloured(severity: str) -> str:
-    """Return a severity with the class that the style sheet of the site colours."""
+    """Return a severity as HTML with the class that the style sheet colours."""
     return f'<span class="severity-{severity}">{severity}</span>'
 
 
 def _summary(rule: Rule) -> str:
-    """Return the summary without links."""
+    """Return the summary of a rule without links."""
     return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", summary(rule))
 
 

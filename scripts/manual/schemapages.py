@@ -1,4 +1,4 @@
-"""Pages of JSON schemas: of the configuration, and of what trtlint writes."""
+"""Pages of the JSON schemas: the configuration and the JSON reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEAD = """# Configuration
 
 
 def schema_pages() -> dict[str, str]:
-    """The pages, and the schemas themselves beside them."""
+    """Return the pages and the schema files by path on the site."""
     text = _CONFIGURATION.read_text(encoding="utf-8")
     schema = json.loads(text)
     pages = {"reference/configuration.json": text}
@@ -45,7 +45,7 @@ def schema_pages() -> dict[str, str]:
 
 
 def _reachable(schema: _Schema, definitions: _Schema) -> dict[str, Any]:
-    """The definitions that a schema names, and those that they name."""
+    """Return the definitions that a schema refers to, directly or through other definitions."""
     found: dict[str, Any] = {}
     queue = [schema.get("properties", {})]
     while queue:
@@ -70,7 +70,7 @@ def _page(head: str, schema: _Schema) -> str:
 
 
 def _listed(definition: _Schema) -> bool:
-    """Whether a definition has fields, and so a section of its own."""
+    """Return whether a definition has fields, and therefore a section of its own."""
     return bool(definition.get("properties"))
 
 
@@ -92,7 +92,7 @@ def _resolved(schema: _Schema, definitions: _Schema) -> _Schema:
 
 
 def _type(schema: _Schema, definitions: _Schema) -> str:
-    """What a value may be, in words."""
+    """Describe the type of a value in words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         definition = definitions[name]

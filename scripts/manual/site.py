@@ -1,4 +1,4 @@
-"""The site: all its pages, their order, and how it is built."""
+"""The site: its pages, their order, and its build."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ _FIRST = ("index.md", "installation.md", "quickstart.md", "tutorial.md", "faq.md
 
 
 def project() -> Mapping[str, str]:
-    """The addresses of the project."""
+    """Return the URLs of the project."""
     data = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     urls: Mapping[str, str] = data["project"]["urls"]
     return urls
 
 
 def write(to: Path) -> dict[str, str]:
-    """Write all pages and the configuration of the site below ``to``.
+    """Write all pages and the configuration of the site to a folder.
 
     Args:
-        to: where to; the configuration goes there, and the pages to ``pages/`` in it.
+        to: the folder for the configuration. The pages are written to its subfolder ``pages``.
 
     Returns:
-        The pages, by their places on the site.
+        The pages by path on the site.
 
     Raises:
-        LinkError: a page by hand links to a file that is not there.
+        LinkError: a handwritten page links to a missing file.
     """
     pages = all_pages()
     for name, text in pages.items():
@@ -95,13 +95,13 @@ def write(to: Path) -> dict[str, str]:
 
 
 def build(to: Path) -> int:
-    """Have the site built of what was written, strictly, and give the exit code."""
+    """Build the site in a folder with strict checks, and return the exit code."""
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", "zensical.toml"]
     return subprocess.run(command, cwd=to, check=False).returncode
 
 
 def all_pages() -> dict[str, str]:
-    """All pages by their places on the site: those by hand, and those made from the sources."""
+    """Return all pages by path on the site: handwritten and generated pages."""
     rules = list(load_builtin())
     made = {
         **rule_pages(rules),
@@ -129,10 +129,11 @@ def all_pages() -> dict[str, str]:
 
 
 def navigation(pages: Mapping[str, str]) -> list[object]:
-    """Return the pages in their order: in each section as its index links to them, then the others.
+    """Return the pages in the order of the navigation.
 
-    A heading in the index of a section is a group of pages.  The pages of single rules are left out: they
-    are more than all others, and the indexes of rules and the search find them.
+    The index of a section gives the order of its pages. Pages without a link in the index follow. A
+    heading in the index becomes a group. The pages of single rules are left out because there are
+    hundreds; readers find them with the search and the indexes of rules.
     """
     places = [name for name in pages if name.endswith(".md")]
     nav: list[object] = [_entry(name, pages) for name in _FIRST if name in pages]
@@ -146,7 +147,7 @@ def navigation(pages: Mapping[str, str]) -> list[object]:
 
 
 def _section(index: str, members: Sequence[str], pages: Mapping[str, str]) -> list[object]:
-    """Return the index, the pages that it links to, in groups by its headings, and all others."""
+    """Return the pages of a section: the index, its linked pages by heading, then all other pages."""
     folder = index.partition("/")[0]
     left = dict.fromkeys(sorted(members))
     entries: list[object] = [_entry(index, pages)] if index in left else []
@@ -164,13 +165,13 @@ def _section(index: str, members: Sequence[str], pages: Mapping[str, str]) -> li
 
 
 def _entry(name: str, pages: Mapping[str, str]) -> object:
-    """Return a page under its title."""
+    """Return the navigation entry of a page: its title and its path."""
     title = _TITLE.search(pages[name])
     return {title[1] if title else name: name}
 
 
 def _toml(value: object) -> str:
-    """Lists, texts, and tables of one key, as TOML."""
+    """Format a list, a text, or a table with one key as TOML."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{json.dumps(key)} = {_toml(inner)}' for key, inner in value.items())}}}"
     if isinstance(value, Iterable) and not isinstance(value, str):

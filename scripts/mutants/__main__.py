@@ -2,7 +2,7 @@
 
 python -m scripts.mutants --count 300 --seed 1 --rooms fixes,policy
 
-CONTRIBUTING.md says what it is for and how to judge a survivor.
+CONTRIBUTING.md explains the purpose, and how to judge a survivor.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ BUILD = ROOT / "build" / "mutants"
 EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
 _NAMESPACE = ("unshare", "--user", "--map-current-user", "--pid", "--fork", "--kill-child", "--mount-proc")
 _SLOWER = 10
-"""So many times as long as its tests took may a mutant take, and a minute."""
+"""Time limit of a mutant: this multiple of the usual time of its tests, plus a minute."""
 
 
 class Worker:
-    """A process with a copy of the checkout."""
+    """A process that runs tests in its own copy of the checkout."""
 
     def __init__(self, copy: Path) -> None:
         command = [*_NAMESPACE, sys.executable, "-m", "scripts.mutants.worker", str(copy)]
@@ -44,7 +44,7 @@ class Worker:
         )
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Have one mutant judged."""
+        """Run the tests of one mutant and return the verdict."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(request), file=self._process.stdin, flush=True)
@@ -57,14 +57,14 @@ class Worker:
         return found
 
     def close(self) -> None:
-        """Let it end."""
+        """End the process."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
 
 
 def environment(copy: Path) -> dict[str, str]:
-    """The environment of tests in a copy: they import it, and write only into it."""
+    """Return the environment of tests in a copy, so that they import and change only this copy."""
     shared = os.environ.get("TRTLINT_SHARED", str(ROOT.parent / "shared"))
     return {
         **os.environ,
@@ -77,14 +77,14 @@ def environment(copy: Path) -> dict[str, str]:
 
 
 def tracked() -> list[str]:
-    """The files of the checkout that git tracks or would add."""
+    """Return the files of the checkout that git tracks, and new files that git does not ignore."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return sorted(file for file in listed.split("\0") if file and (ROOT / file).is_file())
 
 
 def copied(name: str, files: Iterable[str]) -> Path:
-    """A new copy of the checkout."""
+    """Make a new copy of the checkout."""
     copy = BUILD / name
     shutil.rmtree(copy, ignore_errors=True)
     for file in files:
@@ -96,7 +96,11 @@ def copied(name: str, files: Iterable[str]) -> Path:
 
 
 def mapped(files: Sequence[str], jobs: int, folders: Sequence[str]) -> Map:
-    """Which tests run which line; kept until the package changes, and completed where tests change."""
+    """Return which tests run which line.
+
+    The result is cached. When the package or a rule changes, all tests run again. When only tests change,
+    only the changed test modules run again.
+    """
     name = digest(ROOT, [file for file in files if file.startswith(("trtlint/", "rules/"))])
     kept = BUILD / f"{name}.coverage"
     beside = kept.with_suffix(".json")
@@ -118,7 +122,7 @@ def mapped(files: Sequence[str], jobs: int, folders: Sequence[str]) -> Map:
         command += ["--cov=trtlint", "--cov-append", "--cov-context=test", "--cov-report="]
         command += ["-n", str(jobs)] if jobs > 1 else ["-p", "no:xdist"]
         worker = [*_NAMESPACE, sys.executable, "-m", "scripts.mutants.worker", str(copy), *command]
-        # A test may fail here that needs more than a copy; it is then left out of the map.
+        # A test that needs more than a copy of the checkout fails here, and is left out of the map.
         subprocess.run(worker, cwd=copy, env={**environment(copy), **own}, check=False)
         durations = {test: took for test, took in durations.items() if test.partition("::")[0] not in due}
         durations |= json.loads(Path(own["MUTANTS_DURATIONS"]).read_text("utf-8"))
@@ -129,7 +133,7 @@ def mapped(files: Sequence[str], jobs: int, folders: Sequence[str]) -> Map:
 
 
 def is_test(file: str, folders: Sequence[str]) -> bool:
-    """Whether a file is a module of tests, in one of some folders if there are any."""
+    """Return whether a file is a test module in one of the folders; without folders, in any folder."""
     path = PurePosixPath(file)
     inside = not folders or any(path.is_relative_to(folder) for folder in folders)
     return inside and path.is_relative_to("tests") and path.name.startswith("test_") and path.suffix == ".py"
@@ -138,7 +142,7 @@ def is_test(file: str, folders: Sequence[str]) -> bool:
 def judged(
     mutants: Sequence[Mutant], found: Map, jobs: int, files: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """What became of each mutant, in their order."""
+    """Yield the verdict on each mutant, in their order."""
     free: SimpleQueue[Worker] = SimpleQueue()
     workers = [Worker(copied(f"copy-{number}", files)) for number in range(min(jobs, len(mutants)))]
     for worker in workers:
@@ -146,7 +150,7 @@ def judged(
     known = {(each["file"], each["before"], each["after"]) for each in equivalent()}
 
     def control(mutant: Mutant) -> None:
-        """Require that the tests of a mutant pass without it."""
+        """Check that the tests of a mutant pass without this mutant."""
         code = (ROOT / mutant.file).read_text("utf-8")
         tests = found.tests(mutant.file, mutant.line)
         answer = workers[0].ask({"file": mutant.file, "code": code, "tests": tests, "seconds": 600})
@@ -180,13 +184,13 @@ def judged(
 
 
 def equivalent() -> list[dict[str, str]]:
-    """The mutants that were judged by hand: their lines before and after, and why nothing changes."""
+    """Return the mutants that a reviewer judged equivalent: the line before and after, and the reason."""
     found: list[dict[str, str]] = yaml.safe_load(EQUIVALENT.read_text("utf-8")) or []
     return found
 
 
 def main() -> None:
-    """Run it from the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Mutation testing on a sample of the package.")
     parser.add_argument("--count", type=int, default=300, help="mutants of the whole package (300)")
     parser.add_argument("--seed", type=int, default=1, help="of the random numbers (1)")

@@ -1,4 +1,4 @@
-"""Which tests run a line: the tests run once, with coverage's contexts."""
+"""Which tests run a line, from one run of all tests with coverage contexts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from scripts.mutants.sites import code_lines
 
 _TABLE = Path(__file__).resolve().parents[2] / "tests" / "modules.yaml"
 MOST_TESTS = 400
-"""Tests that are run for one mutant."""
+"""Largest number of tests for one mutant."""
 MOST_SECONDS = 60.0
-"""Seconds that the tests of one mutant took when they ran one after another."""
+"""Largest total duration of the tests for one mutant, in seconds."""
 
 
 class Map:
-    """The tests by line, with their durations."""
+    """The tests that run each line, and the durations of the tests."""
 
     def __init__(self, data: Path, durations: Mapping[str, float], root: Path) -> None:
         self._root = root
@@ -41,10 +41,10 @@ class Map:
                         lines[number].add(test)
 
     def tests(self, file: str, line: int) -> list[str]:
-        """The tests of a line: those of its own test module first, then the quickest.
+        """Return the tests of a line: first those in the module's own test module, then the fastest.
 
-        A line that runs at import belongs to no test, and one that only child processes run is not seen:
-        the tests of the module, those of its test module, or else those of its room, stand in for both.
+        Coverage assigns no test to a line that runs at import or only in a child process. Such a line gets
+        the tests of its module and of its test module. If there are none, it gets the tests of its folder.
         """
         by_line = self._lines.get(file, {})
         bodies = list(code_lines((self._root / file).read_text("utf-8")))
@@ -80,7 +80,7 @@ class Map:
 
 @cache
 def own_tests(file: str) -> frozenset[str]:
-    """Return the names that the test module of a module of the package may have."""
+    """Return the possible names of the test module of a module."""
     path = PurePosixPath(file).relative_to("trtlint")
     named = yaml.safe_load(_TABLE.read_text("utf-8")).get(path.with_suffix("").as_posix())
     rooms = (*path.parents[:-1], PurePosixPath())
@@ -89,7 +89,7 @@ def own_tests(file: str) -> frozenset[str]:
 
 
 def digest(root: Path, files: Sequence[str]) -> str:
-    """Identify the sources that a map is of."""
+    """Return a digest of source files; a cached map is valid for one digest."""
     found = hashlib.sha256()
     for file in files:
         found.update(file.encode())

@@ -1,8 +1,8 @@
-"""A plugin for pytest: how long the tests took that passed, by their ids, as JSON.
+"""A pytest plugin that writes the durations of passed tests, by test id, as JSON.
 
-It also makes coverage's lock safe: a limit of trtlint raises an exception from a signal handler, and one that
-is raised inside ``Collector.lock_data`` would leave the lock taken for ever.  Python handles signals only
-between its own instructions, so the lock's methods, which are written in C, are called directly
+The plugin also makes coverage's lock safe. A limit of trtlint raises an exception from a signal handler. If
+this happens inside ``Collector.lock_data``, the lock stays taken. Python runs signal handlers only between
+bytecode instructions, so the plugin calls the methods of the lock directly; these are written in C
 (https://docs.python.org/3/library/signal.html#execution-of-python-signal-handlers).
 """
 
@@ -26,14 +26,14 @@ _BAD: set[str] = set()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add what a part of a test took."""
+    """Add the duration of one phase of a test."""
     _TOOK[report.nodeid] += report.duration  # type: ignore[assignment]
     if report.outcome != "passed":
         _BAD.add(report.nodeid)
 
 
 def pytest_sessionfinish() -> None:
-    """Write all of them, in the process that has all."""
+    """Write all durations, in the main process of pytest-xdist."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         passed = {test: round(seconds, 3) for test, seconds in _TOOK.items() if test not in _BAD}
         Path(os.environ["MUTANTS_DURATIONS"]).write_text(json.dumps(passed), encoding="utf-8")

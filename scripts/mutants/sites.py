@@ -1,4 +1,4 @@
-"""Places in the package that can be mutated, with the operators of Cosmic Ray.
+"""Places of the package that can be mutated, with the operators of Cosmic Ray.
 
 https://cosmic-ray.readthedocs.io/en/latest/reference/operators/
 """
@@ -28,7 +28,7 @@ _COMPARISONS = {
     "Is": ("IsNot",),
     "IsNot": ("Is",),
 }
-"""By comparison, its replacements. ``==`` for ``is`` and the like give the same results for most objects."""
+"""Replacements of each comparison. ``is`` is not replaced by ``==``: for most objects the results are equal."""
 _ARITHMETIC = {
     "Add": ("Sub",),
     "Sub": ("Add",),
@@ -43,7 +43,7 @@ _ARITHMETIC = {
     "BitAnd": ("BitOr",),
     "BitXor": ("BitAnd",),
 }
-"""By operator, its nearest ones. Tests notice the others too easily: strings know no shift."""
+"""Replacements of each operator. Others are too easy to detect; for example, strings have no shift."""
 OPERATORS = (
     "NumberReplacer",
     "AddNot",
@@ -65,18 +65,18 @@ OPERATORS = (
 
 These places stay as they are, because no test can see the change:
 
-* decorators: they cache results, or make classes whose objects nothing changes,
-* the keywords of a class that do the same: ``frozen``, ``eq`` and ``total``,
+* decorators: they cache results, or make objects immutable,
+* the keywords ``frozen``, ``eq`` and ``total`` of a class, for the same reason,
 * annotations and blocks for type checkers,
-* ``*`` in a signature, which Cosmic Ray takes for a product: mypy checks how calls give each argument,
-* ``zip(..., strict=True)``: it asserts that the lengths are the same, and no caller expects its error."""
+* ``*`` in a signature, which Cosmic Ray mistakes for a product: mypy checks the calls,
+* ``zip(..., strict=True)``: an assertion whose error no caller expects."""
 _UNSEEN_KEYWORDS = ("frozen", "eq", "total")
-"""Keywords of classes that make objects unchangeable, compare them by identity, or are for type checkers."""
+"""Keywords of classes whose effect no test can see, or that only type checkers read."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to mutate one place: the operator, and which of its places in the file it is."""
+    """One mutation of a file: an operator, and the index of the place among all places of this operator."""
 
     operator: str
     occurrence: int
@@ -87,12 +87,12 @@ class Mutant:
     """One changed line of the package.
 
     Attributes:
-        file: relative to the checkout, with slashes.
-        line: the number of the first changed line.
+        file: path relative to the checkout, with slashes.
+        line: number of the first changed line.
         operator: the operator of Cosmic Ray.
-        before: the changed line as it is, without its indentation.
-        after: the same line, changed.
-        code: the changed file.
+        before: the original line, without indentation.
+        after: the changed line, without indentation.
+        code: the whole changed file.
     """
 
     file: str
@@ -104,31 +104,31 @@ class Mutant:
 
     @property
     def room(self) -> str:
-        """The top folder of the package, or the module where there is none."""
+        """The top folder of the package, or the name of a module outside of all folders."""
         return room_of(self.file)
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Identify it while lines move."""
+        """A key that stays the same when lines move."""
         return self.file, self.before, self.after
 
 
 def room_of(file: str) -> str:
-    """Return the top folder of the package that a file is in, or the file's own name."""
+    """Return the top folder of a file in the package, or the file name without suffix."""
     return file.split("/")[1].removesuffix(".py")
 
 
 def sample(root: Path, count: int, seed: int, rooms: Sequence[str] = ()) -> Iterator[Mutant]:
-    """Draw mutants, from each room as many as its share of all places.
+    """Draw mutants; each folder gets a number in proportion to its places.
 
-    Each place has the same chance; one of its variants is then drawn.  The same seed gives the same
-    mutants for the same sources, whichever other rooms are asked for.
+    Each place has the same probability; then one of its variants is drawn. The same seed gives the same
+    mutants for the same sources, whichever folders are requested.
 
     Args:
         root: the checkout.
-        count: how many to draw from the whole package.
-        seed: of the random numbers.
-        rooms: only mutants of these rooms; all without any.
+        count: number of mutants for the whole package.
+        seed: seed of the random numbers.
+        rooms: draw only in these folders; if empty, draw in all folders.
     """
     places: dict[str, list[tuple[str, list[Variant]]]] = defaultdict(list)
     for path in sorted((root / "trtlint").rglob("*.py")):
@@ -151,7 +151,7 @@ def sample(root: Path, count: int, seed: int, rooms: Sequence[str] = ()) -> Iter
 
 
 def _places(code: str) -> Mapping[tuple[Any, ...], list[Variant]]:
-    """The places of a file by position, each with its variants."""
+    """Return the places of a file by position, each with its variants."""
     nodes = list(ast_nodes(get_ast(code)))
     found: dict[tuple[Any, ...], list[Variant]] = defaultdict(list)
     for name in OPERATORS:
@@ -171,7 +171,7 @@ def _operator(name: str) -> Any:
 
 
 def _made(root: Path, file: str, variant: Variant) -> Mutant | None:
-    """The mutant, or None where no test can see the change, or what comes out is no program."""
+    """Return the mutant. Return None if no test can see the change, or if the result is not valid Python."""
     source = (root / file).read_text("utf-8")
     try:
         code = mutate_code(source, _operator(variant.operator), variant.occurrence)
@@ -189,15 +189,15 @@ def _made(root: Path, file: str, variant: Variant) -> Mutant | None:
 
 
 def _meaning(code: str, operator: str) -> str:
-    """Describe a file without what no test can see when an operator changes it."""
+    """Return the syntax tree of a file as text, without the parts that tests cannot see."""
     return ast.dump(_Observable(lengths_asserted=operator != "ReplaceTrueWithFalse").visit(ast.parse(code)))
 
 
 class _Observable(ast.NodeTransformer):
-    """Removes what no test can see.
+    """Removes the parts of a syntax tree that tests cannot see.
 
     Attributes:
-        lengths_asserted: keep ``strict`` of ``zip``.
+        lengths_asserted: whether the keyword ``strict`` of ``zip`` stays.
     """
 
     def __init__(self, *, lengths_asserted: bool) -> None:
@@ -239,7 +239,7 @@ class _Observable(ast.NodeTransformer):
 
 
 def code_lines(source: str) -> Iterable[tuple[int, int]]:
-    """The first and last line of each function's body: what runs when it is called, not at import."""
+    """Yield the first and last line of each function body: these lines run on a call, not at import."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.body[0].lineno, node.end_lineno or node.lineno

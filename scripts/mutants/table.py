@@ -1,4 +1,4 @@
-"""What became of mutants, as a table."""
+"""Table of the verdicts on mutants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ STATUSES = ("killed", "timeout", "survived", "equivalent")
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Lines of a table by room; equivalent mutants are counted apart."""
+    """Yield the lines of a table by folder. Equivalent mutants have a column of their own."""
     counts: dict[str, Counter[str]] = {}
     for row in rows:
         for room in (row["room"], "all"):

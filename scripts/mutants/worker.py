@@ -1,8 +1,8 @@
-"""Runs tests on mutants: a process that may write to its copy of the checkout and to nothing else.
+"""Worker that runs tests on mutants, and can write only to its copy of the checkout.
 
-A mutant can do harm: one that no longer looks at what lies under a name replaces a device of the system,
-one that counts wrongly kills other processes.  So the worker has a process namespace of its own, and
-Landlock keeps it and all of its children from writing elsewhere: https://docs.kernel.org/userspace-api/landlock.html.
+A mutant can do damage. For example, a mutant of a check may replace a device file, and a mutant of a counter
+may kill other processes. So the worker has its own process namespace. Landlock prevents the worker and its
+children from writing elsewhere: https://docs.kernel.org/userspace-api/landlock.html.
 
 python -m scripts.mutants.worker COPY < requests > answers
 """
@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 _PRELOADED = ("networkx", "numpy", "onnx", "onnx.reference", "onnx.parser", "pytest", "yaml")
-"""Packages that most tests import; each mutant's process is a fork of one that has them.
+"""Packages that most tests import. The worker imports them once, and forks a process for each mutant.
 
-Plugins of pytest are not among them: it warns of those that are imported before it."""
+Plugins of pytest are not included: pytest warns about plugins that are imported before it."""
 _MOST_MEMORY = 8 << 30
 _DEVICES = ("/dev/null", "/dev/full", "/dev/tty", "/dev/shm")
 
@@ -34,7 +34,7 @@ def sandbox(copy: Path) -> None:
     """Forbid this process and its children to write outside of a folder.
 
     Raises:
-        OSError: the system has no Landlock.
+        OSError: the system does not support Landlock.
     """
     from landlock import FSAccess, Ruleset, landlock_abi_version
 
@@ -51,7 +51,7 @@ def sandbox(copy: Path) -> None:
 
 
 def serve(copy: Path) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until standard input ends."""
     for name in _PRELOADED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -65,15 +65,20 @@ def serve(copy: Path) -> None:
 
 
 _VERDICTS = {0: "survived", 1: "killed", 2: "killed", None: "timeout"}
-"""By exit code of pytest: https://docs.pytest.org/en/stable/reference/exit-codes.html. A module of tests that
-cannot be imported gives 2; a signal kills, too; after any other code the tests have not run."""
+"""Verdict for each exit code of pytest: https://docs.pytest.org/en/stable/reference/exit-codes.html.
+
+Exit code 2 means that a test module cannot be imported. A process that a signal ends is ``killed``, too. After
+any other exit code, the tests did not run."""
 _USAGE = 4
 _NO_IMPORT = ("ImportError while loading conftest", "ERROR tests/")
-"""How lines begin that say why the tests that were asked for are not there: a mutant in what they import."""
+"""Prefixes of the lines that pytest prints if a test module cannot be imported, because of the mutant."""
 
 
 def judged(copy: Path, request: dict[str, Any]) -> dict[str, Any]:
-    """Run the tests of one mutant; it ``survived``, was ``killed``, or they are ``broken`` and do not run."""
+    """Run the tests of one mutant and return the verdict.
+
+    The verdict is ``survived``, ``killed``, ``timeout``, or ``broken`` if the tests cannot run.
+    """
     file = copy / request["file"]
     original, status = file.read_bytes(), file.stat()
     log = copy / "tmp" / "log"
@@ -93,7 +98,7 @@ def judged(copy: Path, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ended(tests: Sequence[str], seconds: float, log: Path) -> int | None:
-    """Run tests in a child up to the first that fails; its exit code, or None past the time."""
+    """Run tests in a child process until the first failure. Return the exit code; None after a timeout."""
     child = os.fork()
     if child == 0:
         _run(tests, log)
@@ -114,7 +119,7 @@ def _ended(tests: Sequence[str], seconds: float, log: Path) -> int | None:
 
 
 def _run(tests: Sequence[str], log: Path) -> None:
-    """Run tests in this process, which then ends."""
+    """Run tests in this process, then end the process."""
     import pytest
 
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
