@@ -1,6 +1,6 @@
-"""Measurements that the project's claims rest on; ``make bench`` runs them all.
+"""Benchmarks for the figures in the manual; ``make bench`` runs all of them.
 
-Every figure is a ratio of two things measured in one run, so that it means the same on any machine.
+Each figure is a ratio of two measurements in the same run, so it does not depend on the machine.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Run every benchmark; the exit code says whether each met its goals.
+"""Run all benchmarks; the exit code shows whether all goals were met.
 
-Each runs in a process of its own, so that the memory and the garbage of one do not count for the next.
+Each benchmark runs in its own process, so that they do not share memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Encoders with random weights, whose attention TensorRT-RTX fuses in 16 bits.
 
-Each model has two layers with heads of 64, in one of the forms that exporters write.  The norms come before
-attention, so the size of the inputs does not matter to the scores.
+Each model has two layers and heads of size 64. The attention has one of the forms that exporters write. A
+normalization precedes the attention, so the magnitude of the inputs does not change the scores.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Encoder:
     """A builder of one model.
 
     Args:
-        scale: ``scores``, ``div``, ``query``, ``both`` (the root of the scale on Q and K) or ``shape``
-            (``both``, computed from the shape of Q).
-        mask: ``none``, ``add`` (a mask times the smallest number of FP32), ``where`` (infinity) or ``causal``
-            (a stored mask).
+        scale: place of the attention scale: ``scores``, ``div``, ``query``, ``both`` (its root on Q and K) or
+            ``shape`` (``both``, with a scale computed from the shape of Q).
+        mask: ``none``, ``add`` (a mask times the lowest FP32 number), ``where`` (infinity) or ``causal`` (a
+            stored mask).
         fused: whether one product computes Q, K and V.
-        written_out: whether norms are written out in operators.
+        written_out: whether normalizations consist of primitive operators.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Encoder:
         return q, k, v
 
     def attention(self, x: str) -> str:
-        """Append attention and the product behind it."""
+        """Append attention and the product that follows."""
         q, k, v = self.heads(x)
         k = self.op("Transpose", k, perm=[0, 1, 3, 2])
         if self.scale == "query":

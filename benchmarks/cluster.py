@@ -1,6 +1,6 @@
-"""Fleets: 10,000 models on a Dask cluster; what each costs the client, and that nothing else is found there.
+"""Lint 10,000 models on a Dask cluster: client cost for each model, and equal findings.
 
-``FLEET_MODELS`` gives another number of models.
+``FLEET_MODELS`` sets another number of models.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BODIES = (
 
 
 def generate(folder: Path, count: int) -> None:
-    """Write models that all differ: in widths, and in what follows the product."""
+    """Write models that differ in widths and in the operators after the product."""
     for number in range(count):
         model = onnx.parser.parse_model(
             MODEL.format(width=8 + number // len(BODIES), body=BODIES[number % len(BODIES)])
@@ -80,7 +80,7 @@ def main() -> bool:
 
 
 def scan(models: Path, rows: Path, *how: str) -> Done:
-    """Lint a folder, its rows into a file."""
+    """Lint a folder and write the findings as rows to a file."""
     return run(str(models), *SETTINGS, "--quiet", "--output", f"jsonl:{rows}", *how)
 
 

@@ -1,9 +1,9 @@
-"""Time and memory of ``--compare`` against one run of the model in ONNX Runtime.
+"""Time and memory of ``--compare``, against one run of the model in ONNX Runtime.
 
     python -m benchmarks.comparison [MODEL ...]
 
-Without models, it builds some: networks of convolutions, of depthwise convolutions, of resizes, and a
-transformer of 300 MB.  Both sides run in turn, and the best of three counts.
+Without arguments, the benchmark builds models: networks of convolutions, of depthwise convolutions and of
+resizes, and a transformer of 300 MB. The two commands run in turn; the best of three runs counts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LIMITS = Limits(300, 12 << 30)
 
 
 class _Builder:
-    """Nodes and weights of a network of images."""
+    """Nodes and weights of an image network."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -149,15 +149,15 @@ def _built(folder: Path) -> Iterator[Path]:
 
 
 class _Cost(Struct, frozen=True):
-    """What a comparison takes.
+    """Cost of a comparison.
 
     Attributes:
-        plain: seconds of one run in ONNX Runtime, with its optimizations.
-        every: seconds of one run that gives every tensor, in which nothing can be fused.
+        plain: seconds of one run in ONNX Runtime with optimizations.
+        every: seconds of one run that outputs every tensor, so that ONNX Runtime cannot fuse operators.
         seconds: seconds of the comparison, without the start of its process.
-        whole: seconds with the start of the process.
-        memory: bytes at its peak.
-        words: what it found.
+        whole: seconds of the comparison, with the start of its process.
+        memory: peak memory in bytes.
+        words: the result of the comparison.
     """
 
     plain: float
@@ -191,7 +191,7 @@ def _measured(path: Path) -> _Cost:
 
 
 def main() -> bool:
-    """Print figures by model; whether the goals are met."""
+    """Print the figures of each model; return whether the goals are met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", type=Path)
     chosen = parser.parse_args().models

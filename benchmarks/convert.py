@@ -1,14 +1,15 @@
-"""How well conversions of FP32 models to FP16 do, beside those of other converters in the same run.
+"""Quality of conversions from FP32 to FP16, compared with other converters in the same run.
 
     python -m benchmarks.convert [--models DIR] [--limit N] [--build] [--others] [--json FILE]
 
-The models are one export of each family and the public models of the shared data, and encoders whose
-attention TensorRT-RTX fuses.  Each is converted with one batch of random inputs of scale 1 and one of scale
-1000.  It counts as good if ONNX's checker and NVIDIA's parser accept the result and its error is at most 1e-2
-on other inputs of both scales, by a rehearsal in half precision.
-``--build`` also builds source and result with TensorRT-RTX.  ``--others`` asks the converters of
-onnxconverter-common, ONNX Runtime and Model-Optimizer (with and without the measured inputs) where the Python
-of ``TRTLINT_CONVERTERS_PYTHON`` has them.
+The models are one export of each family, the public models of the shared data, and encoders whose attention
+TensorRT-RTX fuses. Each conversion measures one batch of random inputs of scale 1 and one of scale 1000. A
+conversion passes if ONNX's checker and NVIDIA's parser accept the result, and if its error is at most 1e-2 on
+other inputs of both scales. A rehearsal in half precision computes this error.
+
+``--build`` also builds the source and the result with TensorRT-RTX. ``--others`` also runs the converters of
+onnxconverter-common, ONNX Runtime and Model-Optimizer (with and without the measured inputs), if the Python
+of ``TRTLINT_CONVERTERS_PYTHON`` has these packages.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def _ours(source: Path, out: Path, inputs: Sequence[str], *, build: bool) -> dic
 
 
 def _trial(model: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return two batches of inputs that the model runs on; None where none are found."""
+    """Return two batches of inputs on which the model runs; None if there are none."""
     from trtlint.measurement.feeds import random_feeds
     from trtlint.measurement.skeleton import TrialError
     from trtlint.measurement.trial import Trial
@@ -208,7 +209,7 @@ def _checked(path: Path) -> bool:
 
 
 def shares(source: Path, out: Path) -> dict[str, Any]:
-    """Return the share of the FLOPs in 16 bits and the number of Casts that a conversion adds inside."""
+    """Return the share of FLOPs in 16 bits, and the number of Casts added inside the model."""
     from trtlint.conversion.weight import flops, is_product
     from trtlint.model.load import load
 
@@ -247,7 +248,7 @@ def _between(first: Any, second: Any) -> bool:
 
 
 def good(found: dict[str, Any]) -> bool:
-    """Whether a conversion passes all that its source passes, at both scales."""
+    """Return whether a conversion passes every check that its source passes, at both scales."""
     if found.get("unchanged"):
         return True
     errors = [found.get(f"error_{scale:g}") for scale in SCALES]
@@ -257,7 +258,7 @@ def good(found: dict[str, Any]) -> bool:
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the figures of one tool in words."""
+    """Describe the figures of one converter."""
     changed = [row for row in rows if not row.get("unchanged")]
     parsed = [row for row in changed if row.get("parser_source")]
     judged = [row for row in parsed if any(f"error_{scale:g}" in row for scale in SCALES)]
@@ -299,7 +300,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _engines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield the sums of the engines' counts: source, the better of source and all FP16, result."""
+    """Yield the total number of engine layers: source, the smaller of source and all-FP16, and result."""
     built = [row for row in rows if row.get("builder") and row.get("builder_source")]
     if not built:
         return
@@ -350,7 +351,7 @@ def main() -> None:
 
 
 def _apart(name: str, source: Path, tool: str, *, build: bool) -> dict[str, Any]:
-    """Convert and judge in a process of its own: native code may crash."""
+    """Convert and judge a model in a separate process, because native code may crash."""
     command = [sys.executable, "-m", "benchmarks.convert", "--one", name, str(source), tool]
     nothing = {"model": name, "tool": tool, "converts": False, "seconds": 0.0}
     try:

@@ -1,4 +1,4 @@
-"""Dry parse and dry build against Polygraphy's TensorRT-RTX backend, and what a second process brings."""
+"""Cost of dry parse and dry build against Polygraphy's TensorRT-RTX backend; gain of a second process."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def polygraphy(model: Path, level: str, folder: Path) -> tuple[float, float]:
-    """Seconds and MB that Polygraphy takes in a process of its own."""
+    """Return the seconds and MB that Polygraphy needs in a separate process."""
     environment = {**ENVIRONMENT, "POLYGRAPHY_USE_TENSORRT_RTX": "1", "PYTHONPATH": str(folder)}
     start = time.perf_counter()
     command = [sys.executable, "-c", POLYGRAPHY, str(model), level]
@@ -51,14 +51,14 @@ def polygraphy(model: Path, level: str, folder: Path) -> tuple[float, float]:
 
 
 def own(model: Path, level: str) -> tuple[float, float]:
-    """Seconds, with reading the log, and MB that a dry build takes."""
+    """Return the seconds (including reading of the log) and MB of a dry build."""
     start = time.perf_counter()
     dry = dry_build(model, level="parse" if level == "parse" else "build")
     return time.perf_counter() - start, (dry.result.peak or 0) / (1 << 20)
 
 
 def against_polygraphy(chosen: Sequence[Path], folder: Path) -> bool:
-    """Whether both levels cost at most :data:`RATIO` times what they cost in Polygraphy."""
+    """Return whether both levels cost at most :data:`RATIO` times as much as in Polygraphy."""
     names = "from tensorrt_rtx_bindings import *\nfrom tensorrt_rtx_bindings import __version__\n"
     (folder / "tensorrt_rtx.py").write_text(names, encoding="utf-8")
     good = True
@@ -76,7 +76,7 @@ def against_polygraphy(chosen: Sequence[Path], folder: Path) -> bool:
 
 
 def seconds(folder: Path, jobs: int) -> float:
-    """Wall time of dry builds of a folder of models."""
+    """Return the wall time of the dry builds of a folder of models."""
     words = [str(folder), "--dry-build", "--no-cache", "--isolated", "-q", "-j", str(jobs)]
     start = time.perf_counter()
     done = subprocess.run([*TRTLINT, *words], env=ENVIRONMENT, capture_output=True)
@@ -86,7 +86,7 @@ def seconds(folder: Path, jobs: int) -> float:
 
 
 def in_parallel(folder: Path) -> bool:
-    """Whether two processes are :data:`SPEEDUP` times as fast as one."""
+    """Return whether two processes are :data:`SPEEDUP` times as fast as one."""
     once: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(RUNS):
         for jobs, taken in once.items():
@@ -95,7 +95,7 @@ def in_parallel(folder: Path) -> bool:
 
 
 def main() -> int:
-    """Run it; 1 where a goal is missed."""
+    """Run the benchmark; return 1 if a goal is missed."""
     try:
         find()
     except WheelError as error:

@@ -1,11 +1,11 @@
-"""What trtlint finds in log excerpts of public threads, against what states the cause in them.
+"""Findings in log excerpts from public threads, compared with the known causes.
 
     python -m benchmarks.field_logs [--folder DIR] [--missed]
 
-DIR holds excerpts (``*.log``) and ``truth.jsonl``: one excerpt a line, with ``file``, ``status`` (``failed``,
-``degraded`` or ``benign``), ``decisive`` (the numbers of the lines that state the cause) and ``must_name``
-(names that the text gives for it).  Without it, the excerpts among the shared data are scored, if those are
-there.  An excerpt is given to the command line as a user would give it, by itself.
+DIR contains excerpts (``*.log``) and ``truth.jsonl``. Each line of ``truth.jsonl`` is about one excerpt:
+``file``, ``status`` (``failed``, ``degraded`` or ``benign``), ``decisive`` (numbers of the lines that state
+the cause) and ``must_name`` (names in the excerpt that belong to the cause). The default DIR is in the shared
+data, if it exists. The benchmark gives each excerpt alone to the command line, as a user would.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ GOALS = {"loud": 1.0, "quiet": 1.0, "cited": 0.9, "named": 0.85}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one excerpt got, question by question; None where a question is not asked of it.
+    """Result for one excerpt: an answer for each question, None if a question does not apply.
 
     Attributes:
         file: the excerpt.
-        loud: a failed build has a finding of severity error, and the exit code 1.
-        quiet: a build that went on well has no error.
-        cited: a finding cites a line that states the cause.
-        named: a finding names what the text names.
+        loud: whether a failed build has a finding of severity error, and exit code 1.
+        quiet: whether a successful build has no error.
+        cited: whether a finding cites a line that states the cause.
+        named: whether a finding contains the required names.
         exit: the exit code.
         rules: the rules that fire, with the lines that they cite.
     """
@@ -60,7 +60,7 @@ def lint(*arguments: str) -> tuple[int, str]:
 
 
 def answer(folder: Path, truth: dict[str, Any], lint: Callable[..., tuple[int, str]] = lint) -> Answer:
-    """Lint one excerpt and compare."""
+    """Lint one excerpt and compare the findings with the truth."""
     path = folder / truth["file"]
     code, out = lint("--isolated", "--no-cache", "--format", "json", str(path))
     models = json.loads(out)["models"] if code in (0, 1) else []
@@ -86,7 +86,7 @@ def answer(folder: Path, truth: dict[str, Any], lint: Callable[..., tuple[int, s
 
 
 def _lines(path: Path, finding: dict[str, Any]) -> set[int]:
-    """The lines of the excerpt that a finding gives as evidence or as its place."""
+    """Return the lines of the excerpt that a finding cites, or that are its place."""
     places = [*finding["evidence"], *(site["node"] for site in finding["sites"])]
     cited = re.compile(re.escape(str(path)) + r":(\d+)")
     return {int(number) for place in places for number in cited.findall(place)}
@@ -99,19 +99,19 @@ def _texts(finding: dict[str, Any]) -> Iterable[str]:
 
 
 def share(answers: Sequence[Answer], question: str) -> tuple[int, int]:
-    """How many of those that a question is asked of have it right, and how many these are."""
+    """Return the number of right answers to a question, and the number of excerpts to which it applies."""
     asked = [getattr(each, question) for each in answers if getattr(each, question) is not None]
     return sum(asked), len(asked)
 
 
 def truths(folder: Path) -> list[dict[str, Any]]:
-    """What is true of each excerpt of a folder."""
+    """Return the truth about each excerpt of a folder."""
     lines = (folder / "truth.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines if line.strip()]
 
 
 def main(arguments: Iterable[str] = ()) -> bool:
-    """Score the excerpts and print the shares; whether the goals are met."""
+    """Score the excerpts and print the shares; return whether the goals are met."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,9 +1,9 @@
-"""What ``trtlint fix`` repairs, beside other tools in the same run.
+"""Models that ``trtlint fix`` repairs, compared with other tools in the same run.
 
-The exports that are to be repaired are those of the shared data that TensorRT-RTX refuses, where that is
-at hand; what each tool makes of them is built by the real builder, which needs ``trtlint[rtx]``, and
-compared with ``trtlint[verify]``.  Only outputs that were compared and are equal count; what a tool gave no
-model for, because it failed, is told apart from what it gave and what is refused as before.
+The models are exports in the shared data that TensorRT-RTX refuses. The real builder (``trtlint[rtx]``)
+builds the output of each tool, and ``trtlint[verify]`` compares its results. A model counts as repaired only
+if the outputs were compared and are equal. The table separates tools that failed from tools whose output is
+still refused.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SANITIZE = (
 
 
 def commands(model: Path, out: Path) -> Mapping[str, list[str]]:
-    """The tools that are installed, each with the command that writes its form of a model."""
+    """Return the installed tools, each with the command that writes its version of a model."""
     found = {OWN: [*TRTLINT, "fix", str(model), "-o", str(out), "--format", "json", *TARGET]}
     for name, package, code in (
         ("onnxslim", "onnxslim", _SLIM),
@@ -56,7 +56,7 @@ def commands(model: Path, out: Path) -> Mapping[str, list[str]]:
 
 
 def builds(model: Path) -> bool:
-    """Whether the real builder builds a model."""
+    """Return whether the real builder builds a model."""
     try:
         return dry_build(model, sm=89).result.built is True
     except DryBuildError:
@@ -64,7 +64,7 @@ def builds(model: Path) -> bool:
 
 
 def outcome(model: Path, out: Path, done: subprocess.CompletedProcess[bytes]) -> str:
-    """What came of a model that a tool was given: ``equal`` alone means repaired."""
+    """Return the result of one tool for one model; only ``equal`` means repaired."""
     if not out.exists():
         refused = done.returncode in (0, 1) and b"Traceback" not in done.stderr
         return "not written" if refused else "the tool failed"
@@ -77,14 +77,17 @@ def outcome(model: Path, out: Path, done: subprocess.CompletedProcess[bytes]) ->
 
 
 def left(report: bytes) -> str:
-    """The reasons that `trtlint fix` gives for the errors that it leaves, its report given as JSON."""
+    """Return the reasons in a JSON report of `trtlint fix` for the errors that stay."""
     model: dict[str, Any] = json.loads(report)["models"][0]
     errors = [entry for entry in model["refused"] if entry["severity"] == "error"]
     return "; ".join(dict.fromkeys(f"{entry['rule']}: {entry['reason']}" for entry in errors))
 
 
 def repaired(exported: Path) -> bool:
-    """The table by cause; whether trtlint repairs as many as are wanted, and names why it leaves the rest."""
+    """Print the table by cause; return whether the goals are met.
+
+    The goals: trtlint repairs enough models, and gives a reason for each other model.
+    """
     verdicts = [json.loads(line) for line in (exported / "verdicts-rtx-1.7.1.jsonl").read_text().splitlines()]
     refused = [entry for entry in verdicts if not (entry["parse"] and entry["build"])]
     table: dict[str, Counter[str]] = defaultdict(Counter)
@@ -118,7 +121,7 @@ def repaired(exported: Path) -> bool:
 
 
 def _cause(entry: Mapping[str, object]) -> str:
-    """The operator that the parser names, else the one that the builder stops at."""
+    """Return the operator that the parser names, or else the operator at which the builder stops."""
     errors = entry["errors"]
     if isinstance(errors, list) and errors:
         return f"{errors[0]['op'] or errors[0]['func']} (parse)"
@@ -127,7 +130,7 @@ def _cause(entry: Mapping[str, object]) -> str:
 
 
 def main() -> int:
-    """The exit code says whether the goals are met."""
+    """Run the benchmark; the exit code shows whether the goals are met."""
     exported = SHARED / "data" / "exported"
     if not exported.is_dir():
         print("fix: no refused exports at hand")

@@ -1,4 +1,4 @@
-"""Many models: what the cache saves and keeps right, and what a second process brings."""
+"""Runs over many models: gain and correctness of the cache, and the gain of a second process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTINGS = ["--trt", "10.8", "--gpu", "L4", "--isolated"]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A finished run: what it printed, and its wall and processor time in seconds, workers included."""
+    """A finished run: its output, and its wall and processor time in seconds, including the workers."""
 
     out: bytes
     seconds: float
@@ -33,7 +33,7 @@ class Done:
 
 @contextmanager
 def models(folder: Path) -> Iterator[Path]:
-    """A folder of exported models: the real ones, or small ones that all differ."""
+    """Yield the real exported models, or else small models that all differ."""
     exported = Path(os.environ.get("TRTLINT_SHARED", ROOT.parent / "shared")) / "data" / "exported"
     if exported.is_dir():
         yield exported
@@ -50,7 +50,7 @@ def models(folder: Path) -> Iterator[Path]:
 
 
 def begin(arguments: Sequence[str]) -> tuple[subprocess.Popen[bytes], Path, float]:
-    """Start a run whose output goes to a file of its own."""
+    """Start a run whose output goes to its own file."""
     descriptor, name = tempfile.mkstemp()
     with os.fdopen(descriptor, "wb") as file:
         start = time.perf_counter()
@@ -62,7 +62,7 @@ def end(process: subprocess.Popen[bytes], output: Path, start: float) -> Done:
     """Wait for a run.
 
     Raises:
-        subprocess.CalledProcessError: it failed.
+        subprocess.CalledProcessError: the run failed.
     """
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
@@ -80,7 +80,7 @@ def run(*arguments: str) -> Done:
 
 
 def damage(cache: Path) -> dict[Path, bytes]:
-    """Cut off or falsify every entry of a cache; what they were."""
+    """Truncate or change every entry of a cache; return the original contents."""
     entries = {entry: entry.read_bytes() for entry in sorted(cache.glob("*/*.json"))}
     for number, (entry, data) in enumerate(entries.items()):
         entry.write_bytes(data[: len(data) // 2] if number % 2 else data.replace(b"[", b"{", 1))

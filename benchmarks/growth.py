@@ -1,9 +1,9 @@
-"""What a lint costs beside another checkout of trtlint: a small model, and a graph of 10,000 nodes.
+"""Cost of a lint, compared with another checkout of trtlint: a small model, and a graph of 10,000 nodes.
 
     python -m benchmarks.growth --against DIR
 
-DIR is the other checkout, such as `git worktree add DIR v0.1.0`.  Both run with this Python, in turn, so
-that what else the machine does strikes both alike; the goal is what new rules may cost.
+DIR is the other checkout, for example from `git worktree add DIR v0.1.0`. Both checkouts run in turn with
+this Python, so that the load of the machine affects both. The goal limits the cost of new rules.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ NODES = {"a small model": 100, "10,000 nodes": 10_000}
 
 
 def seconds(checkout: Path, model: Path) -> float:
-    """The processor time of one lint by the trtlint of a checkout: what else the machine does counts little.
+    """Return the processor time of one lint by the trtlint of a checkout.
 
     Raises:
-        subprocess.CalledProcessError: it failed; findings are no failure.
+        subprocess.CalledProcessError: the lint failed. Findings are not a failure.
     """
     command = [sys.executable, "-m", "trtlint", "--no-cache", "--isolated", "--exit-zero", "--quiet"]
     command += ["--trt", "10.8", "--gpu", "L4", str(model)]
@@ -42,7 +42,7 @@ def seconds(checkout: Path, model: Path) -> float:
 
 
 def main() -> bool:
-    """Print the times and their ratios; whether they meet the goal."""
+    """Print the times and their ratios; return whether they meet the goal."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--against", type=Path, required=True, metavar="DIR", help="the other checkout")
     other = parser.parse_args().against

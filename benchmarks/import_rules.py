@@ -1,9 +1,9 @@
-"""What rules tell of models that TensorRT's parser imports otherwise than ONNX defines them.
+"""Rules that fire on models which TensorRT's parser imports differently than ONNX defines.
 
-``python -m benchmarks.import_rules`` reads ``shared/data/import-differences/cases.jsonl``: small models, each
-with the releases whose network computes ONNX's values (``right``) and others (``wrong``), as measured by
-interpreting the networks of NVIDIA's parsers.  A release that is wrong wants a finding above a note at the
-operator; one that is right wants none.
+``python -m benchmarks.import_rules`` reads ``shared/data/import-differences/cases.jsonl``. Each case is a
+small model with the releases whose network computes ONNX's values (``right``) and the other releases
+(``wrong``). These come from an interpreter of the networks of NVIDIA's parsers. For a wrong release, the
+benchmark expects a finding above a note at the operator; for a right release, none.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _OTHERS = ("BLD", "PORT")
 
 
 class Miss(Struct, frozen=True):
-    """A release of a case of which the rules say the contrary.
+    """A release of a case for which the rules are wrong.
 
     Attributes:
         case: name of the case.
-        release: as the cases name it, ``TRT 10.7``.
-        wanted: whether there should be a finding.
+        release: the release as the cases name it, such as ``TRT 10.7``.
+        wanted: whether a finding is expected.
         found: ids of the rules that fired above a note.
     """
 
@@ -44,7 +44,7 @@ class Miss(Struct, frozen=True):
 
 
 def misses(folder: Path) -> tuple[int, list[Miss]]:
-    """How many releases of all cases were looked at, and those of which the rules say the contrary."""
+    """Return the number of compared releases of all cases, and the misses among them."""
     count, found = 0, []
     for case in _cases(folder):
         for wanted, key in ((True, "wrong"), (False, "right")):
@@ -57,7 +57,7 @@ def misses(folder: Path) -> tuple[int, list[Miss]]:
 
 
 def reported(model: Path, release: str) -> tuple[str, ...]:
-    """The rules that fire above a note on a model for a release such as ``RTX 1.7.1``."""
+    """Return the rules that fire above a note on a model for a release such as ``RTX 1.7.1``."""
     product, _, version = release.partition(" ")
     target = Target("tensorrt-rtx" if product == "RTX" else "tensorrt", version)
     (report,) = lint(model, target).models

@@ -1,8 +1,8 @@
-"""How many of the issues of TensorRT that were collected have a rule that tells of them.
+"""Number of known TensorRT issues that a rule reports.
 
     python -m benchmarks.known_issues [--open]
 
-The map is tests/data/known_issues.yaml: documents and sources of the vendor, and threads of users.
+The list is tests/data/known_issues.yaml: NVIDIA's documents and sources, and threads of users.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ Verdict = Literal["covered", "partly", "open", "undecidable"]
 
 
 def verdict(row: dict[str, Any]) -> Verdict:
-    """What an entry of the map says of its issue."""
+    """Return the verdict of an entry on its issue."""
     if "rules" in row:
         return "partly" if "left" in row else "covered"
     return "open" if "open" in row else "undecidable"
 
 
 def counts(rows: Iterable[dict[str, Any]]) -> Counter[Verdict]:
-    """How many issues have each verdict."""
+    """Count the issues by verdict."""
     return Counter(map(verdict, rows))
 
 
 def main() -> bool:
-    """Print the counts by source, on demand what is open; whether the goal is met."""
+    """Print the counts by source and, with ``--open``, the open issues; return whether the goal is met."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--open", action="store_true", help="name what no rule, or no rule fully, tells of")
     named = parser.parse_args().open

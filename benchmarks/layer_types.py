@@ -1,10 +1,10 @@
-"""Whether each layer that ``--layerPrecisions`` names has the type that it asks for, by NVIDIA's parser.
+"""Types of the layers that ``--layerPrecisions`` names, according to NVIDIA's parser.
 
     python -m benchmarks.layer_types [--models DIR] [--limit N] [--only TEXT] [--type fp32|fp16]
 
-The models are those of ``benchmarks.convert``.  A random 15 % of the operators of each are named, with
-``--precisionConstraints=obey``.  With ``--type fp16`` all other operators are asked to be FP32.  The types
-are those of the tensors of the layers that TensorRT-RTX parses from the converted file.
+The models are those of ``benchmarks.convert``. The benchmark names a random 15 % of the operators of each
+model, with ``--precisionConstraints=obey``. With ``--type fp16``, all other operators are requested in FP32.
+The result is the type of the tensors of each layer that TensorRT-RTX parses from the converted file.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _FLOATS = {"FLOAT": "fp32", "HALF": "fp16", "BF16": "bf16"}
 
 
 def layers(model: Path, folder: Path) -> list[tuple[str, str, dict[str, list[str]]]]:
-    """Return the layers of the parsed network: name, type, and element types of its tensors."""
+    """Return the layers of the parsed network: name, kind, and element types of the tensors."""
     rows, script = folder / "layers.json", folder / "hook.py"
     script.write_text(_SCRIPT.format(path=str(rows)), encoding="utf-8")
     rows.unlink(missing_ok=True)
@@ -60,7 +60,7 @@ def layers(model: Path, folder: Path) -> list[tuple[str, str, dict[str, list[str
 
 
 def _type_of(tensors: dict[str, list[str]]) -> set[str]:
-    """Return the float types of the outputs of a layer, or of its inputs where no output is a float."""
+    """Return the float types of a layer's outputs; if no output is a float, the float types of its inputs."""
     for side in ("out", "in"):
         found = {_FLOATS[each] for each in tensors[side] if each in _FLOATS}
         if found:
@@ -69,7 +69,7 @@ def _type_of(tensors: dict[str, list[str]]) -> set[str]:
 
 
 def named(model: Path, seed: int, type_: str) -> list[str]:
-    """Return names of random operators that may have the type."""
+    """Return the names of random operators that support the type."""
     labels = ConversionSession(ConversionRequest(model, measure=False)).labels
 
     def fits(node: Node) -> bool:
@@ -80,7 +80,7 @@ def named(model: Path, seed: int, type_: str) -> list[str]:
 
 
 def judge(model: Path, folder: Path, seed: int, type_: str) -> dict[str, Any]:
-    """Convert one model and compare the types of the named layers with those that were asked for."""
+    """Convert one model, and compare the types of the named layers with the requested types."""
     names = named(model, seed, type_)
     specs = [LayerSpec(_OPTION, name, type_) for name in names]
     if type_ == "fp16":

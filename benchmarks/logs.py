@@ -1,9 +1,9 @@
-"""How fast a long verbose log is read, beside a bare line loop and ``grep -c`` over the same bytes.
+"""Speed of reading a long verbose log, compared with a plain line loop and ``grep -c`` on the same bytes.
 
     python -m benchmarks.logs [LOG] [--megabytes 200] [--rounds 5]
 
-LOG (plain or .gz) is repeated until the file is long enough; without it, a verbose log of trtexec among
-the shared data is, if that is there.
+The benchmark repeats LOG (plain or .gz) until the file is long enough. The default is a verbose log of
+trtexec in the shared data, if it exists.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ print(json.dumps({"seconds": seconds, "kilobytes": peak, "lines": log.lines, "re
 
 
 def bare_loop(path: Path) -> float:
-    """Seconds of the least that Python can do with every line."""
+    """Return the seconds of the shortest possible loop over all lines in Python."""
     start = time.perf_counter()
     with path.open("rb") as file:
         for _ in file:
@@ -49,7 +49,7 @@ def bare_loop(path: Path) -> float:
 
 
 def grep(path: Path) -> float:
-    """Seconds of counting the lines that name an error; NaN without grep."""
+    """Return the seconds that grep needs to count the lines with an error; NaN without grep."""
     tool = shutil.which("grep")
     if not tool:
         return float("nan")
@@ -59,7 +59,7 @@ def grep(path: Path) -> float:
 
 
 def reading(path: Path) -> dict[str, float]:
-    """What a fresh process says of reading the log: seconds with imports, peak kilobytes, lines, records."""
+    """Read the log in a fresh process; return the seconds with imports, peak kilobytes, lines and records."""
     done = subprocess.run(
         [sys.executable, "-c", CHILD, str(path)],
         cwd=REPOSITORY,
@@ -72,7 +72,7 @@ def reading(path: Path) -> dict[str, float]:
 
 
 def main(arguments: Iterable[str] = ()) -> bool:
-    """Time the log that was named, or the default ones; whether the goals are met."""
+    """Time the given log or the default logs; return whether the goals are met."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -88,7 +88,7 @@ def main(arguments: Iterable[str] = ()) -> bool:
 
 
 def measure(source: Path, megabytes: int, rounds: int) -> bool:
-    """Make the long log, time everything in turns, print the best of each."""
+    """Write the long log, time all readers in turn, and print the best time of each."""
     data = gzip.decompress(source.read_bytes()) if source.suffix == ".gz" else source.read_bytes()
     from trtlint.buildfiles.log import read_log
 

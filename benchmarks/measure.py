@@ -1,4 +1,4 @@
-"""Running commands and saying what they cost."""
+"""Run commands and measure their cost."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one command costs: the best wall time in seconds, the peak of its memory in MB.
+    """Cost of a command: the best wall time in seconds, and the peak memory in MB.
 
-    ``processor`` is the least time of the processor that a run took, its own and the kernel's for it, in
-    seconds: what else the machine does hardly shows in it.
+    ``processor`` is the smallest processor time of a run in seconds, user and kernel. The load of the machine
+    hardly affects this time.
     """
 
     seconds: float
@@ -31,7 +31,7 @@ class Cost:
 
 
 def cost(command: Sequence[str], runs: int = 5) -> Cost:
-    """What a command costs; see :func:`costs`."""
+    """Return the cost of a command; see :func:`costs`."""
     (found,) = costs([command], runs)
     return found
 
@@ -39,14 +39,14 @@ def cost(command: Sequence[str], runs: int = 5) -> Cost:
 def costs(
     commands: Sequence[Sequence[str]], runs: int = 5, before: Callable[[], object] | None = None
 ) -> list[Cost]:
-    """Run commands a few times, in turn, so that what else the machine does strikes all alike.
+    """Run commands several times, in turn, so that the load of the machine affects all of them.
 
-    Their output is thrown away; findings (exit code 1) are no failure.
+    The output is discarded. Exit code 1 (findings) is not a failure.
 
     Args:
-        commands: what to run.
-        runs: how often.
-        before: is called before every run, and not counted.
+        commands: the commands.
+        runs: number of runs of each command.
+        before: function that is called before each run; its time does not count.
 
     Raises:
         subprocess.CalledProcessError: a command failed.
@@ -77,7 +77,7 @@ def _once(command: Sequence[str]) -> Cost:
 
 
 def report(name: str, value: float, goal: float, unit: str = "") -> bool:
-    """Print one measured figure beside its goal; whether it is met."""
+    """Print a figure and its goal; return whether the goal is met."""
     met = value <= goal
     print(f"  {name:<64} {value:>8.2f}{unit}   goal <= {goal:g}{unit}   {'met' if met else 'MISSED'}")
     return met

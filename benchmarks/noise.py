@@ -1,10 +1,10 @@
-"""How much trtlint says about models that build: findings above note, by rule and corpus.
+"""Findings above a note on models that build, by rule and corpus.
 
     python -m benchmarks.noise [--trt VERSION] [--gpu GPU] [--preview] [--models]
 
-The corpora are the models exported from PyTorch and the public ones among the shared data, of which the real
-parser and builder of TensorRT-RTX say which build, and the light models of the package onnx, which are
-classifiers that every release builds.  A model that does not build counts nowhere.
+The corpora are models exported from PyTorch, public models of the shared data, and the light models of the
+package onnx (classifiers that every release builds). For the first two, the real parser and builder of
+TensorRT-RTX decided which models build. Models that do not build are ignored.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ CONFIRMED = {
 
 @dataclass
 class Corpus:
-    """What was found in a corpus.
+    """Findings in a corpus.
 
     Attributes:
-        name: what it is called.
-        models: how many models of it build.
-        above: findings above note, by rule.
-        fired: the models that a rule fires on above note, and
-        noted: as a note.
+        name: name of the corpus.
+        models: number of models that build.
+        above: number of findings above a note, by rule.
+        fired: models with a finding above a note, by rule.
+        noted: models with a note, by rule.
     """
 
     name: str
@@ -65,24 +65,24 @@ class Corpus:
 
     @property
     def a_model(self) -> float:
-        """Findings above note for each model."""
+        """Return the number of findings above a note for each model."""
         return self.above.total() / self.models if self.models else 0.0
 
     def cell(self, rule: str) -> str:
-        """On how many models a rule fires, and their share."""
+        """Return the number and share of models on which a rule fires."""
         count = len(self.fired[rule])
         return f"{count} ({count / self.models:.1%})" if count else "."
 
 
 def building(folder: Path) -> set[str]:
-    """The names of the models that the real builder builds."""
+    """Return the names of the models that the real builder builds."""
     with (folder / VERDICTS).open(encoding="utf-8") as lines:
         rows = map(json.loads, lines)
         return {Path(row.get("model") or row["file"]).name.split(".onnx")[0] for row in rows if row["build"]}
 
 
 def models(unpacked: Path) -> Iterator[tuple[str, Path]]:
-    """Each model that builds, with the corpus that it is of; compressed ones are unpacked into a folder."""
+    """Yield each model that builds, with its corpus; decompress models into a folder."""
     for corpus in ("exported", "public"):
         folder = SHARED / corpus
         if not (folder / VERDICTS).exists():
@@ -122,7 +122,10 @@ def look(target: Target, *, preview: bool) -> list[Corpus]:
 
 
 def table(corpora: list[Corpus], *, names: bool) -> list[str]:
-    """Print rule × corpus; the rules that fire on too many models without having been confirmed there."""
+    """Print the table of rules and corpora. Return the rules that fire on too many models.
+
+    Confirmed rules are not returned.
+    """
     rules = sorted({rule for corpus in corpora for rule in (*corpus.above, *corpus.noted)})
     heads = (f"{corpus.name} {corpus.models}" for corpus in corpora)
     print("rule     " + "".join(f"{head:>16}" for head in heads) + "   notes")
@@ -142,7 +145,7 @@ def table(corpora: list[Corpus], *, names: bool) -> list[str]:
 
 
 def main() -> bool:
-    """Print the table and the findings a model; whether the bounds hold."""
+    """Print the table and the findings for each model; return whether the limits hold."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--trt", default="10.8")
     parser.add_argument("--gpu", default="L4")

@@ -1,10 +1,10 @@
-"""What trtlint says a parser refuses, against what NVIDIA's parser and builder said of the same models.
+"""Predicted refusals, compared with the verdicts of NVIDIA's parser and builder on the same models.
 
     python -m benchmarks.parser_verdicts [--verdicts DIR] [--models DIR] [--releases 1.4.0 1.7.1]
 
-The verdicts are files ``rtx-<release>.jsonl``: one model a line, with ``parse`` and ``build``.  The models
-are those of ONNX's backend tests; without ``--models`` they are written to a folder that is kept.  Peers
-answer for the same models in the same run: trtcheck, if it is installed, and ``onnx.checker``.
+The verdicts are files ``rtx-<release>.jsonl`` with ``parse`` and ``build`` for each model. The models are
+ONNX's backend tests; without ``--models``, the benchmark writes them to a permanent folder. Other tools judge
+the same models in the same run: trtcheck, if it is installed, and ``onnx.checker``.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ GPU = 89
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Answers beside verdicts, for the question whether a model is refused.
+    """Counts of answers and verdicts on the question whether a model is refused.
 
     Attributes:
-        counts: how many models got an answer, by answer and whether the verdict is a refusal.
+        counts: number of models by answer, and by whether the verdict is a refusal.
     """
 
     counts: Counter[tuple[Answer, bool]]
 
     @property
     def precision(self) -> float:
-        """The share of "refused" that was refused."""
+        """Return the share of "refused" answers that are right."""
         said = self.counts["refused", True] + self.counts["refused", False]
         return self.counts["refused", True] / said if said else float("nan")
 
     @property
     def recall(self) -> float:
-        """The share of refusals that got the answer "refused"; unknown is no such answer."""
+        """Return the share of refusals with the answer "refused". The answer "unknown" counts as a miss."""
         real = sum(self.counts[answer, True] for answer in ("refused", "accepted", "unknown"))
         return self.counts["refused", True] / real if real else float("nan")
 
     def lines(self, name: str) -> list[str]:
-        """The confusion matrix and both figures."""
+        """Return the confusion matrix and both figures as text."""
         rows = [
             f"    {answer:<9} {self.counts[answer, True]:>8} {self.counts[answer, False]:>9}"
             for answer in ("refused", "accepted", "unknown")
@@ -70,12 +70,15 @@ class Score:
 
 
 def score(answers: Mapping[str, Answer], refused: Mapping[str, bool]) -> Score:
-    """Compare answers with verdicts; a model without an answer got "unknown"."""
+    """Compare answers with verdicts. A model without an answer counts as "unknown"."""
     return Score(Counter((answers.get(model, "unknown"), verdict) for model, verdict in refused.items()))
 
 
 def answer(report: ModelReport, stage: str) -> Answer:
-    """What a report says of one stage: unknown where only an option would tell, or nothing was read."""
+    """Return the answer of a report for one stage.
+
+    The answer is "unknown" without a report, or if it depends on an unset option.
+    """
     if any(f.refusal is not None and f.refusal.stage == stage for f in report.findings):
         return "refused"
     open_ = any(f.refusal is not None and f.refusal.stage == stage for f in report.conditional)
@@ -116,7 +119,7 @@ def _trtcheck(path: Path) -> Answer:
 
 
 def peers() -> dict[str, Callable[[Path], Answer]]:
-    """The peers that are installed."""
+    """Return the other tools that are installed."""
     found: dict[str, Callable[[Path], Answer]] = {"onnx.checker": _checker}
     try:
         from importlib.metadata import version
@@ -128,7 +131,7 @@ def peers() -> dict[str, Callable[[Path], Answer]]:
 
 
 def write_models(folder: Path) -> None:
-    """Write the models with the script that comes with the verdicts, unless they are there."""
+    """Write the models with the script of the verdicts, unless they exist."""
     if any(folder.rglob("*.onnx")):
         return
     script = SHARED / "tools" / "backend_models.py"
@@ -136,13 +139,13 @@ def write_models(folder: Path) -> None:
 
 
 def verdicts(path: Path) -> dict[str, tuple[bool, bool | None]]:
-    """Whether each model was parsed, and built."""
+    """Return, for each model, whether it was parsed and whether it was built."""
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return {row["model"]: (row["parse"], row["build"]) for row in rows}
 
 
 def main(arguments: Iterable[str] = ()) -> bool:
-    """Print the tables; whether the goals are met, or there is nothing to measure with."""
+    """Print the tables; return whether the goals are met. Without data, return true."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,9 @@
-"""Predicted parts of models against those that NVIDIA's parser gives when it is asked as the providers ask.
+"""Predicted parts of models, compared with NVIDIA's parser when ONNX Runtime's providers query it.
 
     python -m benchmarks.partitions [--all-probes] [--rewrite] [--sample 40 --seed 1] [MODEL...]
 
-Without models they are those of ``shared/data``: exported, public and repro, and the probes for which the
-verdicts hold several refusals.  Models that the parser takes whole are not counted.  ``--sample`` draws from
-those that it refuses.
+The default models are in ``shared/data``: exported, public and repro, and the probes with several refusals.
+Models that the parser accepts as a whole are not counted. ``--sample`` draws from the refused models.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ SHARED = Path(os.environ.get("TRTLINT_SHARED", REPOSITORY.parent / "shared"))
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One model.
+    """Comparison of one model.
 
     Attributes:
-        model: its name.
-        asked: the parts by the parser.
+        model: name of the model.
+        asked: the parts according to the parser.
         expected: the predicted parts.
-        seconds: time that the parser took.
+        seconds: time of the parser.
     """
 
     model: str
@@ -55,7 +54,7 @@ class Compared:
 
     @property
     def equal(self) -> bool:
-        """Whether the parts and the nodes left are the same."""
+        """Return whether the parts and the remaining nodes are the same."""
         return _parts(self.asked) == _parts(self.expected) and _left(self.asked) == _left(self.expected)
 
 
@@ -68,7 +67,7 @@ def _left(partition: Partition) -> set[str]:
 
 
 def compare(path: Path, *, rewrite: bool) -> Compared | None:
-    """Compare one model; None where the parser takes all of it, or cannot be asked."""
+    """Compare one model; return None if the parser accepts all of it or cannot run."""
     wheels = find()
     began = time.monotonic()
     found = simulate(path, "tensorrt", wheels, ProviderSettings(), rewrite=rewrite)
@@ -85,7 +84,7 @@ def compare(path: Path, *, rewrite: bool) -> Compared | None:
 
 
 def models(folder: Path, *, all_probes: bool) -> Iterator[Path]:
-    """Yield the models of ``shared/data``, unpacked where they are packed."""
+    """Yield the models of ``shared/data``, decompressed if necessary."""
     data = SHARED / "data"
     yield from sorted((data / "exported").glob("*.onnx"))
     yield from sorted((data / "repro").glob("*.onnx"))
@@ -110,7 +109,7 @@ def models(folder: Path, *, all_probes: bool) -> Iterator[Path]:
 
 
 def refused(path: Path) -> bool:
-    """Whether the parser refuses a model."""
+    """Return whether the parser refuses a model."""
     try:
         found = simulate(path, "tensorrt", find(), ProviderSettings(), rewrite=False)
     except Exception:  # noqa: BLE001 - a model that cannot be read is not counted
@@ -119,14 +118,14 @@ def refused(path: Path) -> bool:
 
 
 def drawn(paths: Iterable[Path], count: int, seed: int) -> list[Path]:
-    """Draw refused models, in an order that the seed decides."""
+    """Draw refused models in a random order that depends on the seed."""
     shuffled = sorted(paths)
     random.Random(seed).shuffle(shuffled)
     return list(islice(filter(refused, shuffled), count))
 
 
 def compared(paths: Iterable[Path], *, rewrite: bool) -> Iterator[Compared]:
-    """Yield the comparison of each model that the parser divides."""
+    """Yield the comparison of each model that the parser splits."""
     for path in paths:
         try:
             found = compare(path, rewrite=rewrite)
@@ -138,7 +137,7 @@ def compared(paths: Iterable[Path], *, rewrite: bool) -> Iterator[Compared]:
 
 
 def cost(path: Path, runs: int = 5) -> tuple[float, float]:
-    """Return the seconds of a lint without and with the prediction, the best of some runs."""
+    """Return the best seconds of a lint without and with the prediction."""
     target = tuple(targets_of(TargetOptions(trt=("10.13",), gpu="L4")))
     rules = RuleSet(load_builtin().entries)
     evidence = (PartitionEvidence("tensorrt", ProviderSettings()),)
@@ -155,7 +154,7 @@ def cost(path: Path, runs: int = 5) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print the comparison of each model, and the sums."""
+    """Print the comparison of each model, and the totals."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("models", nargs="*", type=Path)
     parser.add_argument("--all-probes", action="store_true", help="also probes with one refusal")

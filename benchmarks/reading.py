@@ -1,4 +1,4 @@
-"""What weights cost: 1 GB of them in a model against small ones, and against tools that read them all."""
+"""Cost of 1 GB of weights in a model, compared with small weights, and with tools that read all weights."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ Weights = dict[str, list[int]]
 
 
 def transformer(width: int) -> tuple[onnx.GraphProto, Weights]:
-    """A pre-norm transformer at opset 17 without its weights, and the weights' shapes."""
+    """Return a pre-norm transformer at opset 17 without its weights, and the shapes of the weights."""
     nodes: list[onnx.NodeProto] = []
     weights: Weights = {}
     shape = [1, LENGTH, width]
@@ -109,7 +109,7 @@ def transformer(width: int) -> tuple[onnx.GraphProto, Weights]:
 
 
 def write(path: Path, width: int) -> None:
-    """Write the model weight by weight, so that no more than one is in memory."""
+    """Write the model weight by weight, so that only one weight is in memory."""
     graph, weights = transformer(width)
     model = onnx.ModelProto(ir_version=8, opset_import=[helper.make_opsetid("", 17)])
     noise = os.urandom(1 << 20)
@@ -136,12 +136,12 @@ def write(path: Path, width: int) -> None:
 
 
 def peak(command: Sequence[str]) -> float:
-    """The most memory that a command has at once, in MB."""
+    """Return the peak memory of a command in MB."""
     return float(_output([*PYTHON, "-S", "-c", _PEAK, *command])) / 1024
 
 
 def work(tool: str, path: Path) -> float:
-    """Seconds of the work itself, in a fresh process."""
+    """Return the seconds of the work in a fresh process, without its start."""
     imports, call = WORK[tool]
     return float(_output([*PYTHON, "-c", _TIMED.format(imports=imports, work=call), str(path)]).split()[-1])
 

@@ -1,20 +1,23 @@
-"""Find out what the range of releases of each refusal condition rests on.
+"""Find the evidence for the range of releases of each refusal condition.
 
     python -m benchmarks.release_basis [--verdicts DIR] [--write]
 
-The verdicts are those of :mod:`benchmarks.release_verdicts`.  A range is ``measured`` where they tell its
-edges apart:
+The verdicts are those of :mod:`benchmarks.release_verdicts`. A range is ``measured`` if the verdicts confirm
+its two ends:
 
-* the first and the last measured release of the range refuse models that only this condition explains, and
-  their parsers do so more often than the network behind them;
-* the measured releases just outside of the range take models of which the condition is true, or refuse them
-  for another condition on the same operator.
+* The first and the last measured release of the range refuse models that only this condition explains. Their
+parsers
+  do so more often than their network definitions.
+* The measured releases just outside of the range accept models for which the condition is true, or refuse
+them
+  because of another condition on the same operator.
 
-Releases that were not measured (9.x, 10.11 and newer) have no say: an edge among them counts as the measured
-releases around it do.  A range without a measured release, and one that the verdicts do not support, rest on
-the condition's source: ``source`` where that is the code of a parser, else ``documented``.
+Releases without measurements (9.x, 10.11 and newer) do not count: if the range ends at such a release, the
+nearest measured releases decide. A range without measured releases, or without confirmation, depends on the
+source of the condition: ``source`` for the code of a parser, otherwise ``documented``.
 
-``--write`` puts the results into ``trtlint/knowledge/conditions.yaml``; without it, differences are printed.
+``--write`` writes the results to ``trtlint/knowledge/conditions.yaml``; the default is to print the
+differences.
 """
 
 from __future__ import annotations
@@ -51,12 +54,12 @@ _SOURCE = re.compile(r"^  source: .*\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Held:
-    """A condition that is true of a model, or another reason for a refusal.
+    """A condition that is true for a model, or another reason for a refusal.
 
     Attributes:
-        line: line of the condition in the table, None for another reason.
-        op: the refused operator, empty for an input or a stored tensor.
-        releases: the measured releases that refuse the model for it.
+        line: line of the condition in the table; None for another reason.
+        op: the refused operator; empty for an input or a stored tensor.
+        releases: the measured releases that refuse the model for this reason.
     """
 
     line: int | None
@@ -76,7 +79,7 @@ def _measured(versions: Mapping[Product, str] | None) -> frozenset[str]:
 
 
 def reasons(path: Path) -> list[Held]:
-    """Return the reasons why some release's parser refuses a model."""
+    """Return the reasons why parsers of any release refuse a model."""
     try:
         facts = Facts(load(path))
     except ModelError:
@@ -100,13 +103,15 @@ def reasons(path: Path) -> list[Held]:
 
 @dataclass
 class Support:
-    """The models that support the range of one condition, counted by release.
+    """Models that confirm the range of one condition, counted by release.
 
     Attributes:
-        refused: models that the parser refuses and that no other reason explains; less those that the network
-            refuses, which is not the release's own.
-        others: models of which the condition is true and that are taken, or refused for another condition on
-            the same operator.
+        refused: models that the parser refuses and that no other reason explains, minus models that the
+        network
+            definition refuses.
+        others: accepted models for which the condition is true, and models refused because of another
+        condition
+            on the same operator.
     """
 
     refused: Counter[str]
@@ -139,11 +144,11 @@ def supports(
 
 
 def is_measured(releases: frozenset[str], support: Support) -> bool:
-    """Return whether verdicts support a range.
+    """Return whether verdicts confirm a range.
 
     Args:
-        releases: the measured releases in it.
-        support: the models that the condition is true of.
+        releases: the measured releases in the range.
+        support: the models for which the condition is true.
     """
     inside = [release for release in RELEASES if release in releases]
     if not inside:
@@ -159,7 +164,7 @@ def is_measured(releases: frozenset[str], support: Support) -> bool:
 def bases(
     held: Mapping[str, Iterable[Held]], truth: Mapping[str, Mapping[str, Mapping[str, str]]]
 ) -> dict[int, Known]:
-    """Return what the range of each condition rests on, by its line."""
+    """Return the evidence for the range of each condition, by line."""
     found = supports(truth, held)
     result: dict[int, Known] = {}
     for entry in entries():
@@ -173,7 +178,7 @@ def bases(
 
 
 def annotated(text: str, known: Mapping[int, Known]) -> str:
-    """Return the table with what each range rests on behind its source."""
+    """Return the table with the evidence of each range after its source."""
     for entry in reversed(written("conditions")):
         block = _KNOWN.sub("", entry.text)
         source = _SOURCE.search(block)
@@ -185,7 +190,7 @@ def annotated(text: str, known: Mapping[int, Known]) -> str:
 
 
 def main(arguments: Iterable[str] = ()) -> bool:
-    """Print or write what has changed; return whether the table says what the verdicts say."""
+    """Print or write the changes; return whether the table agrees with the verdicts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--verdicts", type=Path, default=SHARED / "data" / "parser-releases")
     parser.add_argument("--write", action="store_true", help="write the results into the table")

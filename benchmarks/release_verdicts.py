@@ -2,8 +2,8 @@
 
     python -m benchmarks.release_verdicts [--verdicts DIR] [--misses 8.6 10.0]
 
-The verdicts are files ``tensorrt-<release>.jsonl``, one model a line: ``taken``, ``refused``, or one of
-``network``, ``plugin`` and ``crash``, which say nothing of the parser and are not counted.  The models are
+The verdicts are files ``tensorrt-<release>.jsonl`` with one model a line: ``taken`` or ``refused``. The
+verdicts ``network``, ``plugin`` and ``crash`` are not about the parser, and are ignored. The models are
 ONNX's backend tests, exported models and probes.
 """
 
@@ -36,7 +36,7 @@ GPU = 89
 
 @dataclass(frozen=True)
 class Answer:
-    """What trtlint says of one model for one release: the refusals by the parser, as (rule, message)."""
+    """Predicted parser refusals of one model for one release, as (rule, message)."""
 
     refusals: tuple[tuple[str, str], ...]
 
@@ -71,7 +71,7 @@ def verdicts(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def models(names: Iterable[str], scratch: Path) -> dict[str, Path]:
-    """Return the files of the models that are at hand; backend tests and probes are written once."""
+    """Return the available model files; backend tests and probes are written once."""
     backend, probes = scratch / "trtlint-backend-models", scratch / "trtlint-probes"
     write_models(backend)
     archive = SHARED / "data" / "probes" / "models.zip"
@@ -97,7 +97,7 @@ def table(
     said: Mapping[str, Sequence[Answer]],
     shown: Iterable[str],
 ) -> bool:
-    """Print precision and recall by release, and the misses of some; return whether the goals are met."""
+    """Print precision and recall by release, and some misses; return whether the goals are met."""
     met = True
     print("  release  precision  recall   refused, said   taken, said refused   refused, not said")
     for index, release in enumerate(RELEASES):
@@ -125,7 +125,7 @@ def table(
 
 
 def main(arguments: Iterable[str] = ()) -> bool:
-    """Print the table; return whether the goals are met, or there is nothing to measure with."""
+    """Print the table; return whether the goals are met. Without data, return true."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--verdicts", type=Path, default=SHARED / "data" / "parser-releases")
     parser.add_argument(

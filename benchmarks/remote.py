@@ -1,4 +1,4 @@
-"""Models behind URLs: bytes and requests that one of 340 MB costs, from a server on loopback."""
+"""Bytes and requests for a model of 340 MB behind a URL, with a local server."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""What `trtlint fix` leaves of findings, and what the real builder says before and after.
+"""Findings that `trtlint fix` leaves, and the real builder's messages before and after.
 
-On the exports of the shared data, where that is at hand: for each of the rules below the places before and
-after, and why some are left; with ``trtlint[rtx]`` the builder's warnings of norms and the fused attention,
-and whether what builds still builds with equal outputs; then the generated models and small reproductions
-that the builder refuses and that are rewritten.  ``EVERY`` thins out what is built.
+The models are the exports of the shared data, if it exists. For each rule below, a table shows the places
+before and after, and the reasons for the remaining ones. With ``trtlint[rtx]``, it also shows the builder's
+warnings about normalizations, the fused attention, and whether all models that build still build with equal
+outputs. At the end come generated models and small reproductions that the builder refuses and that have a
+rewrite. ``EVERY`` reduces the number of builds.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ EVERY = int(os.environ.get("EVERY", "5"))
 
 
 def fixed(model: Path, out: Path, *options: str) -> dict[str, Any]:
-    """What `trtlint fix --format json` says of a model; the fixed one is in ``out`` if it was written."""
+    """Return the JSON report of `trtlint fix` for a model. The fixed model, if any, is in ``out``."""
     out.unlink(missing_ok=True)
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
@@ -46,7 +47,7 @@ def fixed(model: Path, out: Path, *options: str) -> dict[str, Any]:
 
 
 def built(model: Path) -> DryBuild | None:
-    """A build for SM 8.9; None where nothing came of it."""
+    """Build a model for SM 8.9; return None if the build fails."""
     try:
         return dry_build(model, sm=89)
     except DryBuildError:
@@ -54,19 +55,19 @@ def built(model: Path) -> DryBuild | None:
 
 
 def warnings(found: DryBuild) -> int:
-    """Whether the builder warned of a norm in FP16."""
+    """Return 1 if the builder warned about a normalization in FP16, else 0."""
     log = found.record.log if found.record is not None else None
     return 0 if log is None else int(any(name in log.counts for name in ("norm_fp16", "norm_overflow")))
 
 
 def fused(found: DryBuild) -> int:
-    """Layers that are fused attention kernels, as the builder names them."""
+    """Return the number of fused attention kernels."""
     layers = found.record.layers if found.record is not None else None
     return 0 if layers is None else sum("mha" in layer.name.lower() for layer in layers.layers)
 
 
 def places(model: Path) -> Counter[str]:
-    """At how many places each of the rules fires."""
+    """Return the number of places at which each rule fires."""
     found: Counter[str] = Counter()
     for report in lint(model, Target(version="10.7", gpu="L4", asked=frozenset({"fp16"}))).models:
         for finding in report.findings:
@@ -76,7 +77,7 @@ def places(model: Path) -> Counter[str]:
 
 
 def rules(exported: Path, folder: Path) -> bool:
-    """A table by rule: places before and after, and the reasons of refusals; then what the builder says."""
+    """Print the places before and after by rule, the reasons of refusals, and the builder's messages."""
     there: Counter[str] = Counter()
     after: Counter[str] = Counter()
     left: dict[str, Counter[str]] = defaultdict(Counter)
@@ -110,7 +111,7 @@ def rules(exported: Path, folder: Path) -> bool:
 
 
 def _said(models: list[tuple[Path, frozenset[str]]], folder: Path) -> None:
-    """What the builder says before and after."""
+    """Print the builder's messages before and after."""
     table: dict[str, Counter[str]] = defaultdict(Counter)
     out = folder / "fixed.onnx"
     for model, names in models:
@@ -136,7 +137,7 @@ def _said(models: list[tuple[Path, frozenset[str]]], folder: Path) -> None:
 
 
 def unharmed(exported: Path, folder: Path) -> bool:
-    """Whether what builds still builds, with equal outputs, after all rewrites for TensorRT-RTX."""
+    """Return whether all rewrites for TensorRT-RTX leave models buildable, with equal outputs."""
     verdicts = [json.loads(line) for line in (exported / "verdicts-rtx-1.7.1.jsonl").read_text().splitlines()]
     good = [entry["model"] for entry in verdicts if entry["parse"] and entry["build"]]
     tally: Counter[str] = Counter()
@@ -162,7 +163,7 @@ def unharmed(exported: Path, folder: Path) -> bool:
 
 
 def refused(folder: Path) -> bool:
-    """What becomes of generated models and reproductions that the builder refuses and that are rewritten."""
+    """Return whether refused models that have a rewrite build after this rewrite."""
     table: dict[str, Counter[str]] = defaultdict(Counter)
     out = folder / "fixed.onnx"
     for model in _refused_models(folder):
@@ -184,7 +185,7 @@ def refused(folder: Path) -> bool:
 
 
 def _refused_models(folder: Path) -> Iterator[Path]:
-    """The models of the probes that the builder refuses, and all reproductions."""
+    """Yield the probes that the builder refuses, and all reproductions."""
     probes, repro = SHARED / "data" / "probes", SHARED / "data" / "repro"
     lines = (probes / "verdicts-rtx-1.7.1.jsonl").read_text().splitlines()
     wanted = {f"{entry['model']}.onnx" for entry in map(json.loads, lines) if entry["build"] is not True}

@@ -1,4 +1,4 @@
-"""How the time of a lint grows with the graph: repeated attention blocks, 2,500 to 20,000 nodes."""
+"""Growth of the lint time with the graph: repeated attention blocks, 2,500 to 20,000 nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ ROUNDS = 5
 
 
 def transformer(nodes: int) -> onnx.ModelProto:
-    """Pre-norm transformer blocks as TorchScript writes them at opset 13, about so many nodes."""
+    """Return pre-norm transformer blocks as TorchScript writes them at opset 13.
+
+    The model has about ``nodes`` nodes.
+    """
     width, heads, length = 64, 4, 16
     graph_nodes: list[onnx.NodeProto] = []
     constants = [

@@ -1,4 +1,4 @@
-"""What a run costs before any work: the command line against importing onnx and networkx."""
+"""Start-up time of the command line, compared with importing onnx and networkx."""
 
 from __future__ import annotations
 

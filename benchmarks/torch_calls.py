@@ -1,10 +1,9 @@
-"""Whether the rules about calls of Torch-TensorRT say what the releases do.
+"""Check the rules about calls of Torch-TensorRT against its releases.
 
-``python -m benchmarks.torch_calls PYTHON WHEELS``: PYTHON has torch and the wheels of TensorRT-RTX, WHEELS
-holds an unpacked wheel of each release (``WHEELS/2.14.0/torch_tensorrt``).  Each call runs in each release up
-to the point where the compiler has made its settings; no GPU is needed.  The command prints the calls where a
-rule and the release disagree: an error that no rule names or that does not come, an argument that is lost in
-silence, or is not.
+``python -m benchmarks.torch_calls PYTHON WHEELS``: PYTHON has torch and the wheels of TensorRT-RTX. WHEELS
+contains an unpacked wheel of each release (``WHEELS/2.14.0/torch_tensorrt``). Each call runs in each release
+until the compiler has made its settings; no GPU is needed. The command prints each call for which a rule and
+the release disagree about an error or an ignored argument.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ ALIASES = {"make_refittable", "refit", "truncate_long_and_double"}
 
 
 def predicted(call: str, release: str) -> set[str]:
-    """Return the rules that find something in a call."""
+    """Return the rules that fire on a call."""
     from trtlint import lint
 
     text = f"import torch, torch_tensorrt\nm = torch_tensorrt.compile(net, ir='dynamo', inputs=[x], {call})\n"

@@ -41,7 +41,7 @@ def layers(torch: Any) -> Iterator[Case]:
 
 
 def models(torch: Any) -> Iterator[Case]:
-    """Yield ten models: of timm, of transformers, and of torch alone."""
+    """Yield ten models from timm, transformers and torch."""
     torch.manual_seed(0)
     nn = torch.nn
     image = torch.rand(1, 3, 64, 64)
@@ -97,7 +97,7 @@ def _unet(nn: Any) -> Any:
 
 
 class _Tagger:
-    """A tagger with operators that fall back in the middle."""
+    """A tagger with operators in the middle that fall back to PyTorch."""
 
     @staticmethod
     def of(torch: Any) -> Any:

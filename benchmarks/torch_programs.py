@@ -1,13 +1,13 @@
-"""Compare trtlint's answers about programs with what Torch-TensorRT's own dry run prints.
+"""Compare trtlint's predictions for programs with the dry run of Torch-TensorRT.
 
 ``python -m benchmarks.torch_programs PYTHON WHEELS [--releases 2.7 2.14]``: PYTHON has torch, the wheels of
-TensorRT-RTX, and timm and transformers for the models; WHEELS holds an unpacked wheel of each
-release (``WHEELS/2.14.0/torch_tensorrt``).  No GPU is needed.
+TensorRT-RTX, timm and transformers. WHEELS contains an unpacked wheel of each release
+(``WHEELS/2.14.0/torch_tensorrt``). No GPU is needed.
 
-PYTHON exports the programs: one operator each, with a fixed and with a dynamic batch, some layers, and whole
-models.  One process per release compiles them with ``dryrun=True``, and keeps the text that it prints and the
-answers of the converter registry.  Another one runs trtlint's dry run.  The command prints each program for
-which engines, operators without a converter, their reasons or the nodes in PyTorch differ.
+PYTHON exports the programs: single operators with a fixed and with a dynamic batch, layers, and whole models.
+For each release, one process compiles them with ``dryrun=True``, and keeps the printed text and the answers
+of the converter registry. Another process runs trtlint's dry run. The command prints each program with
+different engines, operators without a converter, reasons, or nodes in PyTorch.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def answers_of(python: str, code: str, release: TorchRelease, wheels: str, progr
 
 
 def printed(text: str, error: str, asked: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the text of a dry run says."""
+    """Parse the text of a dry run."""
     coverage, nothing = _COVERAGE.search(text), _NOTHING.search(text)
     if coverage is None and nothing is not None and not error:
         # Nothing is converted: the log says so, and no dry run is printed.
@@ -226,11 +226,11 @@ def _short(operator: str) -> str:
 
 
 def told(run: DryRun, answers: Sequence[Any], impure: Sequence[str]) -> dict[str, Any]:
-    """Return the same of trtlint's dry run.
+    """Return the same data from trtlint's dry run.
 
-    The text counts no operators with random results or other side effects, although it lists their nodes
-    among those in PyTorch; trtlint reports them. For an operator of the CPU alone, the registry has no
-    converter.
+    The printed text does not count operators with random results or other side effects, although it lists
+    their nodes as nodes in PyTorch. trtlint reports these operators. The registry has no converter for
+    operators that exist only on CPUs.
     """
     if not run.operators:
         return {"error": run.error.partition(":")[0] or run.unasked}
@@ -251,7 +251,7 @@ def told(run: DryRun, answers: Sequence[Any], impure: Sequence[str]) -> dict[str
 
 
 def compare(release: TorchRelease, python: str, wheels: str, programs: Path) -> tuple[int, int, int]:
-    """Print the differences for a release; return programs, fallbacks, and programs that differ."""
+    """Print the differences for a release; return the number of programs, fallbacks and differences."""
     with ThreadPoolExecutor(2) as pool:
         codes = (THEIRS, OURS)
         theirs, own = pool.map(lambda code: answers_of(python, code, release, wheels, programs), codes)

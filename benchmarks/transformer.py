@@ -1,4 +1,4 @@
-"""A transformer of 300 MB with random weights, written to a file: python -m benchmarks.transformer FILE."""
+"""Write a transformer of 300 MB with random weights: python -m benchmarks.transformer FILE."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LAYERS, WIDTH, HEADS, TOKENS = 11, 768, 12, 512
 
 
 class Transformer:
-    """A transformer with its norms written out, as exporters wrote them before opset 17."""
+    """A transformer whose normalizations are primitive operators, as exporters wrote them before opset 17."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -22,7 +22,7 @@ class Transformer:
         self.generator = np.random.default_rng(0)
 
     def save(self, path: Path) -> None:
-        """Write it to a file."""
+        """Write the model to a file."""
         self.constant("heads", np.array([0, 0, HEADS, WIDTH // HEADS]))
         self.constant("joined", np.array([0, 0, WIDTH]))
         self.constant("last", np.array([-1]))

@@ -1,4 +1,4 @@
-"""What a check against every known release costs, beside a check against one.
+"""Time of a check for all known releases, compared with a check for one release.
 
 python -m benchmarks.versions
 """
@@ -24,19 +24,19 @@ GOAL = 2.0
 
 
 def every_release() -> list[Target]:
-    """A target for each release line of each product."""
+    """Return a target for each release line of each product."""
     return [Target(product=product, version=line) for product in PRODUCTS for line in minors(product)]
 
 
 def seconds(path: Path, targets: Sequence[Target]) -> float:
-    """The time of one check."""
+    """Return the time of one check."""
     start = time.perf_counter()
     lint(path, target=targets)
     return time.perf_counter() - start
 
 
 def main() -> bool:
-    """Print both times and their ratio; whether it meets the goal."""
+    """Print both times and their ratio; return whether the ratio meets the goal."""
     targets = every_release()
     one = [Target(version="10.7")]
     print(f"a graph of {NODES:,} nodes against {len(targets)} releases")

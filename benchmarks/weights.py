@@ -1,4 +1,4 @@
-"""What ``--weights`` costs: a gigabyte in the model file and in external data, beside a lint without it."""
+"""Cost of ``--weights`` for a gigabyte of weights in the model file and in external data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_MEMORY = 64.0
 
 
 def model(folder: Path) -> tuple[Path, Path]:
-    """A model of matrix products, its weights in the file and beside it."""
+    """Write a model of matrix products twice: with weights in the file, and in external data."""
     generator = np.random.default_rng(0)
     drawn = generator.standard_normal((WIDTH, WIDTH), dtype=np.float32) / 64
     weights = [numpy_helper.from_array(drawn, f"w{layer}") for layer in range(LAYERS)]
@@ -40,7 +40,7 @@ def model(folder: Path) -> tuple[Path, Path]:
 
 
 def main() -> bool:
-    """Print the figures; whether the goals are met."""
+    """Print the figures; return whether the goals are met."""
     print(f"reading weights, {GIGABYTES:.1f} GB")
     good = True
     with tempfile.TemporaryDirectory(prefix="trtlint-weights-") as folder:

@@ -1,13 +1,13 @@
-"""Predicted parts against measured verdicts of the TensorRT-RTX provider.
+"""Predicted parts, compared with recorded verdicts of ONNX Runtime's provider for TensorRT-RTX.
 
     python -m benchmarks.winml FOLDER... [--rtx 1.4] [--goal 0.97]
 
-FOLDER holds models and ``index.jsonl``, as ``benchmarks.winml_rows`` writes them from the wheel of
-winml-cli 0.4.0 (https://pypi.org/project/winml-cli/0.4.0/, MIT).  The wheel holds 529,956 verdicts of models
-with one operator or one pattern.  "Compiled" is compared with "the provider takes every node in one part".
+FOLDER contains models and ``index.jsonl``, which ``benchmarks.winml_rows`` writes from the wheel of winml-cli
+0.4.0 (https://pypi.org/project/winml-cli/0.4.0/, MIT). The wheel contains 529,956 verdicts on models with one
+operator or pattern. "Compiled" is compared with "the provider runs all nodes in one part".
 
-The verdicts are those of TensorRT-RTX 1.4 or older.  The wheel names no release.  But winml-cli 0.1.0, built
-on 27 May 2026, has the same verdict for 99.8 % of the rows that both have.  TensorRT-RTX 1.5 appeared a day
+The verdicts come from TensorRT-RTX 1.4 or older; the wheel does not name the release. But winml-cli 0.1.0,
+built on 27 May 2026, has the same verdict for 99.8 % of the common rows. TensorRT-RTX 1.5 was released a day
 later: https://github.com/NVIDIA/TensorRT-RTX/releases/tag/v1.5.0.114
 """
 
@@ -39,8 +39,8 @@ class Verdict:
         file: the model.
         operator: operator or pattern.
         compiled: whether the provider compiled the model.
-        taken: whether trtlint predicts one part with every node.
-        reason: why there is no such part; empty if a finding says it.
+        taken: whether trtlint predicts one part with all nodes.
+        reason: why there is no such part; empty if a finding reports the reason.
     """
 
     file: str
@@ -51,7 +51,7 @@ class Verdict:
 
 
 def entries(folders: Iterable[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield the rows of folders; a row that was drawn twice comes once."""
+    """Yield the rows of folders without duplicates."""
     seen: set[str] = set()
     for folder in folders:
         for line in (folder / "index.jsonl").read_text(encoding="utf-8").splitlines():

@@ -2,12 +2,12 @@
 
     PYTHON -m benchmarks.winml_rows WHEEL OUT --rows 3000 --seed 1 [--files REGEX] [--seconds 25]
 
-WHEEL is the folder of the unpacked wheel: https://pypi.org/project/winml-cli/0.4.0/.  PYTHON needs the
-packages that the generators import: numpy, onnx 1.18, pyarrow and pandas.  Nothing is downloaded.  The
-models and ``index.jsonl`` are written to OUT.
+WHEEL is the folder of the unpacked wheel: https://pypi.org/project/winml-cli/0.4.0/. PYTHON needs the
+packages that the generators import: numpy, onnx 1.18, pyarrow and pandas. Nothing is downloaded. The models
+and ``index.jsonl`` are written to OUT.
 
-A row holds types, ranks and attributes of an operator, and whether the provider compiled and ran the model.
-The rows are drawn first.  Then the generators run until they have built each drawn row.
+A row contains types, ranks and attributes of an operator, and whether the provider compiled and ran the
+model. The command draws rows first. Then the generators run until all drawn rows are built.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Row = tuple[str, ...]
 
 
 class OutOfTimeError(Exception):
-    """The generator of one file needs too long."""
+    """Error: the generator of one file exceeds its time limit."""
 
 
 class Wheel:
@@ -129,12 +129,12 @@ class Wheel:
 
 
 def _built(build: Callable[..., Any], model: Any) -> Any:
-    """Return a model that the generator described, or built already."""
+    """Return the model of a generator, which returns a description or a finished model."""
     return build(*model[0], **model[1]) if isinstance(model, tuple) else model
 
 
 def drawn(files: Sequence[Path], sizes: Sequence[int], rows: int, seed: int) -> Mapping[Path, list[int]]:
-    """Draw rows of all tables, each row as likely as any other."""
+    """Draw rows of all tables with equal probability."""
     numbers = sorted(random.Random(seed).sample(range(sum(sizes)), rows))
     found: dict[Path, list[int]] = defaultdict(list)
     first = at = 0
@@ -147,7 +147,7 @@ def drawn(files: Sequence[Path], sizes: Sequence[int], rows: int, seed: int) -> 
 
 
 def rebuilt(wheel: Wheel, file: Path, numbers: Sequence[int], out: Path) -> Iterator[dict[str, Any]]:
-    """Write the models of the drawn rows of one table, and yield an entry of each."""
+    """Write the models of the drawn rows of one table, and yield an entry for each."""
     save = importlib.import_module("onnx").save
     table = importlib.import_module("pyarrow.parquet").read_table(file)
     columns = [name for name in table.column_names if name != VERDICT]

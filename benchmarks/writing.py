@@ -1,12 +1,12 @@
-"""What ``trtlint fix`` costs beside copying the file, and beside tools that hold the weights.
+"""Cost of ``trtlint fix``, compared with copying the file, and with tools that load the weights.
 
-A copy is what Python's ``shutil.copyfile`` does, by the kernel and without a buffer of its own, started as
-a command as everything else is.  Source and copy are in the page cache, the file that is written is new,
-and nothing waits for the disk: what earlier runs wrote is on it before the next begins.
+The copy uses Python's ``shutil.copyfile`` in its own process, like all other commands. Source and copy are in
+the page cache, the output file is new, and nothing waits for the disk: data of earlier runs are on the disk
+before the next run.
 
-Each command has a fixed cost, that of starting Python, importing onnx (and numpy with it) and linting the
-graph before and after each rewrite, and one for each gigabyte.  The same graph with weights of a few
-megabytes tells them apart.
+Each command has a fixed cost: it starts Python, imports onnx and numpy, and lints the graph before and after
+each rewrite. It also has a cost for each gigabyte. The same graph with a few megabytes of weights separates
+the two costs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SURGEON = (
 
 
 def write_outside(path: Path, width: int) -> None:
-    """Write the model of :mod:`benchmarks.reading` with its weights, all zero, in a file beside it."""
+    """Write the model of :mod:`benchmarks.reading` with weights of zero in external data."""
     graph, weights = transformer(width)
     data = path.with_suffix(".data")
     size = 0
@@ -53,17 +53,17 @@ def write_outside(path: Path, width: int) -> None:
 
 
 def fix(model: Path, out: Path) -> list[str]:
-    """The command that fixes a model."""
+    """Return the command that fixes a model."""
     return [*TRTLINT, "fix", str(model), "-o", str(out), "--trt", "10.7", "--isolated"]
 
 
 def copy(model: Path, out: Path) -> list[str]:
-    """The command that copies a file."""
+    """Return the command that copies a file."""
     return [*PYTHON, "-c", _COPY, str(model), str(out)]
 
 
 def commands(folder: Path, models: dict[str, Path], out: Path) -> dict[str, list[str]]:
-    """What is measured, by name."""
+    """Return the measured commands by name."""
     outside = folder / "outside.onnx"
     write_outside(outside, LARGE)
     found = {"importing onnx": [*PYTHON, "-c", "import onnx"]}
@@ -77,7 +77,7 @@ def commands(folder: Path, models: dict[str, Path], out: Path) -> dict[str, list
 
 
 def main() -> bool:
-    """Print the figures; whether the goals are met."""
+    """Print the figures; return whether the goals are met."""
     with tempfile.TemporaryDirectory(prefix="trtlint-writing-") as name:
         folder = Path(name)
         out = folder / "out.onnx"
@@ -106,7 +106,7 @@ def main() -> bool:
 
 
 def _for_a_gigabyte(found: dict[str, Cost], gigabytes: dict[str, float]) -> bool:
-    """Print what each gigabyte costs beyond the start; whether that is at most twice the copy's."""
+    """Print the cost of each gigabyte; return whether it is small enough, relative to a copy."""
     size = gigabytes["2 GB"] - gigabytes["few MB"]
     fixed, copied = (
         (found[f"{what} 2 GB"].processor - found[f"{what} few MB"].processor) / size

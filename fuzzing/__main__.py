@@ -1,7 +1,7 @@
-"""``python -m fuzzing``: make files that nobody wrote, and lint them.
+"""``python -m fuzzing``: generate files and lint them.
 
-Each case that fails is printed as ``model:17``; ``--replay model:17`` makes its file again and reads it with
-a traceback.  The exit code is 1 if a case failed.
+A failed case is printed as ``model:17``; ``--replay model:17`` generates its file again and prints the
+traceback. The exit code is 1 if a case failed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SLOW = 10.0
 
 
 def main(arguments: list[str]) -> int:
-    """Run what the command line says; return the exit code."""
+    """Run the command line; return the exit code."""
     parser = argparse.ArgumentParser(prog="fuzzing", description=__doc__)
     parser.add_argument("--cases", type=int, default=5_000, help="how many of each kind")
     parser.add_argument("--first", type=int, help="number of the first case; a random one if left out")
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
 
 
 def run(kind: Input, first: int, cases: int) -> list[str]:
-    """Make and read files; the cases that failed, which are printed as they come."""
+    """Generate and read files; print and return the failed cases."""
     failed = []
     with tempfile.TemporaryDirectory(prefix="trtlint-fuzz-") as folder:
         path = Path(folder, kind.file)
@@ -59,7 +59,7 @@ def run(kind: Input, first: int, cases: int) -> list[str]:
 
 
 def attempt(kind: Input, case: int, path: Path) -> str:
-    """Make and read the file of one case; what went wrong, empty for nothing."""
+    """Generate and read the file of one case; return the failure, empty if there is none."""
     path.write_bytes(made(kind, case))
     began = time.process_time()
     try:

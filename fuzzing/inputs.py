@@ -1,4 +1,4 @@
-"""The kinds of files that are changed: what they begin with, how they change, and how they are read."""
+"""Kinds of input files: their seeds, changes and checks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Change = Callable[[bytes, random.Random], bytes]
 
 
 class BugError(Exception):
-    """A file did what none may do."""
+    """Error: a file caused a bug of trtlint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,10 @@ class Input:
     """A kind of file.
 
     Attributes:
-        name: its name.
-        file: what a file of it is called.
-        seeds: real files.
-        change: makes another of one.
-        check: reads a file as the command does.
-
-    ``check`` raises a BugError, or lets another exception through, where the command would fail.
+        name: name of the kind. file: name of a generated file. seeds: real files. change: function that
+        changes the content of a file. check: function that reads a file as the command does. It raises a
+        BugError for a bug, and passes on other
+            exceptions if the command would fail.
     """
 
     name: str
@@ -79,7 +76,7 @@ class Input:
 
 
 def made(kind: Input, case: int) -> bytes:
-    """The file of a case; the same each time."""
+    """Return the file of a case; the same case always gives the same file."""
     chance = random.Random(f"{kind.name}:{case}")
     data = chance.choice(kind.seeds())
     for _ in range(chance.randint(1, _MOST_CHANGES)):
@@ -105,7 +102,7 @@ def _rule_texts() -> Sequence[bytes]:
 
 
 def _blocks(kind: str) -> list[bytes]:
-    """The examples of one kind in the rules."""
+    """Return the examples of one kind in the rules."""
     found = []
     for text in _rule_texts():
         parts = text.decode().split(f"\n```{kind}")
@@ -139,7 +136,7 @@ def _change_model(data: bytes, chance: random.Random) -> bytes:
 
 
 def _into_function(proto: onnx.ModelProto, chance: random.Random) -> None:
-    """Make a function of some nodes, under the name of an operator."""
+    """Move some nodes into a model-local function that has the name of an operator."""
     nodes = list(proto.graph.node)
     if not nodes:
         return
@@ -209,7 +206,7 @@ def _lint(model: Path, targets: Sequence[Target] = TARGETS[1:], **known: Any) ->
 
 
 def _judge(outcome: Outcome) -> None:
-    """Refuse an outcome that is a bug; any other can be printed."""
+    """Raise an error for an outcome that is a bug; check that other outcomes can be printed."""
     problems = [problem.message for report in outcome.reports for problem in report.errors]
     if outcome.exit == Exit.BUG:
         raise BugError(problems[0] if problems else "exit code 4")
@@ -261,7 +258,7 @@ def _check_rule(path: Path) -> None:
 
 
 def _model_beside(path: Path) -> Path:
-    """A model for what is said of one."""
+    """Return a model for files that refer to a model."""
     model = path.with_name("model.onnx")
     if not model.exists():
         model.write_bytes(_models()[0])
@@ -296,7 +293,7 @@ def _check_measurement(path: Path) -> None:
 
 @contextmanager
 def _one_line(kind: type[Exception]) -> Iterator[None]:
-    """Take an error of a kind for an answer, if it is one line that can be read."""
+    """Accept an error of a kind if its text is one readable line."""
     try:
         yield
     except kind as error:
@@ -305,7 +302,7 @@ def _one_line(kind: type[Exception]) -> Iterator[None]:
 
 
 def _rule_seeds() -> Sequence[bytes]:
-    """Rules under one id and name, since the file must be called after them."""
+    """Return rules with the same id and name, because the file name must match them."""
     return [_renamed(text) for text in _rule_texts()]
 
 

@@ -1,4 +1,4 @@
-"""Small files to begin with, of kinds that the repository holds none of."""
+"""Small seed files of kinds that the repository does not contain."""
 
 from __future__ import annotations
 

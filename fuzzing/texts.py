@@ -1,4 +1,4 @@
-"""Changes of texts, line by line and word by word."""
+"""Random changes of texts, by line and by word."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _LONGEST = 200_000
 
 
 def change_text(text: str, others: Sequence[str], chance: random.Random) -> str:
-    """A text with one change, perhaps with a part of another text."""
+    """Return a text with one change; the change may insert a part of another text."""
     lines = text.split("\n")
     at = chance.randrange(len(lines))
     action = chance.randrange(12)
@@ -89,7 +89,7 @@ def change_text(text: str, others: Sequence[str], chance: random.Random) -> str:
 
 
 def change_bytes(data: bytes, chance: random.Random) -> bytes:
-    """Bytes with some of them changed, taken out, put in or copied."""
+    """Return bytes with some of them changed, removed, inserted or copied."""
     changed = bytearray(data)
     for _ in range(chance.randint(1, 4)):
         at = chance.randint(0, min(len(changed), chance.choice((64, 4096, 1 << 20))))

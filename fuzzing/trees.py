@@ -1,4 +1,4 @@
-"""Changes of protobuf messages and of JSON data, whatever they mean."""
+"""Random changes of protobuf messages and JSON data, whatever their meaning."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _is_list(field: Any) -> bool:
 
 
 def messages(message: Message, depth: int = 0) -> Iterator[Message]:
-    """A message and all below it."""
+    """Yield a message and all nested messages."""
     yield message
     if depth > _DEEPEST:
         return
@@ -57,7 +57,7 @@ def messages(message: Message, depth: int = 0) -> Iterator[Message]:
 
 
 def change_message(root: Message, chance: random.Random) -> None:
-    """Change one field of one message below a root."""
+    """Change one field of a message or of one of its nested messages."""
     found = list(messages(root))
     message = chance.choice(found)
     field: Any = chance.choice(message.DESCRIPTOR.fields)
@@ -134,7 +134,7 @@ def _scalar(field: Any, found: list[Message], chance: random.Random) -> Any:
 
 
 def change_json(value: Any, chance: random.Random, depth: int = 0) -> Any:
-    """JSON data with one value in it changed."""
+    """Return JSON data with one changed value."""
     if isinstance(value, dict) and value and depth < _DEEPEST and chance.random() < 0.9:
         key = chance.choice(list(value))
         changed = dict(value)

@@ -303,7 +303,8 @@ def join(folder: Path) -> None:
                 row["lowered"] = answers[0][0]
     print(HEAD)
     for operator, row in sorted(table.items()):
-        # On a CPU, torch uses its own attention operator. On a GPU, releases get an operator that they convert.
+        # On a CPU, torch uses its own attention operator. On a GPU, releases get an operator that they
+        # convert.
         if row["falls_back"] and not row["lowered"].endswith("_for_cpu.default"):
             print(f"{operator}: {json.dumps(row)}")
 

@@ -1,1 +1,1 @@
-"""Small models of every operator and attribute: what NVIDIA's parser makes of them against what ONNX says."""
+"""Small models of every operator and attribute: results of NVIDIA's parser compared with ONNX's results."""

@@ -1,12 +1,12 @@
-"""Where the networks of NVIDIA's parser compute something else than ONNX says, by operator and attribute.
+"""Differences between the networks of NVIDIA's parser and ONNX's results, by operator and attribute.
 
     python -m benchmarks.import_differences [--rtx-path DIR ...] [--only OP ...] [--forms FORM ...] [--jobs N]
 
-Cases are ONNX's own node tests of opsets 7 to 28, and each of them with one attribute or one optional
-input changed; ``--forms`` adds all of them with stored inputs, without known sizes, or in narrow types.
-``--rtx-path`` adds a release, from a folder made with ``pip install --target``; the installed one always
-runs.
-Printed are counts by release, and every operator and change that differs with the releases in which it does.
+Cases are ONNX's own node tests of opsets 7 to 28, and variants with one changed attribute or optional input.
+``--forms`` adds all cases with stored inputs, with unknown sizes, or in narrow types. ``--rtx-path`` adds a
+release from a folder made with ``pip install --target``; the installed release always runs.
+
+The benchmark prints counts by release, and every operator and change with a difference, with its releases.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trtlint.dry_build.wheels import find
 
 
 def main() -> int:
-    """Compare all cases with all releases."""
+    """Compare all cases for all releases."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rtx-path", action="append", default=[], type=Path)
     parser.add_argument("--only", nargs="*", default=[])

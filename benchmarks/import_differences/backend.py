@@ -1,11 +1,10 @@
-"""ONNX's backend tests against the networks of NVIDIA's parser, each difference with its class.
+"""ONNX's backend tests compared with the networks of NVIDIA's parser; each difference gets a class.
 
     python -m benchmarks.import_differences.backend [FOLDER ...] [--rtx-path DIR] [--jobs N]
 
-Compares every model of ONNX's own backend tests, or every model of some folders, as ``--compare`` does:
-on the inputs of the test where it has some, else on made-up ones.  A difference is explained by a rule
-that fires on the model for this release, or by an entry of ``explained.yaml``.  The exit code is 1 where
-one is not explained.
+Compares every model of ONNX's backend tests, or every model of some folders, as ``--compare`` does. The
+inputs are those of the test, or else random. A rule that fires on the model for this release explains a
+difference, and so does an entry of ``explained.yaml``. The exit code is 1 if a difference has no explanation.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ _DIFFERS = ("differs", "unclear", "failed", "process ended")
 
 
 class Explanation(Struct, frozen=True):
-    """Why models differ that no rule is about.
+    """Explanation of differences that no rule reports.
 
     Attributes:
-        name: what the table calls it.
-        reason: why it is no fault of the parser, or which one it is.
-        source: a public address that says so.
+        name: name in the table.
+        reason: the parser's fault, or the reason why this is no fault of the parser.
+        source: URL of a public source.
         ops: the operators.
-        tests: beginnings of the names of tests; empty for all.
-        outcomes: the outcomes that it explains.
+        tests: prefixes of test names; empty for all tests.
+        outcomes: the outcomes that this entry explains.
     """
 
     name: str
@@ -56,7 +55,7 @@ class Explanation(Struct, frozen=True):
     outcomes: tuple[str, ...] = ("differs",)
 
     def explains(self, case: Case, outcome: str) -> bool:
-        """Return whether it is about the outcome of a case."""
+        """Return whether the entry applies to the outcome of a case."""
         return (
             outcome in self.outcomes
             and case.op in self.ops
@@ -65,13 +64,13 @@ class Explanation(Struct, frozen=True):
 
 
 def explanations(file: Path = DATA) -> tuple[tuple[str, ...], tuple[Explanation, ...]]:
-    """Return the rules about imports, and what explains differences that no rule is about."""
+    """Return the rules about imports, and the explanations of other differences."""
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
     return tuple(document["rules"]), tuple(_entry(each) for each in document["explained"])
 
 
 def _entry(given: Mapping[str, Any]) -> Explanation:
-    """Return an entry of the file; lists become tuples."""
+    """Convert an entry of the file; lists become tuples."""
     fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
     }
@@ -79,7 +78,7 @@ def _entry(given: Mapping[str, Any]) -> Explanation:
 
 
 def of_tests() -> Iterator[Case]:
-    """Yield the tests that ONNX makes, and the models that come with it."""
+    """Yield the generated tests of ONNX, and the tests with the models that are part of ONNX."""
     for test in collect_testcases(None):
         if test.model is not None:
             yield Case(f"node/{test.name}", _op(test.model), "base", test.model, feeds_of(test) or {})
@@ -93,7 +92,7 @@ def of_folder(folder: Path, known: Mapping[str, Mapping[str, Array]]) -> Iterato
 
     Args:
         folder: the folder.
-        known: the inputs of tests by name, for models with the name and the inputs of one.
+        known: the inputs of tests by name, for models with the same name and inputs.
     """
     for path in sorted(folder.rglob("*.onnx")):
         stem = path.parent.name if path.name == "model.onnx" else path.stem
@@ -124,7 +123,7 @@ def reported(model: Path, release: str, rules: Sequence[str]) -> tuple[str, ...]
 
 
 def main() -> int:
-    """Print the table; 1 where a difference is not explained."""
+    """Print the table; return 1 if a difference has no explanation."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--rtx-path", type=Path)

@@ -1,4 +1,4 @@
-"""Cases: ONNX's own node tests, and each of them with one attribute or one optional input changed."""
+"""Cases: ONNX's own node tests, and variants with one changed attribute or optional input."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Case(Struct, frozen=True, eq=False):
     """A model with inputs.
 
     Attributes:
-        name: the name of the test, and behind a slash what was changed.
-        op: its operator.
-        change: what is tried: ``base``, ``mode=cubic``, ``without upper`` or ``without input 3``.
+        name: the name of the test, and the change after a slash.
+        op: the operator.
+        change: the change: ``base``, ``mode=cubic``, ``without upper`` or ``without input 3``.
         model: the model.
-        feeds: its inputs.
+        feeds: the inputs.
     """
 
     name: str
@@ -48,7 +48,7 @@ _NARROW = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
 
 
 def in_form(case: Case, form: str) -> Case | None:
-    """Return a case in another form, None where it has none."""
+    """Convert a case to another form; return None if the case has no such form."""
     model = ModelProto()
     model.CopyFrom(case.model)
     graph, feeds = model.graph, dict(case.feeds)
@@ -109,7 +109,7 @@ def _bases() -> Iterator[Case]:
 
 
 def feeds_of(test: Any) -> dict[str, Array] | None:
-    """Return the first inputs of one of ONNX's tests, None where they are no tensors."""
+    """Return the first inputs of one of ONNX's tests; None if they are not tensors."""
     if not test.data_sets:
         return None
     names = [each.name for each in test.model.graph.input]
@@ -123,7 +123,7 @@ def feeds_of(test: Any) -> dict[str, Array] | None:
 
 
 def _node(case: Case) -> Any:
-    """Return the only node of a case, None where there are several."""
+    """Return the only node of a case; None if there are several."""
     return case.model.graph.node[0] if len(case.model.graph.node) == 1 else None
 
 
@@ -154,7 +154,7 @@ def _variants(case: Case, seen: dict[tuple[str, str], dict[str, Any]]) -> Iterat
 
 
 def _values(case: Case, attribute: Any, seen: dict[str, Any]) -> list[Any]:
-    """Return other values of an attribute: those of the operator's other tests, and plain ones."""
+    """Return other values of an attribute: values in other tests of the operator, and simple values."""
     own = {each.name: helper.get_attribute_value(each) for each in _node(case).attribute}
     now = own.get(attribute.name)
     kinds = AttributeProto
@@ -175,7 +175,7 @@ def _values(case: Case, attribute: Any, seen: dict[str, Any]) -> list[Any]:
 
 
 def _fits(value: Any, now: Any) -> bool:
-    """Return whether a value can stand for another: of lists, those of the same length."""
+    """Return whether a value can replace another. Lists must have the same length."""
     if isinstance(value, (list, tuple)):
         return isinstance(now, (list, tuple)) and len(now) == len(value)
     return isinstance(value, (int, float, bytes, str))
@@ -208,7 +208,7 @@ def _disconnect(node: NodeProto, port: int) -> None:
 
 
 def write(case: Case, folder: Path, number: int) -> str:
-    """Write a case, return the name of its files without the suffix."""
+    """Write a case to files; return their name without suffix."""
     stem = folder / f"{number:05d}"
     onnx.save(case.model, f"{stem}.onnx")
     if case.feeds:

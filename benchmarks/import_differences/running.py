@@ -1,4 +1,4 @@
-"""Ask the parser of one release about many cases, in processes of their own."""
+"""Run the parser of one release on many cases, in separate processes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def ask(stems: Sequence[str], wheels: Wheels, jobs: int) -> Answers:
     """Compare cases with the networks of one release.
 
     Args:
-        stems: the files of the cases, without their suffix.
+        stems: the files of the cases, without suffix.
         wheels: the release.
-        jobs: processes at once.
+        jobs: number of processes.
     """
     numbered = list(enumerate(stems))
     parts = [numbered[at : at + _TOGETHER] for at in range(0, len(numbered), _TOGETHER)]
@@ -34,7 +34,7 @@ def ask(stems: Sequence[str], wheels: Wheels, jobs: int) -> Answers:
 
 
 def _of_part(part: Sequence[tuple[int, str]], wheels: Wheels) -> Answers:
-    """Ask about cases; one that ends the process is an answer, and the others go on behind it."""
+    """Run some cases in one process. After a case that ends the process, continue with the next case."""
     found: Answers = {}
     left = list(part)
     while left:

@@ -1,4 +1,4 @@
-"""Compare case after case with one release of the parser: runs in a process of its own."""
+"""Worker process that compares cases with one release of the parser."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 def _run(comparing: Comparing, file: Path) -> str:
-    """Compare on the inputs of a file, or on made-up ones; return why there is no answer."""
+    """Compare on the inputs of a file, or on random inputs; return the reason if this is not possible."""
     if not file.is_file():
         compare_all(load(file.with_suffix(".onnx")).graph.inputs, Inputs(), comparing, {}, probe=False)
         return ""

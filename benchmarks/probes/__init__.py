@@ -1,1 +1,1 @@
-"""Random probes: what NVIDIA's parser and builder say of small models, and what trtlint predicts."""
+"""Random small models: verdicts of NVIDIA's parser and builder, compared with trtlint's predictions."""

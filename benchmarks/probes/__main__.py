@@ -1,12 +1,14 @@
-"""What trtlint predicts of small random models, against NVIDIA's own parser and builder.
+"""Predictions of trtlint on small random models, compared with NVIDIA's own parser and builder.
 
     python -m benchmarks.probes --python RTX/bin/python [--seeds 0 800 | --sweep 1] [--models DIR]
 
-Models are drawn from seeds, each valid by ONNX's checker and, where ONNX Runtime has the kernels, by a
-run.  ``--python`` names a Python with the wheels tensorrt-rtx-cu12-libs and tensorrt-rtx-cu12-bindings,
-numpy, onnx and onnxruntime; it draws the models and asks the library, each model in a process of its own.
-Printed are precision and recall at parse and at build, and every difference by operator and cause, so that
-what is a class becomes a condition.  Tune on some seeds, and quote the figures of others.
+The models are drawn from seeds. ONNX's checker accepts each model, and ONNX Runtime runs it if it has the
+kernels. ``--python`` names a Python with the wheels tensorrt-rtx-cu12-libs and tensorrt-rtx-cu12-bindings,
+and with numpy, onnx and onnxruntime. This Python draws the models and calls the library, in a separate
+process for each model.
+
+The benchmark prints precision and recall for the parser and the builder, and each difference by operator and
+cause. Use some seeds to improve the rules, and report the figures of other seeds.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def _rules() -> tuple[Rule, ...]:
 
 
 def predict(path: str) -> tuple[Answer, Answer, list[str]]:
-    """What trtlint says at parse and at build, and its sentences."""
+    """Return trtlint's predictions for the parser and the builder, and its messages."""
     target = Target(product="tensorrt-rtx", version="1.7.1", sm=GPU)
     report = Case(Path(path), (target,), RuleSet.of(_rules())).evaluate()
     said = [finding.message for finding in report.findings if finding.refusal is not None]
@@ -51,13 +53,13 @@ def predict(path: str) -> tuple[Answer, Answer, list[str]]:
 
 
 def cause(text: str) -> str:
-    """A message of the library without names and numbers, so that one cause reads alike."""
+    """Return a message of the library without names and numbers, so that equal causes give equal texts."""
     text = re.sub(r"In \w+ at .*|\s+", " ", _NAMES.sub("_", text.replace("\n", " ")))
     return re.sub(r"\d+", "9", text)[:160]
 
 
 def main(arguments: Iterable[str] = ()) -> bool:
-    """Print the figures; whether the goals are met, or there is nothing to ask."""
+    """Print the figures; return whether the goals are met. Without the library, return true."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

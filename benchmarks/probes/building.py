@@ -1,4 +1,4 @@
-"""What modules are written with: nodes, numbers and branches, added where the drawing stands."""
+"""Methods with which modules of a random model add nodes, constants and branches."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from benchmarks.probes.tensors import tensor
 
 
 class Building(Operands):
-    """A drawing that modules add nodes to."""
+    """A random model to which modules add nodes."""
 
     def node(self, op: str, *inputs: str, **attributes: Any) -> str:
-        """A node of one output; its name."""
+        """Add a node with one output; return the name of the output."""
         return self.add(self.inner, op, list(inputs), **attributes)
 
     def nodes(self, op: str, count: int, *inputs: str, **attributes: Any) -> list[str]:
-        """A node of several outputs; their names."""
+        """Add a node with several outputs; return their names."""
         self.add(self.inner, op, list(inputs), count, **attributes)
         return list(self.inner.nodes[-1].output)
 
     def place_constant(self, array: np.ndarray[Any, Any], type: int) -> str:
-        """A constant, as an initializer or as a node."""
+        """Add a constant as an initializer or as a node."""
         place = self.stored if self.rng.random() < 0.55 else self.constant
         return place(array, type, self.inner if self.rng.random() < 0.6 else self.outer)
 
     def index(self, value: int | Sequence[int]) -> str:
-        """A constant of int64."""
+        """Add an int64 constant."""
         return self.place_constant(np.array(value, dtype=np.int64), INT64)
 
     def number(self, value: float | Sequence[float], type: int = 1) -> str:
-        """A constant number of a type."""
+        """Add a number of a type as a constant."""
         return self.place_constant(np.array(value, dtype=np.float64), type)
 
     def numbers(self, dims: Sequence[int], type: int, kind: Kind | Literal["indices"]) -> str:
-        """An operand of random numbers, from wherever; indices are below four."""
+        """Add an operand of random numbers from a random origin. Indices are below four."""
         generator = np.random.default_rng(self.rng.randrange(1 << 30))
         if kind == "indices":
             return self.operand(Operand(generator.integers(0, 4, tuple(dims)), "data"), type)
         return self.operand(Operand(generator.normal(0, 1, tuple(dims)).round(3), kind), type)
 
     def filled(self, sizes: str, type: int) -> str:
-        """Zeros of a size that is computed."""
+        """Add zeros with a computed shape."""
         return self.node("ConstantOfShape", sizes, value=tensor("", type, np.zeros(1)))
 
     def branched(
         self, condition: str, then: Callable[[], str], otherwise: Callable[[], str], type: int
     ) -> str:
-        """An If of two branches, each given by what draws it; the name of what it gives."""
+        """Add an If with two branches, which two functions draw. Return the name of the output."""
         around, graphs = self.inner, []
         for drawn in (then, otherwise):
             self.inner = Part()
@@ -66,7 +66,7 @@ class Building(Operands):
         return self.node("If", condition, then_branch=graphs[0], else_branch=graphs[1])
 
     def sparse(self, dims: Sequence[int]) -> str:
-        """A weight that the finished model stores sparse."""
+        """Add a weight that the finished model stores as a sparse tensor."""
         array = np.zeros(tuple(dims))
         array.reshape(-1)[:: self.rng.choice([2, 3])] = 0.5
         name = self.name("w")
@@ -77,7 +77,7 @@ class Building(Operands):
 
 
 def make_sparse(graph: onnx.GraphProto, name: str) -> None:
-    """Store an initializer of a graph as a sparse one."""
+    """Convert an initializer of a graph to a sparse initializer."""
     (dense,) = (stored for stored in graph.initializer if stored.name == name)
     flat = onnx.numpy_helper.to_array(dense).reshape(-1)
     where = np.flatnonzero(flat)

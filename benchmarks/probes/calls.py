@@ -1,7 +1,7 @@
-"""What a call of an operator is, and the numbers that calls are made of.
+"""Calls of operators, and the numbers in these calls.
 
-A recipe says what an operator reads; of what type that is, and where it comes from, is drawn elsewhere
-(:mod:`benchmarks.probes.draw`).  Recipes know nothing of what TensorRT takes.
+A recipe gives the operands of an operator. The types of the operands, and the origin of their data, are drawn
+elsewhere (:mod:`benchmarks.probes.draw`). Recipes do not depend on what TensorRT supports.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Kind = Literal["data", "weight", "parameter"]
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What one input reads.
+    """One input of an operator.
 
     Attributes:
-        array: the elements, cast to the type that is drawn.
-        kind: what it is, which decides where it may come from.
-        type: ONNX's number of a type that it must have; None leaves it to the schema.
+        array: the elements, which are cast to the drawn type.
+        kind: the role of the operand, which limits the origin of its data.
+        type: ONNX's number of the required type; None if the schema decides.
     """
 
     array: np.ndarray[Any, Any]
@@ -38,11 +38,11 @@ class Call:
 
     Attributes:
         op: operator type.
-        operands: what it reads, None for an input left out.
-        attributes: its attributes.
-        outputs: how many outputs are asked for.
+        operands: the inputs, None for an omitted input.
+        attributes: the attributes.
+        outputs: number of outputs.
         domain: domain of the operator.
-        types: types of the schema's type variables that are settled.
+        types: types that are set for type variables of the schema.
     """
 
     op: str
@@ -61,12 +61,12 @@ BFLOAT16, DOUBLE = 16, 11
 
 
 def shape(rng: random.Random, low: int = 0, high: int = 4) -> tuple[int, ...]:
-    """A shape of a few elements."""
+    """Return a shape with few elements."""
     return tuple(rng.choice([1, 2, 2, 3, 4]) for _ in range(rng.randint(low, high)))
 
 
 def wild_shape(rng: random.Random, low: int = 0, high: int = 4) -> tuple[int, ...]:
-    """A shape that may have very many dimensions, or no elements."""
+    """Return a shape that may have many dimensions, or no elements."""
     dims = shape(rng, low, high)
     if dims and rng.random() < 0.03:
         empty = rng.randrange(len(dims))
@@ -75,32 +75,32 @@ def wild_shape(rng: random.Random, low: int = 0, high: int = 4) -> tuple[int, ..
 
 
 def data(rng: random.Random, dims: Sequence[int], kind: Kind = "data", type: int | None = None) -> Operand:
-    """An operand of random numbers near zero."""
+    """Return an operand of random numbers near zero."""
     generator = np.random.default_rng(rng.randrange(1 << 30))
     return Operand(generator.normal(0, 1, tuple(dims)).round(3), kind, type)
 
 
 def ints(values: Any, type: int | None = INT64) -> Operand:
-    """A parameter of integers."""
+    """Return a parameter of integers."""
     return Operand(np.array(values, dtype=np.int64), "parameter", type)
 
 
 def number(value: Any, type: int | None = None) -> Operand:
-    """A parameter that is a number."""
+    """Return a parameter that is a number."""
     return Operand(np.array(value, dtype=np.float64), "parameter", type)
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Words as a tuple."""
+    """Return the words of a text."""
     return tuple(text.split())
 
 
 def broadcast(rng: random.Random, dims: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape that broadcasts to another."""
+    """Return a shape that broadcasts to another shape."""
     cut = dims[rng.randint(0, len(dims)) :] if rng.random() < 0.4 else dims
     return tuple(1 if rng.random() < 0.25 else dim for dim in cut)
 
 
 def spatial(rng: random.Random, rank: int, low: int = 4, high: int = 8) -> tuple[int, ...]:
-    """Sizes of spatial dimensions."""
+    """Return the sizes of spatial dimensions."""
     return tuple(rng.randint(low, high) for _ in range(rank))

@@ -1,7 +1,7 @@
-"""Small valid models at random: an operator, where its operands come from, and the place it stands in.
+"""Random small valid models: an operator, the origin of its operands, and the graph that contains it.
 
-A model is drawn from a seed, checked by ONNX, and run; what does not run is drawn again.  Nothing here
-knows what TensorRT takes.
+A model is drawn from a seed, checked by ONNX, and run. If it does not run, another model is drawn. This code
+does not depend on what TensorRT supports.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _MODULES = 0.3
 
 @dataclass(slots=True)
 class Probe:
-    """A model and what is needed to build and to run it.
+    """A model, with the data needed to build and run it.
 
     Attributes:
         model: the model.
-        op: the operator that was drawn.
-        place: where it stands.
-        tags: what else was drawn.
+        op: the tested operator.
+        place: the kind of graph that contains the operator, such as a branch.
+        tags: other drawn properties.
         shapes: shape of each input.
         values: elements of each small input.
-        ran: whether it was run.
+        ran: whether ONNX Runtime ran the model.
     """
 
     model: onnx.ModelProto
@@ -51,7 +51,7 @@ class Probe:
 
 
 def draw(seed: int) -> Probe:
-    """The probe of a seed.
+    """Return the probe of a seed.
 
     Raises:
         UnluckyError: no draw of this seed was valid.
@@ -66,10 +66,10 @@ def draw(seed: int) -> Probe:
 
 
 class Drawing(Places):
-    """A model that is being drawn, with the operator that is probed."""
+    """A random model under construction, with the tested operator."""
 
     def probe(self, op: str = "") -> Probe:
-        """Draw everything once; the operator, too, where none is named."""
+        """Draw a model; without ``op``, draw the operator, too."""
         if not op:
             modules = self.rng.random() < _MODULES
             op = self.rng.choice(tuple(MODULES) if modules else (*RECIPES, *OFTEN, *OFTEN, *OFTEN))
@@ -104,7 +104,7 @@ class Drawing(Places):
 
 
 def write(probes: Iterable[tuple[str, Probe]], folder: Path) -> None:
-    """Save named probes, and ``requests.jsonl`` with what is needed to judge them."""
+    """Save probes, and ``requests.jsonl`` with the data needed to judge them."""
     with (folder / "requests.jsonl").open("w", encoding="utf-8") as requests:
         for name, probe in probes:
             path = folder / f"{name}.onnx"
@@ -121,7 +121,7 @@ def _drawn(first: int, end: int) -> Iterator[tuple[str, Probe]]:
 
 
 def main() -> None:
-    """Write the probes of a range of seeds, and what is needed to judge them: ``FIRST END FOLDER``."""
+    """Write the probes of a range of seeds, with ``requests.jsonl``: ``FIRST END FOLDER``."""
     write(_drawn(int(sys.argv[1]), int(sys.argv[2])), Path(sys.argv[3]))
 
 

@@ -1,4 +1,4 @@
-"""Operators that work element by element, and reductions."""
+"""Element-wise operators and reductions."""
 # A recipe is called with the opset, whether it asks for it or not.
 # ruff: noqa: ARG001
 
@@ -45,7 +45,7 @@ REDUCE = names(
 
 
 def unary(op: str) -> Recipe:
-    """An operator of one operand."""
+    """Return a recipe for an operator with one operand."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         low = {"Det": 2, "GlobalAveragePool": 3, "GlobalMaxPool": 3, "GlobalLpPool": 3, "EyeLike": 2}.get(
@@ -100,7 +100,7 @@ def unary(op: str) -> Recipe:
 
 
 def binary(op: str) -> Recipe:
-    """An operator of two operands that broadcast."""
+    """Return a recipe for an operator with two operands that broadcast."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         dims = wild_shape(rng)
@@ -122,7 +122,7 @@ def binary(op: str) -> Recipe:
 
 
 def variadic(op: str) -> Recipe:
-    """An operator of one to three operands that broadcast."""
+    """Return a recipe for an operator with one to three operands that broadcast."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         dims = wild_shape(rng)
@@ -134,7 +134,7 @@ def variadic(op: str) -> Recipe:
 
 
 def reduce(op: str) -> Recipe:
-    """A reduction."""
+    """Return a recipe for a reduction."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         dims = wild_shape(rng, 1, 5)

@@ -1,10 +1,10 @@
-"""What NVIDIA's parser and builder say of models, one line of JSON each; run by a Python that has them.
+"""Verdicts of NVIDIA's parser and builder on models, as JSON Lines; needs a Python with the wheels.
 
     python judge.py < requests.jsonl > verdicts.jsonl
 
-A request has ``model`` (a path) and ``shapes`` and ``values`` (what the optimisation profile gets for
-inputs of dynamic shape and for inputs that are shape tensors).  Every model is judged in a fork of its
-own, with limits of time and memory: the library crashes on some and builds others without end.
+A request contains ``model`` (a path), ``shapes`` and ``values``. The optimization profile uses ``shapes`` for
+inputs with dynamic shapes, and ``values`` for shape tensors. Each model is judged in a separate process with
+limits of time and memory, because the library crashes on some models and builds others without end.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ SM = trt.ComputeCapability.SM89
 
 
 class Recorder(trt.ILogger):  # type: ignore[misc]
-    """Keeps the errors that the builder logs."""
+    """Records the errors that the builder logs."""
 
     def __init__(self) -> None:
         trt.ILogger.__init__(self)
         self.errors: list[str] = []
 
     def log(self, severity: Any, message: str) -> None:
-        """Called by the library."""
+        """Record a message; the library calls this method."""
         if severity in (trt.ILogger.ERROR, trt.ILogger.INTERNAL_ERROR):
             self.errors.append(message)
 
 
 def judge(request: dict[str, Any], parsed_it: Callable[[], None]) -> dict[str, Any]:
-    """Parse a model, and build it where it was parsed, which is told before."""
+    """Parse a model, report the result, and then build the model if it was parsed."""
     logger = Recorder()
     builder = trt.Builder(logger)
     network = builder.create_network(0)
@@ -74,7 +74,7 @@ def judge(request: dict[str, Any], parsed_it: Callable[[], None]) -> dict[str, A
 
 
 def isolated(request: dict[str, Any]) -> dict[str, Any]:
-    """The verdict of a fork; a crash is a verdict, too."""
+    """Return the verdict from a child process. A crash is also a verdict."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -107,7 +107,7 @@ def isolated(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Judge what stands on the standard input."""
+    """Judge the requests on standard input."""
     for line in sys.stdin:
         request = json.loads(line)
         print(json.dumps({**isolated(request), "model": request["model"]}), flush=True)

@@ -1,4 +1,4 @@
-"""Operators that move, cut, join and pick elements."""
+"""Operators that move, slice, concatenate and select elements."""
 # A recipe is called with the opset, whether it asks for it or not.
 # ruff: noqa: ARG001
 
@@ -302,7 +302,7 @@ def top_k(rng: random.Random, opset: int) -> Call | None:
 
 
 def arg(op: str) -> Recipe:
-    """ArgMax and ArgMin."""
+    """Return a recipe for ArgMax or ArgMin."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         dims = shape(rng, 1, 4)

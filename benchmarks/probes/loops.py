@@ -1,4 +1,4 @@
-"""Loops and scans: a body around what is probed, its trip count, its condition and what it carries."""
+"""Loop and Scan operators: body, trip count, condition and loop-carried values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.probes.calls import BOOL, FLOAT, FLOAT16, INT32, INT64
 
 
 class Loops(Building):
-    """Puts what was drawn in a body that runs several times."""
+    """Moves drawn nodes into the body of a Loop or Scan."""
 
     def _loop(self, results: list[Any]) -> list[Any]:
         rng = self.rng
@@ -92,7 +92,7 @@ class Loops(Building):
         )
 
     def _trips(self) -> tuple[str, str]:
-        """The trip count and the condition that a loop starts with; empty where left out."""
+        """Return the trip count and the first condition of a loop; an omitted input is empty."""
         rng = self.rng
         way = rng.choice(["stored", "stored", "constant", "fed", "shape", "computed", "absent", "huge"])
         start = rng.choice(["stored", "stored", "constant", "fed", "absent"])

@@ -1,6 +1,6 @@
-"""Modules as exporters write them: several operators that belong together, some with a fault of the field.
+"""Modules as exporters write them: related operators, some with a fault known from real models.
 
-A module adds its nodes to the graph that is being drawn, and gives the names of its outputs.
+A module adds its nodes to the graph under construction, and returns the names of its outputs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _type(d: Building) -> int:
 
 
 def _dim(d: Building, x: str, axis: int) -> str:
-    """A size of a tensor, of no dimension."""
+    """Return the size of an axis of a tensor, as a scalar."""
     return d.node("Gather", d.node("Shape", x), d.index(axis), axis=0)
 
 
@@ -49,7 +49,7 @@ def _reduced(d: Building, op: str, x: str, axis: int, keep: int) -> str:
 
 
 def attention(d: Building) -> list[str]:
-    """Scaled dot-product attention, written out; the scale is stored or computed from a shape."""
+    """Scaled dot-product attention in primitive operators; the scale is stored, or computed from a shape."""
     type, rng = _type(d), d.rng
     dims = (1, 2, rng.choice([1, 4]), rng.choice([4, 8]))
     q, k, v = (_floats(d, dims, type) for _ in range(3))
@@ -70,7 +70,7 @@ def attention(d: Building) -> list[str]:
 
 
 def layer_norm(d: Building) -> list[str]:
-    """A layer norm, written out; in float32 inside of another type, or not."""
+    """A layer norm in primitive operators; in another type, it may compute in float32."""
     type, rng = _type(d), d.rng
     dims = (*(rng.choice([1, 2, 4]) for _ in range(rng.randint(1, 3))), 4)
     x = _floats(d, dims, type)
@@ -87,7 +87,7 @@ def layer_norm(d: Building) -> list[str]:
 
 
 def rotary(d: Building) -> list[str]:
-    """A rotary embedding, written out with slices and a table computed in the graph."""
+    """A rotary embedding in primitive operators, with slices and a table computed in the graph."""
     type = _type(d)
     x = _floats(d, (1, 2, 4, 4), type)
     first = d.node("Slice", x, d.index([0]), d.index([2]), d.index([-1]))
@@ -104,7 +104,7 @@ def rotary(d: Building) -> list[str]:
 
 
 def resize_by_shape(d: Building) -> list[str]:
-    """A tensor resized to the size of another one, and added to it."""
+    """A tensor that is resized to the shape of another tensor, and added to it."""
     type = _type(d)
     channels = d.rng.choice([1, 3])
     x, other = _floats(d, (1, channels, 4, 4), type), _floats(d, (1, channels, 8, 8), type)
@@ -135,14 +135,14 @@ def detections(d: Building) -> list[str]:
 
 
 def top_k_gather(d: Building) -> list[str]:
-    """The elements where others are greatest."""
+    """The elements at the positions of another tensor's largest elements."""
     type = d.rng.choice([FLOAT, FLOAT16, INT64, INT32])
     _, where = d.nodes("TopK", 2, _floats(d, (2, 8), type), d.index([3]), axis=-1)
     return [d.node("GatherElements", _floats(d, (2, 8)), where, axis=1)]
 
 
 def embedding(d: Building) -> list[str]:
-    """Words and positions looked up in tables."""
+    """Words and positions from embedding tables."""
     type = _type(d)
     words = d.numbers((1, 3), d.rng.choice([INT64, INT64, INT32]), "indices")
     looked = d.node("Gather", _floats(d, (8, 4), type, "weight"), words, axis=0)
@@ -151,7 +151,7 @@ def embedding(d: Building) -> list[str]:
 
 
 def cache(d: Building) -> list[str]:
-    """Keys of earlier steps and of this one."""
+    """Keys of earlier steps, concatenated with keys of this step."""
     type = _type(d)
     keys = d.node("Concat", _floats(d, (1, 2, 2, 4), type), _floats(d, (1, 2, 1, 4), type), axis=-2)
     scores = d.node("MatMul", _floats(d, (1, 2, 1, 4), type), d.node("Transpose", keys, perm=[0, 1, 3, 2]))
@@ -159,7 +159,7 @@ def cache(d: Building) -> list[str]:
 
 
 def masked_by_nonzero(d: Building) -> list[str]:
-    """x[x > 0] = 0, as it is exported."""
+    """x[x > 0] = 0, as exporters write it."""
     x = _floats(d, (4, d.rng.choice([2, 4])))
     where = d.node("Transpose", d.node("NonZero", d.node("Greater", x, d.number(0.0))), perm=[1, 0])
     sizes = d.node("Shape", d.node("GatherND", x, where))
@@ -167,7 +167,7 @@ def masked_by_nonzero(d: Building) -> list[str]:
 
 
 def masked_fill(d: Building) -> list[str]:
-    """A mask made of positions, or given."""
+    """Masked data; the mask is computed from positions, or an input."""
     type = _type(d)
     x = _floats(d, (1, 2, 4, 4), type)
     low = d.number(-1000.0, type)
@@ -185,14 +185,14 @@ def masked_fill(d: Building) -> list[str]:
 
 
 def pixel_shuffle(d: Building) -> list[str]:
-    """A pixel shuffle of reshapes and a transpose."""
+    """A pixel shuffle from two Reshape operators and a Transpose."""
     x = _floats(d, (1, 8, 2, 4), _type(d))
     split = d.node("Reshape", x, d.index([d.rng.choice([1, -1]), 2, 2, 2, 2, 4]))
     return [d.node("Reshape", d.node("Transpose", split, perm=[0, 1, 4, 2, 5, 3]), d.index([0, 2, 4, 8]))]
 
 
 def reshape_by_shape(d: Building) -> list[str]:
-    """x.view(x.shape[1], x.shape[0], -1), of any type."""
+    """x.view(x.shape[1], x.shape[0], -1), in any type."""
     type = d.rng.choice([FLOAT, FLOAT16, INT64, INT32, BOOL, INT8, DOUBLE])
     x = d.numbers((d.rng.choice([1, 2]), 4, d.rng.choice([2, 8])), type, "data")
     parts = [_unsqueezed(d, _dim(d, x, axis), 0) for axis in (1, 0)]
@@ -203,7 +203,7 @@ def reshape_by_shape(d: Building) -> list[str]:
 
 
 def recurrent(d: Building) -> list[str]:
-    """A recurrent layer as PyTorch exports it, its first state of a size computed from the input."""
+    """A recurrent layer as PyTorch exports it; the shape of the first state is computed from the input."""
     type = d.rng.choice([FLOAT, FLOAT, FLOAT16])
     op, gates = d.rng.choice([("LSTM", 4), ("GRU", 3), ("RNN", 1)])
     ways = d.rng.choice([1, 2])
@@ -225,7 +225,7 @@ def recurrent(d: Building) -> list[str]:
 
 
 def convolution(d: Building) -> list[str]:
-    """A convolution, a norm and an activation."""
+    """A convolution with a normalization and an activation."""
     type, rng = d.rng.choice([FLOAT, FLOAT, FLOAT16]), d.rng
     x, weight = _floats(d, (2, 3, 8, 8), type), _floats(d, (2, 3, 3, 3), type, "weight")
     stride = rng.choice([1, 2])
@@ -246,7 +246,7 @@ def convolution(d: Building) -> list[str]:
 
 
 def preprocessing(d: Building) -> list[str]:
-    """An image of bytes made a tensor of floats."""
+    """An image of bytes that is converted to floats."""
     image = d.fed(np.arange(48).reshape(1, 4, 4, 3), UINT8)
     way = d.rng.choice(["cast", "transpose", "dequantize", "slice", "half"])
     if way == "dequantize":
@@ -261,7 +261,7 @@ def preprocessing(d: Building) -> list[str]:
 
 
 def integers(d: Building) -> list[str]:
-    """Arithmetic on integers of every width."""
+    """Arithmetic on integers of all widths."""
     type = d.rng.choice([INT64, INT32, INT8, UINT8])
     x = d.numbers((2, 3), type, "data")
     for _ in range(d.rng.randint(1, 3)):
@@ -282,7 +282,7 @@ def integers(d: Building) -> list[str]:
 
 
 def mixed(d: Building) -> list[str]:
-    """Types cast one into another."""
+    """Casts between types."""
     x = d.numbers((d.rng.choice([1, 4]),), d.rng.choice([INT64, FLOAT, BOOL, FLOAT16, INT32]), "data")
     type = d.rng.choice([FLOAT, FLOAT16, INT32, INT64, UINT8, INT8, BOOL, DOUBLE])
     x = d.node("Cast", x, to=type)
@@ -292,7 +292,7 @@ def mixed(d: Building) -> list[str]:
 
 
 def scatter_update(d: Building) -> list[str]:
-    """Rows replaced, their numbers counted from a shape."""
+    """Rows that are replaced; their indices are computed from a shape."""
     x, rows = _floats(d, (2, 4, 4)), d.rng.choice([1, 2])
     limit = _dim(d, x, 0) if rows == 2 else d.index(1)
     steps = d.node("Range", d.index(0), limit, d.index(1))
@@ -300,7 +300,7 @@ def scatter_update(d: Building) -> list[str]:
 
 
 def split_and_join(d: Building) -> list[str]:
-    """A tensor split and joined along another axis."""
+    """A tensor that is split, and concatenated along another axis."""
     x = d.numbers((1, 8, 4), d.rng.choice([FLOAT, FLOAT16, INT32, INT64, BOOL, INT8]), "data")
     way = d.rng.choice(["sizes", "number", "chunk"])
     if way == "number" and d.opset >= 18:
@@ -315,7 +315,7 @@ def split_and_join(d: Building) -> list[str]:
 
 
 def outputs(d: Building) -> list[str]:
-    """Inputs handed through, and one value given twice."""
+    """Inputs that are outputs, and one value that is two outputs."""
     x = d.numbers((4, 4), d.rng.choice([FLOAT, INT32, INT64, BOOL, FLOAT16, UINT8, INT8]), "data")
     same = d.node("Identity", x)
     found = [same]
@@ -329,7 +329,7 @@ def outputs(d: Building) -> list[str]:
 
 
 def branch_squeeze(d: Building) -> list[str]:
-    """torch.squeeze(x, dim) as TorchScript writes it: an If on the size."""
+    """torch.squeeze(x, dim) as TorchScript writes it: an If on the size of the axis."""
     x = d.node("Identity", _floats(d, (d.rng.choice([1, 2]), d.rng.choice([1, 3]), 4)))
     axis = d.rng.choice([0, 1])
     condition = d.node("Equal", _dim(d, x, axis), d.index(1))
@@ -337,13 +337,13 @@ def branch_squeeze(d: Building) -> list[str]:
 
 
 def sparse(d: Building) -> list[str]:
-    """A product with a weight that is stored sparse."""
+    """A product with a sparse weight."""
     weight = d.sparse((4, 4))
     return [d.node(d.rng.choice(["MatMul", "Gemm", "Add"]), _floats(d, (4, 4)), weight)]
 
 
 def sequence(d: Building) -> list[str]:
-    """Tensors put into a sequence, and read from it."""
+    """Tensors that are written to a sequence, and read from it."""
     made = d.node("SequenceConstruct", *(_floats(d, (2, 2)) for _ in range(2)))
     way = d.rng.choice(["at", "length", "join", "erase"])
     if way == "length":
@@ -356,7 +356,7 @@ def sequence(d: Building) -> list[str]:
 
 
 def text(d: Building) -> list[str]:
-    """Text that is compared or cast."""
+    """Strings that are compared or cast."""
     words = d.node("Constant", value_strings=["1", "2"])
     if d.opset >= 20 and d.rng.random() < 0.5:
         return [d.node("RegexFullMatch", words, pattern="[0-9]")]

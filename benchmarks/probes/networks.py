@@ -24,7 +24,7 @@ from benchmarks.probes.calls import (
 
 
 def normalization(op: str) -> Recipe:
-    """Normalizations with scales."""
+    """Return a recipe for a normalization with scales."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         if op == "BatchNormalization":
@@ -74,7 +74,7 @@ def normalization(op: str) -> Recipe:
 
 
 def recurrent(op: str) -> Recipe:
-    """LSTM, GRU and RNN."""
+    """Return a recipe for LSTM, GRU or RNN."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
@@ -215,7 +215,7 @@ def rotary(rng: random.Random, opset: int) -> Call | None:
 
 
 def quantize(op: str) -> Recipe:
-    """QuantizeLinear and DequantizeLinear."""
+    """Return a recipe for QuantizeLinear or DequantizeLinear."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         dims = tuple(rng.choice([2, 4]) for _ in range(rng.randint(0, 4)))

@@ -1,4 +1,4 @@
-"""Where the operands of a probed operator come from."""
+"""Origins of the operands of the tested operator: inputs, stored tensors, or computed tensors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Part:
 
 
 class Operands:
-    """A model that is being drawn: its parts, and the operands that are added to them."""
+    """A random model under construction: its graphs, and the operands that are added to them."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -79,7 +79,7 @@ class Operands:
         return outputs[0]
 
     def call(self, call: Call) -> list[str]:
-        """The call of an operator with its operands; the names of its outputs."""
+        """Add the call of an operator with its operands; return the names of its outputs."""
         if call.op == "ConstantOfShape":
             call.attributes["value"] = tensor("", int(call.attributes["value"]), np.zeros(1))
         types = self._types_of(call)
@@ -130,7 +130,7 @@ class Operands:
         return found
 
     def operand(self, operand: Operand, type: int) -> str:
-        """An operand of a type, from wherever."""
+        """Add an operand of a type, with a random origin."""
         rng = self.rng
         part = self.inner if rng.random() < 0.5 else self.outer
         array = operand.array
@@ -184,7 +184,7 @@ class Operands:
         return self.add(part, "Constant", [], value=tensor(self.name("v"), type, array))
 
     def fed(self, array: np.ndarray[Any, Any], type: int) -> str:
-        """An input of the model."""
+        """Add an input of the model."""
         name = self.name("x")
         dims: list[Any] = list(array.shape)
         if self._symbolic:
@@ -197,7 +197,7 @@ class Operands:
         return {1: "N", 2: "C", 3: "H", 4: "S", 5: "T", 8: "L"}.get(size, size)
 
     def computed(self, array: np.ndarray[Any, Any], type: int, part: Part, constant: bool) -> str:
-        """Computed by an operator or two from an input, or from something stored."""
+        """Add one or two operators that compute the operand from an input or a stored tensor."""
         rng = self.rng
 
         def source(array: np.ndarray[Any, Any], type: int) -> str:
@@ -248,14 +248,14 @@ class Operands:
         return self.add(part, "Identity", [source(array, type)])
 
     def quantized(self, name: str, array: np.ndarray[Any, Any], type: int, part: Part) -> str:
-        """A quantizer and a dequantizer behind a value."""
+        """Add a quantizer and a dequantizer after a value."""
         self.tags.append("qdq")
         scale, zero, attributes = self._scales(array, type, part)
         q = self.add(part, "QuantizeLinear", [name, scale, zero], **attributes)
         return self.add(part, "DequantizeLinear", [q, scale, zero], **attributes)
 
     def dequantized(self, array: np.ndarray[Any, Any], type: int, part: Part) -> str:
-        """A dequantizer behind a stored tensor of int8."""
+        """Add a dequantizer after a stored int8 tensor."""
         self.tags.append("dq")
         scale, zero, attributes = self._scales(array, type, part)
         ints = np.round(np.clip(array * 10, -100, 100))
@@ -279,7 +279,7 @@ class Operands:
         return scale, zero, attributes
 
     def _parameter(self, array: np.ndarray[Any, Any], type: int, part: Part) -> str:
-        """A number that shapes an operator."""
+        """Add a number that determines the shape of an operator's result."""
         rng = self.rng
         wild = rng.random()
         if type not in (INT64, INT32):
@@ -308,7 +308,7 @@ class Operands:
         return self.constant(array, type, part)
 
     def _from_shape(self, array: np.ndarray[Any, Any], part: Part) -> str:
-        """Arithmetic on shapes that gives these sizes."""
+        """Add shape arithmetic that computes these sizes."""
         self.tags.append("shape arithmetic")
         rng = self.rng
         x = self.fed(np.zeros(tuple(int(v) for v in array.reshape(-1))), FLOAT)

@@ -1,4 +1,4 @@
-"""Where a probed operator stands: the main graph, a branch, a loop, a function."""
+"""Graphs that contain the tested operator: the main graph, a branch, a loop body, or a function."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _bodies(node: onnx.NodeProto) -> list[onnx.GraphProto]:
 
 
 def _free(nodes: Iterable[onnx.NodeProto], known: set[str]) -> list[str]:
-    """Names that nodes and the graphs in them read, and that none of them makes."""
+    """Return the names that nodes and their bodies read but do not compute."""
     nodes = list(nodes)
     known = known | {output for node in nodes for output in node.output}
     found = [name for node in nodes for name in node.input if name and name not in known]
@@ -54,12 +54,12 @@ _NESTED = 0.12
 
 
 class Places(Loops):
-    """Puts what was drawn in its place."""
+    """Moves drawn nodes into a branch, a loop body or a function."""
 
     # --- places ------------------------------------------------------------------------------------
 
     def trial(self, outputs: list[str]) -> list[tuple[str, int, tuple[int, ...] | None]]:
-        """The outputs with their types and shapes, from ONNX's inference and a run."""
+        """Return the outputs with types and shapes, from ONNX's shape inference and a run."""
         graph = helper.make_graph(
             [*self.outer.nodes, *self.inner.nodes],
             "trial",
@@ -96,7 +96,7 @@ class Places(Loops):
         return results
 
     def placed(self, results: list[Any]) -> list[Any]:
-        """The results of what was drawn, put in its place; now and then in one inside of another."""
+        """Return the results of drawn nodes after a move into another graph; sometimes move them twice."""
         around = self.rng.choice(["if", "loop", "scan"])
         if self.place == "main" or self.rng.random() > _NESTED:
             return list(getattr(self, f"_{self.place}")(results))
@@ -109,7 +109,7 @@ class Places(Loops):
         return list(getattr(self, f"_{around}")(results))
 
     def _measured(self, outer: Part, results: list[Any]) -> list[Any]:
-        """The results with the shapes that they have when run."""
+        """Return the results with the shapes from a run."""
         graph = helper.make_graph(
             [*outer.nodes, *self.outer.nodes],
             "trial",
@@ -228,7 +228,7 @@ class Places(Loops):
     # --- the rest ----------------------------------------------------------------------------------
 
     def _after(self, results: list[Any]) -> None:
-        """An operator or two behind the results, in place."""
+        """Add one or two operators after the results, and replace the results."""
         for index, (name, type, dims) in enumerate(results):
             while self.rng.random() < 0.35:
                 way = self.rng.choice(
@@ -274,7 +274,7 @@ class Places(Loops):
         return helper.make_model(graph, opset_imports=imports, ir_version=version, functions=self.functions)
 
     def _declare(self, model: onnx.ModelProto) -> None:
-        """The shapes of outputs, and of some values in between, as exporters write them."""
+        """Declare the shapes of outputs and some other values, as exporters do."""
         try:
             inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
         except Exception as error:
@@ -296,7 +296,7 @@ class Places(Loops):
             model.graph.value_info.extend(inferred.graph.value_info)
 
     def _spoil(self, model: onnx.ModelProto) -> None:
-        """What ONNX's own inference does not take: weights stored sparse, and a value_info that is wrong."""
+        """Add what ONNX's shape inference rejects: sparse weights, and a wrong value_info."""
         for name in self.sparse_weights:
             make_sparse(model.graph, name)
         infos = model.graph.value_info

@@ -1,4 +1,4 @@
-"""Quantized modules: products, convolutions and others between quantizers, as tools write them."""
+"""Quantized modules as tools write them: products, convolutions and other operators between quantizers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _quantized_type(d: Building) -> int:
 
 
 def _pair(d: Building, x: str, type: int, like: int = FLOAT) -> str:
-    """A quantizer and a dequantizer of one scale behind a value, in any of the forms that tools give them."""
+    """Add a quantizer and a dequantizer with the same scale after a value, in one of the usual forms."""
     scale = d.number(d.rng.choice([0.25, 0.09]), like)
     way = d.rng.choice(["both", "both", "both", "first", "two scales", "computed", "fed"])
     zero = d.place_constant(np.zeros(()), type)
@@ -42,7 +42,10 @@ def _pair(d: Building, x: str, type: int, like: int = FLOAT) -> str:
 
 
 def _weight(d: Building, dims: Sequence[int], axis: int, type: int, like: int = FLOAT) -> str:
-    """A weight that is stored quantized, or quantized in the graph; one scale, or one a channel."""
+    """Add a weight that is stored quantized, or quantized in the graph.
+
+    The weight has one scale, or one for each channel.
+    """
     generator = np.random.default_rng(d.rng.randrange(1 << 30))
     each = d.opset >= 13 and d.rng.random() < 0.5
     sizes: tuple[int, ...] = (dims[axis],) if each else ()
@@ -68,7 +71,7 @@ def _like(d: Building) -> int:
 
 
 def matmul(d: Building) -> list[str]:
-    """A quantized product of matrices."""
+    """A quantized matrix product."""
     like, type = _like(d), _quantized_type(d)
     width = d.rng.choice([4, 16, 64])
     x = d.numbers((2, width), like, "data")
@@ -81,7 +84,7 @@ def matmul(d: Building) -> list[str]:
 
 
 def conv(d: Building) -> list[str]:
-    """A quantized convolution, its bias in float or in int32."""
+    """A quantized convolution with a bias in float or int32."""
     like, type = _like(d), d.rng.choice([INT8, INT8, INT8, UINT8])
     x = d.numbers((1, 2, 6, 6), like, "data")
     if d.rng.random() < 0.85:
@@ -100,7 +103,7 @@ def conv(d: Building) -> list[str]:
 
 
 def others(d: Building) -> list[str]:
-    """A pair of quantizers before an operator, and perhaps behind it."""
+    """A pair of quantizers before an operator, and sometimes after it."""
     like, type = _like(d), _quantized_type(d)
     x = _pair(d, d.numbers((1, 2, 4, 4), like, "data"), type, like)
     op = d.rng.choice(
@@ -123,7 +126,7 @@ def others(d: Building) -> list[str]:
 
 
 def embedding(d: Building) -> list[str]:
-    """A table that is stored quantized, looked up before or behind its dequantizer."""
+    """A quantized embedding table with a Gather before or after the dequantizer."""
     type = d.rng.choice([INT8, UINT8])
     table = d.place_constant(np.round(np.linspace(0, 7, 32)).reshape(8, 4), type)
     scale = d.number(0.1)

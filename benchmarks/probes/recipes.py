@@ -1,4 +1,4 @@
-"""Which operators are probed, and how each is called."""
+"""The tested operators, each with its recipe."""
 
 from __future__ import annotations
 

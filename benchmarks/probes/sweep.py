@@ -1,8 +1,8 @@
-"""Every operator with every type that its schema allows: what a random draw meets once in a thousand.
+"""All operators with all types that their schemas allow, including rare types that random draws miss.
 
-An operator is drawn a few times for each type of its first operand.  Data come from inputs of the model,
-from a stored tensor, or from an input with a dynamic dimension; all else is stored, and stands in the main
-graph.
+Each operator is drawn several times for each type of its first operand. Its data come from an input of the
+model, from a stored tensor, or from an input with a dynamic dimension. All other operands are stored, and all
+nodes are in the main graph.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TRIES = 12
 
 
 class _Swept(Drawing):
-    """A draw whose opset, first type and source of data are given."""
+    """A draw with a given opset, first type and origin of data."""
 
     def __init__(self, rng: random.Random, opset: int, type: int, source: str) -> None:
         super().__init__(rng)
@@ -42,18 +42,18 @@ class _Swept(Drawing):
         return super()._types_of(call)
 
     def operand(self, operand: Operand, type: int) -> str:
-        """An operand from the source, where it is data."""
+        """Add an operand; data come from the given origin."""
         part = self.outer
         if operand.kind != "data" or self._source == "stored":
             return self.stored(operand.array, type, part)
         return self.fed(operand.array, type)
 
     def _after(self, results: list[Any]) -> None:
-        """Nothing behind the results."""
+        """Add no operator after the results."""
 
 
 def types(op: str, opset: int) -> tuple[int, ...]:
-    """ONNX's numbers of the types that the first operand may have; 0 where there is no choice."""
+    """Return ONNX's numbers of the allowed types of the first operand; 0 if there is only one."""
     try:
         schema = defs.get_schema(op, opset)
     except defs.SchemaError:
@@ -66,7 +66,7 @@ def types(op: str, opset: int) -> tuple[int, ...]:
 
 
 def sweep(op: str, opset: int, type: int, source: str, draws: int) -> list[Probe]:
-    """The probes of one operator, type and source, at most so many."""
+    """Return at most ``draws`` probes of one operator, type and origin of data."""
     found: list[Probe] = []
     for attempt in range(_TRIES):
         rng = random.Random(f"{op}.{opset}.{type}.{source}.{attempt}")
@@ -80,7 +80,7 @@ def sweep(op: str, opset: int, type: int, source: str, draws: int) -> list[Probe
 
 
 def main() -> None:
-    """Write the probes and what is needed to judge them: ``DRAWS 0 FOLDER``."""
+    """Write the probes, with ``requests.jsonl``: ``DRAWS 0 FOLDER``."""
     draws, folder = int(sys.argv[1]), Path(sys.argv[3])
     np.seterr(all="ignore")
     probes = (

@@ -1,4 +1,4 @@
-"""Tensors of every type, and what ONNX and ONNX Runtime say of a model."""
+"""Tensors of all types, and checks of a model with ONNX and ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from benchmarks.probes.calls import BOOL, INT8, INT32, INT64, UINT8
 
 
 class UnluckyError(Exception):
-    """This draw makes no valid model."""
+    """Error: this draw gives no valid model."""
 
 
 def contrib(model: onnx.ModelProto) -> bool:
-    """Whether a model has operators that ONNX does not define."""
+    """Return whether a model has operators that ONNX does not define."""
     return any(foreign(node) for node in model.graph.node)
 
 
 def foreign(node: onnx.NodeProto) -> bool:
-    """Whether a node, or one in its bodies, is of another domain than ONNX's."""
+    """Return whether a node, or a node in its bodies, has another domain than ONNX's."""
     bodies = (attribute.g for attribute in node.attribute if attribute.HasField("g"))
     return node.domain == "com.microsoft" or any(foreign(inner) for body in bodies for inner in body.node)
 
 
 def number_of(text: str) -> int:
-    """ONNX's number of a type that a schema writes as ``tensor(float)``; 0 where it is no tensor."""
+    """Return ONNX's number of a type such as ``tensor(float)``; 0 if the type is not a tensor."""
     names = {"float": 1, "double": 11, "float16": 10, "bfloat16": 16, "bool": 9, "string": 8}
     inner = text.removeprefix("tensor(").removesuffix(")")
     if inner == text:
@@ -37,7 +37,7 @@ def number_of(text: str) -> int:
 
 
 def cast(array: np.ndarray[Any, Any], type: int) -> np.ndarray[Any, Any]:
-    """Numbers as elements of a type."""
+    """Convert numbers to elements of a type."""
     if type in (UINT8, 4, 12, 13, 21):
         array = np.abs(array)
     if type == BOOL:
@@ -46,7 +46,7 @@ def cast(array: np.ndarray[Any, Any], type: int) -> np.ndarray[Any, Any]:
 
 
 def tensor(name: str, type: int, array: np.ndarray[Any, Any]) -> onnx.TensorProto:
-    """A stored tensor."""
+    """Return a stored tensor."""
     values = np.abs(array) if type in (UINT8, 4, 12, 13, 21) else array > 0 if type == BOOL else array
     flat = np.asarray(values).reshape(-1)
     if type in (INT32, INT64, INT8, UINT8, 4, 5, 12, 13, 21, 22):
@@ -55,10 +55,10 @@ def tensor(name: str, type: int, array: np.ndarray[Any, Any]) -> onnx.TensorProt
 
 
 def valid(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray[Any, Any]]) -> bool:
-    """Check a model, and run it; whether it was run.
+    """Check a model and run it; return whether it ran.
 
     Raises:
-        UnluckyError: it is not valid.
+        UnluckyError: the model is not valid.
     """
     try:
         onnx.checker.check_model(model, full_check=not contrib(model) and not model.functions)
@@ -70,7 +70,7 @@ def valid(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray[Any, Any]]) -> 
 def run(
     model: onnx.ModelProto, feeds: Mapping[str, np.ndarray[Any, Any]]
 ) -> list[np.ndarray[Any, Any]] | None:
-    """The outputs in ONNX Runtime; None where it has no kernel for the model's types.
+    """Return the outputs in ONNX Runtime; None if ONNX Runtime has no kernel for the types.
 
     Raises:
         UnluckyError: the model fails.

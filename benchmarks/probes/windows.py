@@ -1,4 +1,4 @@
-"""Operators on images and signals, products of matrices, and some that are called in one way only."""
+"""Operators on images and signals, matrix products, and operators with only one kind of call."""
 # A recipe is called with the opset, whether it asks for it or not.
 # ruff: noqa: ARG001
 
@@ -45,7 +45,7 @@ def _window(rng: random.Random, size: Sequence[int], conv: bool) -> dict[str, An
 
 
 def pool(op: str) -> Recipe:
-    """A pooling."""
+    """Return a recipe for a pooling operator."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         rank = rng.choice([1, 2, 2, 2, 3])
@@ -116,7 +116,7 @@ def conv_transpose(rng: random.Random, opset: int) -> Call | None:
 
 
 def matmul(rng: random.Random, opset: int) -> Call | None:
-    """A matrix product, of vectors and batches too."""
+    """A matrix product, also of vectors and batches."""
     batch = shape(rng, 0, 2)
     m, k, n = (rng.randint(1, 4) for _ in range(3))
     a: tuple[int, ...] = (*batch, m, k)
@@ -130,7 +130,7 @@ def matmul(rng: random.Random, opset: int) -> Call | None:
 
 
 def gemm(rng: random.Random, opset: int) -> Call | None:
-    """A product of matrices with a bias."""
+    """A matrix product with a bias."""
     m, k, n = (rng.randint(1, 4) for _ in range(3))
     ta, tb = rng.choice([0, 1]), rng.choice([0, 1])
     operands: list[Operand | None] = [
@@ -215,7 +215,7 @@ def grid_sample(rng: random.Random, opset: int) -> Call | None:
 
 
 def depth_space(op: str) -> Recipe:
-    """DepthToSpace and SpaceToDepth."""
+    """Return a recipe for DepthToSpace or SpaceToDepth."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         if op == "DepthToSpace":
@@ -283,7 +283,7 @@ def dft(rng: random.Random, opset: int) -> Call | None:
 
 
 def window(op: str) -> Recipe:
-    """The windows of signal processing."""
+    """Return a recipe for a window function of signal processing."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         if opset < 17:
@@ -302,7 +302,7 @@ def plain(
     since: int = 1,
     **attributes: Any,
 ) -> Recipe:
-    """An operator that is called in one way only."""
+    """Return a recipe for an operator with only one kind of call."""
 
     def recipe(rng: random.Random, opset: int) -> Call | None:
         if opset < since:

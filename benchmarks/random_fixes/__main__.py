@@ -1,6 +1,6 @@
 """Draw, fix, compare: ``python -m benchmarks.random_fixes --seeds 0 2000``.
 
-Exit code 1 if the outputs of a fixed model differ and every rewrite in it was called proven.
+The exit code is 1 if a fixed model has different outputs although all of its rewrites are called proven.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _report(
     rewrites: Counter[str],
     pool: Any,
 ) -> int:
-    """Judge one model of the report; return 1 if it is wrong although it was called proven."""
+    """Judge one model of the report. Return 1 if it is wrong although it is called proven."""
     counts["models"] += 1
     if not model["applied"]:
         return 0

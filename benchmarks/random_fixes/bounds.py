@@ -1,4 +1,4 @@
-"""Whether inputs keep tensors of a model within the numbers that a proof names."""
+"""Check whether inputs keep the tensors of a model within the bounds of a proof."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Bounds = Mapping[str, tuple[float, float]]
 
 
 def bounds_of(applied: Iterable[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
-    """Return the bounds that the proofs of rewrites name, by tensor.
+    """Return the bounds in the proofs of rewrites, by tensor.
 
     Args:
-        applied: the rewrites, as JSON has them.
+        applied: the rewrites as JSON data.
     """
     found: dict[str, tuple[float, float]] = {}
     for each in applied:
@@ -32,10 +32,10 @@ def bounds_of(applied: Iterable[Mapping[str, Any]]) -> dict[str, tuple[float, fl
 
 
 def exposed(model: onnx.ModelProto, names: Iterable[str]) -> tuple[onnx.ModelProto, list[str]]:
-    """Return a copy of a model with further outputs, and the names of these.
+    """Return a copy of a model with more outputs, and the names of these outputs.
 
-    A tensor in branches of an `If` becomes an output of these and of the `If`; a branch that lacks it gives
-    zero. Tensors that the model lacks, and those in the body of a loop, are left out.
+    A tensor inside an `If` becomes an output of the branches and of the `If`; a branch without this tensor
+    returns zero. Missing tensors and tensors in loop bodies are ignored.
     """
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
@@ -44,7 +44,7 @@ def exposed(model: onnx.ModelProto, names: Iterable[str]) -> tuple[onnx.ModelPro
 
 
 def _expose(graph: onnx.GraphProto, name: str) -> str:
-    """Make a tensor an output of a graph; return the name of the output, empty where it is not there."""
+    """Make a tensor an output of a graph; return the name of the output, empty if the tensor is missing."""
     held = [*(each.name for each in graph.initializer), *(each.name for each in graph.input)]
     if name in held or any(name in node.output for node in graph.node):
         if all(each.name != name for each in graph.output):
@@ -69,7 +69,7 @@ def _expose(graph: onnx.GraphProto, name: str) -> str:
 
 
 def outside(arrays: Iterable[Array], limits: Iterable[tuple[float, float]]) -> bool:
-    """Return whether an element of a tensor does not lie between its bounds; NaN does not."""
+    """Return whether an element of a tensor is outside its bounds. NaN does not count."""
     pairs = zip((np.asarray(each).astype(np.float64) for each in arrays), limits, strict=True)
     with np.errstate(invalid="ignore"):
         return any(not bool(((array >= low) & (array <= high)).all()) for array, (low, high) in pairs)

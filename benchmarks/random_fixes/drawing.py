@@ -1,4 +1,4 @@
-"""A model under construction, and the random choices that shape it."""
+"""A model under construction, and its random choices."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Value:
 
     @property
     def static(self) -> bool:
-        """Whether every size is a number."""
+        """Whether all sizes are numbers."""
         return all(isinstance(size, int) for size in self.shape)
 
 
 class DrawError(Exception):
-    """The value or the opset does not fit the place; another place is drawn."""
+    """Error: the value or the opset does not fit; another place must be drawn."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Drawing:
     count: int = 0
 
     def name(self, stem: str = "v") -> str:
-        """Return a name that no other tensor of this model has."""
+        """Return a new tensor name."""
         self.count += 1
         return f"{stem}_{self.count}"
 
@@ -86,7 +86,7 @@ class Drawing:
         return Value(self.node(op, inputs, domain, **attributes), like.type, like.shape)
 
     def store(self, array: np.ndarray[Any, Any], stem: str = "c") -> Value:
-        """Store an array as an initializer or, at times, as a Constant node."""
+        """Store an array as an initializer, or sometimes as a Constant node."""
         tensor = numpy_helper.from_array(np.asarray(array), self.name(stem))
         if self.chance(0.2):
             self.nodes.append(helper.make_node("Constant", [], [tensor.name], value=tensor))
@@ -100,7 +100,7 @@ class Drawing:
         return self.store(drawn.astype(FLOATS[self.type]))
 
     def scalar(self, number: float, type: int | None = None) -> Value:
-        """Store one number, as a scalar or a tensor of one element."""
+        """Store one number, as a scalar or as a tensor with one element."""
         shape = () if self.chance(0.6) else (1,)
         return self.store(np.full(shape, number, FLOATS[type or self.type]))
 
@@ -115,7 +115,7 @@ class Drawing:
         return value
 
     def reduce(self, op: str, value: Value, axis: int, keep: int = 1) -> Value:
-        """Reduce over one axis, with the axis where this opset wants it."""
+        """Reduce over one axis. The opset decides whether the axis is an attribute or an input."""
         shape = list(value.shape)
         if keep:
             shape[axis] = 1
@@ -142,7 +142,7 @@ class Drawing:
         return Value(self.node("Cast", [value], to=type), type, value.shape)
 
     def model(self, last: Value) -> onnx.ModelProto:
-        """Return the model whose outputs are the last value and the exposed ones."""
+        """Return the model. Its outputs are the last value and the exposed values."""
         outputs = [last, *(value for value in self.exposed if value.name != last.name)]
         graph = helper.make_graph(
             self.nodes,

@@ -1,4 +1,4 @@
-"""Places in floating point: norms, attention, masks, activations, convolutions."""
+"""Float subgraphs: normalizations, attention, masks, activations, convolutions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def glue(d: Drawing, x: Value) -> Value:
 
 
 def norm(d: Drawing, x: Value) -> Value:
-    """Add a layer or RMS norm written in primitive operators."""
+    """Add a layer norm or RMS norm in primitive operators."""
     d.needs(x.rank >= 2 and isinstance(x.shape[-1], int))
     size = int(x.shape[-1])
     axis = x.rank - 1 if d.chance(0.5) else -1
@@ -108,7 +108,7 @@ def attention(d: Drawing, x: Value) -> Value:
 
 
 def masked_softmax(d: Drawing, x: Value) -> Value:
-    """Add a softmax over masked scores, the scores kept as an output at times."""
+    """Add a softmax over masked scores; sometimes, the scores are also an output."""
     d.needs(x.rank >= 2)
     scores = x
     if d.chance(0.3):
@@ -277,7 +277,7 @@ def fused(d: Drawing, x: Value) -> Value:
 
 
 def recurrence(d: Drawing, x: Value) -> Value:
-    """Add a GRU or LSTM, followed by dense layers with Elu at times."""
+    """Add a GRU or LSTM, sometimes followed by dense layers with Elu."""
     d.needs(x.rank == 3 and x.static and x.type == TensorProto.FLOAT)
     op, gates = d.random.choice((("GRU", 3), ("LSTM", 4), ("RNN", 1)))
     size, hidden = int(x.shape[2]), 4

@@ -1,4 +1,4 @@
-"""Compare a model and its fixed form in ONNX Runtime, on inputs that hurt."""
+"""Compare a model and its fixed version in ONNX Runtime, on difficult inputs."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ _WAYS = (
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one comparison found.
+    """Result of a comparison.
 
     Attributes:
-        runs: sets of inputs on which both models ran.
+        runs: input sets on which both models ran.
         wrong: differences of outputs, as text.
-        lost: sets of inputs that the original runs on and the fixed model does not.
-        excluded: sets of inputs that a proof does not hold for, by the bounds that it names, and those for
-            which the original makes integers of NaN.
-        settled: differences that count for nothing: ONNX's reference gives what the fixed model does, or its
-            error against FP64 is not much larger than the original's, or rounding of the inputs moves the
-            original as far.
-        undecided: differences that count for nothing because the reference cannot compute the model.
+        lost: input sets on which the original runs and the fixed model does not.
+        excluded: input sets that are outside the bounds of a proof, or for which the original converts NaN to
+            integers.
+        settled: differences that do not count, for one of three reasons: the fixed model equals ONNX's
+            reference, or its error against FP64 is not much larger than the original's, or rounding of the
+            inputs changes the original as much.
+        undecided: differences that do not count because the reference cannot compute the model.
     """
 
     runs: int
@@ -69,11 +69,11 @@ class Judgement:
 
 @dataclass(frozen=True)
 class _Traits:
-    """What the operators of a model say of how far results may differ.
+    """Properties of a model's operators that decide how far results may differ.
 
     Attributes:
-        half: it computes in FP16 somewhere, so that rounding shows in outputs of any type.
-        quantizes: it converts floats to integers, which is undefined for NaN and infinity
+        half: the model computes in FP16 somewhere, so outputs of all types show FP16 rounding.
+        quantizes: the model converts floats to integers, which is undefined for NaN and infinity
             (https://onnx.ai/onnx/operators/onnx__Cast.html).
     """
 
@@ -153,7 +153,7 @@ def _array(kind: Any, shape: list[int], way: str, rng: np.random.Generator) -> A
 
 
 def feeds(session: ort.InferenceSession, seed: int) -> Iterator[tuple[str, Mapping[str, Array]]]:
-    """Yield named sets of inputs: every way of drawing, and several sizes for dynamic dimensions."""
+    """Yield named input sets: all random distributions, and several sizes of dynamic dimensions."""
     inputs = session.get_inputs()
     dynamic = any(isinstance(size, str) or size is None for each in inputs for size in each.shape)
     for sizes, way in itertools.product(_SIZES if dynamic else _SIZES[:1], _WAYS):
@@ -175,7 +175,7 @@ def _run(session: ort.InferenceSession, fed: Mapping[str, Array]) -> list[Array]
 
 
 def _differs(before: Array, after: Array, spread: float, traits: _Traits) -> str:
-    """Describe how an output differs by more than rounding of its type, or return an empty text."""
+    """Describe how an output differs by more than the rounding of its type; empty if it does not."""
     if before.dtype != after.dtype:
         return f"type {before.dtype} became {after.dtype}"
     if before.shape != after.shape:
@@ -198,7 +198,7 @@ def _differs(before: Array, after: Array, spread: float, traits: _Traits) -> str
 
 
 def _spread(one: list[Array] | str, two: list[Array] | str) -> list[float]:
-    """Return how far each output of the original differs between two ways to run it."""
+    """Return how much each output of the original differs between two ways to run it."""
     if isinstance(one, str) or isinstance(two, str):
         return []
     found = []
@@ -212,12 +212,12 @@ def _spread(one: list[Array] | str, two: list[Array] | str) -> list[float]:
 
 
 def _limits(before: Path, after: Path, bounds: Bounds) -> _Limits | None:
-    """Return what tells which inputs are beyond the bounds; None where there are none.
+    """Return the check for inputs that exceed the bounds; None without bounds.
 
-    A tensor that an earlier rewrite made is read in the fixed model.
+    A tensor that an earlier rewrite created is read in the fixed model.
 
     Raises:
-        RuntimeError: a tensor is in neither model, or ONNX Runtime does not give it.
+        RuntimeError: a tensor is in neither model, or ONNX Runtime does not return it.
     """
     if not bounds:
         return None
@@ -240,12 +240,12 @@ def _limits(before: Path, after: Path, bounds: Bounds) -> _Limits | None:
 
 @dataclass(frozen=True)
 class _Limits:
-    """Models that give the tensors with bounds: sessions with the names of outputs and their bounds."""
+    """Models that output the tensors with bounds: sessions with the names of outputs and their bounds."""
 
     sessions: tuple[tuple[ort.InferenceSession, list[str], list[tuple[float, float]]], ...]
 
     def exclude(self, fed: Mapping[str, Array]) -> bool:
-        """Return whether inputs bring a tensor beyond its bounds."""
+        """Return whether inputs move a tensor beyond its bounds."""
         for session, names, limits in self.sessions:
             try:
                 results = session.run(names, dict(fed))
@@ -259,7 +259,7 @@ class _Limits:
 def _is_rounding(
     session: ort.InferenceSession, fed: Mapping[str, Array], index: int, pair: tuple[Array, Array], half: bool
 ) -> bool:
-    """Return whether no element differs by more than rounding of the inputs makes of the original."""
+    """Return whether rounding of the inputs changes the original at least as much, for each element."""
     kind = pair[0].dtype if pair[0].dtype in _UNITS else np.dtype(np.float32)
     unit = _UNITS[np.dtype(np.float16) if half else kind]
     rng = np.random.default_rng(index)
@@ -284,7 +284,7 @@ def _is_rounding(
 
 
 def _watched(model: onnx.ModelProto) -> ort.InferenceSession | None:
-    """Return the model with the tensors of its main graph as outputs behind its own."""
+    """Return the model with all tensors of its main graph as additional outputs."""
     copy, _ = exposed(model, [name for node in model.graph.node for name in node.output if name])
     try:
         return _session(copy.SerializeToString(), optimise=False)
@@ -298,11 +298,11 @@ def judge(before: Path, after: Path, seed: int, bounds: Bounds) -> Judgement:
     Args:
         before: the original.
         after: the fixed model.
-        seed: of the inputs.
-        bounds: the numbers of tensors for which proofs say that results are the same.
+        seed: the seed of the inputs.
+        bounds: the bounds of tensors within which proofs claim equal results.
 
     Raises:
-        RuntimeError: the original does not load.
+        RuntimeError: the original cannot be loaded.
     """
     try:
         original, plain = _session(before), _session(before, optimise=False)

@@ -1,4 +1,4 @@
-"""Draw random models that ONNX's checker and ONNX Runtime take."""
+"""Draw random models that ONNX's checker and ONNX Runtime accept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_TRIES = 40
 
 
 def draw(seed: int) -> tuple[onnx.ModelProto, tuple[str, ...]]:
-    """Return the model of a seed and the names of its places, in order."""
+    """Return the model of a seed, and the names of its subgraphs in order."""
     chosen = random.Random(seed)
     drawing = Drawing(chosen, chosen.choice(_OPSETS), chosen.choice(_TYPES))
     value = drawing.input(drawing.type, chosen.choice(_SHAPES))
@@ -54,7 +54,7 @@ def _place(drawing: Drawing, value: Value) -> Value:
 
 
 def in_branch(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return the model with its nodes in both branches of an If, the second one negated."""
+    """Return the model with its nodes in both branches of an If; the second branch is negated."""
     graph = model.graph
     first = graph.output[0]
     rank = [None] * len(first.type.tensor_type.shape.dim)

@@ -1,4 +1,4 @@
-"""What ONNX's reference computes, where ONNX Runtime alone does not decide which result is right."""
+"""Results of ONNX's reference, where ONNX Runtime alone cannot decide which model is right."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NARROW = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.BFLOAT16)
 
 
 def reference(model: onnx.ModelProto, fed: Mapping[str, Array]) -> list[Array] | None:
-    """Return what ONNX's reference computes; None where it does not."""
+    """Return the outputs according to ONNX's reference; None if the reference fails."""
     try:
         with np.errstate(all="ignore"):
             return [np.asarray(each) for each in ReferenceEvaluator(model).run(None, dict(fed))]
@@ -27,12 +27,12 @@ def reference(model: onnx.ModelProto, fed: Mapping[str, Array]) -> list[Array] |
 
 
 def in_fp64(model: onnx.ModelProto, fed: Mapping[str, Array]) -> list[Array] | None:
-    """Return what the model computes with every float in FP64; None where the reference does not."""
+    """Return the outputs with all floats in FP64; None if the reference fails."""
     return reference(_widened(model), _wide(fed))
 
 
 def overflows_in_fp64(model: onnx.ModelProto, fed: Mapping[str, Array]) -> bool:
-    """Return whether numbers grow beyond FP64 inside a model, such as exp(1000)."""
+    """Return whether numbers inside a model exceed FP64, such as exp(1000)."""
     wide = _widened(model)
     copy, _ = exposed(wide, [name for node in wide.graph.node for name in node.output if name])
     given = reference(copy, _wide(fed))

@@ -1,4 +1,4 @@
-"""Places with whole numbers, quantizers, control flow, sequences and operands that are computed."""
+"""Subgraphs with integers, quantizers, control flow, sequences and computed operands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _whole(
 
 
 def matmul_integer(d: Drawing, x: Value) -> Value:
-    """Add MatMulInteger of an integer input, or of a dynamically quantized one, with a stored weight."""
+    """Add MatMulInteger with a stored weight; the input is an integer or dynamically quantized."""
     d.needs(x.type == TensorProto.FLOAT and x.rank >= 2 and isinstance(x.shape[-1], int))
     size = int(x.shape[-1])
     if d.chance(0.5):
@@ -42,7 +42,7 @@ def matmul_integer(d: Drawing, x: Value) -> Value:
 
 
 def quantized(d: Drawing, x: Value) -> Value:
-    """Add quantizers around nothing, a product, or a second pair of quantizers."""
+    """Add quantizers around nothing, around a product, or around a second pair of quantizers."""
     d.needs(x.type == TensorProto.FLOAT)
     kind = d.random.choice((np.uint8, np.int8))
     zero = d.random.choice((0, 128, 3)) if kind is np.uint8 else d.random.choice((0, 0, -5))
@@ -77,7 +77,7 @@ def qlinear(d: Drawing, x: Value) -> Value:
 
 
 def loop(d: Drawing, x: Value) -> Value:
-    """Add a Loop with a stored number of iterations, a running sum and at times a scan output."""
+    """Add a Loop with a stored number of iterations, a running sum and sometimes a scan output."""
     d.needs(x.static)
     p = d.name("p")
     carried = helper.make_tensor_value_info(f"{p}_x", x.type, list(x.shape))
@@ -111,7 +111,7 @@ def loop(d: Drawing, x: Value) -> Value:
 
 
 def branch(d: Drawing, x: Value) -> Value:
-    """Add an If whose condition is stored, computed from a shape, or an input.
+    """Add an If; its condition is stored, computed from a shape, or an input.
 
     Both branches use the same names for different tensors, as exporters that merge two decoders do.
     """
@@ -157,7 +157,7 @@ def scatter(d: Drawing, x: Value) -> Value:
 
 
 def sequence(d: Drawing, x: Value) -> Value:
-    """Add a sequence that is built and concatenated, or split and read again."""
+    """Add a sequence that is built and concatenated, or split and read."""
     d.needs(x.rank >= 2 and isinstance(x.shape[-1], int) and int(x.shape[-1]) % 2 == 0)
     if d.chance(0.5):
         neg = d.value("Neg", [x], x)
@@ -174,7 +174,7 @@ def sequence(d: Drawing, x: Value) -> Value:
 
 
 def boolean_index(d: Drawing, x: Value) -> Value:
-    """Add x[mask] = f(x[mask]) as NonZero, GatherND and ScatterND."""
+    """Add x[mask] = f(x[mask]) with NonZero, GatherND and ScatterND."""
     d.needs(x.static and x.rank == 2 and x.type == TensorProto.FLOAT)
     mask = Value(d.node("Greater", [x, d.scalar(0.0)]), TensorProto.BOOL, x.shape)
     index = d.node("Transpose", [d.node("NonZero", [mask])], perm=[1, 0])
@@ -184,7 +184,7 @@ def boolean_index(d: Drawing, x: Value) -> Value:
 
 
 def whole_numbers(d: Drawing, x: Value) -> Value:
-    """Add whole numbers that are cast, rectified and cast back."""
+    """Add integers that are cast, rectified and cast back."""
     d.needs(d.opset >= 14 and x.type == TensorProto.FLOAT)
     whole = d.cast(
         d.value("Clip", [x, d.store(np.array(-99, np.float32)), d.store(np.array(99, np.float32))], x),
@@ -209,7 +209,7 @@ def expanded_constant(d: Drawing, x: Value) -> Value:
 
 
 def table(d: Drawing, x: Value) -> Value:
-    """Add rows of a table that are cast after they are gathered."""
+    """Add rows of a table with a Cast after the Gather."""
     d.needs(isinstance(x.shape[-1], int) and x.type == TensorProto.FLOAT)
     size = int(x.shape[-1])
     rows = d.store(
@@ -264,7 +264,7 @@ def reshaped(d: Drawing, x: Value) -> Value:
 
 
 def in_half(d: Drawing, x: Value) -> Value:
-    """Compute a chain that is delicate in FP16 between two Casts."""
+    """Add FP16-sensitive operators between two Casts."""
     d.needs(x.type == TensorProto.FLOAT and x.rank >= 2)
     half = d.cast(x, TensorProto.FLOAT16)
     square = d.value("Mul", [half, half], half)

@@ -1,4 +1,4 @@
-"""Whether a model leaves the range of its types inside, so that what follows is no result to keep."""
+"""Check whether a model overflows inside; then its outputs need not stay the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WHOLE = {onnx.TensorProto.INT8, onnx.TensorProto.UINT8, onnx.TensorProto.INT32,
 
 
 def overflows(model: onnx.ModelProto, fed: Mapping[str, Array]) -> bool:
-    """Return whether an operator of the main graph makes infinity or NaN of finite numbers alone."""
+    """Return whether an operator of the main graph computes infinity or NaN from finite numbers."""
     results = _results(model, fed)
     return any(
         all(_is_finite(results.get(name)) for name in node.input)
@@ -30,13 +30,13 @@ def overflows(model: onnx.ModelProto, fed: Mapping[str, Array]) -> bool:
 
 
 def grows_beyond(model: onnx.ModelProto, results: Mapping[str, Array]) -> bool:
-    """Return whether an operator of the main graph makes infinity, and no NaN, of finite numbers alone.
+    """Return whether an operator of the main graph computes infinity, but no NaN, from finite numbers.
 
     Operators with a pole, such as a division by zero, do not count.
 
     Args:
         model: the model.
-        results: tensors of the main graph by name, stored tensors too.
+        results: tensors of the main graph by name, including stored tensors.
     """
     return any(
         node.op_type not in _POLES
@@ -48,7 +48,7 @@ def grows_beyond(model: onnx.ModelProto, results: Mapping[str, Array]) -> bool:
 
 
 def makes_integers_of_nan(model: onnx.ModelProto, fed: Mapping[str, Array]) -> bool:
-    """Return whether an operator of the main graph makes integers of NaN or infinity.
+    """Return whether an operator of the main graph converts NaN or infinity to integers.
 
     The result is undefined (https://onnx.ai/onnx/operators/onnx__Cast.html).
     """
@@ -63,7 +63,7 @@ def makes_integers_of_nan(model: onnx.ModelProto, fed: Mapping[str, Array]) -> b
 
 
 def _results(model: onnx.ModelProto, fed: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the tensors of the main graph by name; none if ONNX Runtime does not compute them."""
+    """Return the tensors of the main graph by name; none if ONNX Runtime fails."""
     names = [name for node in model.graph.node for name in node.output if name]
     copy, outputs = exposed(model, names)
     options = ort.SessionOptions()

@@ -1,4 +1,4 @@
-"""How far two results may differ, and what a reference in FP64 says of a difference."""
+"""Limits for the difference of two results, and the verdict of an FP64 reference on a difference."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def scale(array: Array) -> float:
 
 
 def share(table: Mapping[Any, float], array: Array, half: bool) -> float:
-    """Return the share of a table for the type of an output, or for FP16 where the model computes in it."""
+    """Return the relative limit for the type of an output, or for FP16 if the model computes in FP16."""
     return max(table.get(array.dtype, 0.0), table[np.dtype(np.float16)] if half else 0.0)
 
 
@@ -41,12 +41,12 @@ def opinion(
     pair: tuple[Array, Array],
     half: bool,
 ) -> bool | None:
-    """Return whether the fixed model is right or no worse by ONNX's reference; None if that says nothing.
+    """Return whether ONNX's reference confirms the fixed model; None if the reference cannot tell.
 
-    ONNX Runtime loses NaN in a scattering with min or max, where the reference keeps it.  Otherwise, the
-    error of the fixed model against FP64 must not be much larger than the original's, of which elements that
-    are not finite tell nothing.  Where an operator of the original leaves the range of its type, or an
-    element of its output is not finite, the error of the fixed model counts alone.
+    ONNX Runtime loses NaN in a scatter with min or max; the reference keeps it. For other operators, the
+    error of the fixed model against FP64 must not be much larger than the original's. Elements of the
+    original that are not finite are ignored. If an operator of the original overflows, or an element of its
+    output is not finite, only the error of the fixed model counts.
     """
     original, fixed = (each.astype(np.float64) for each in pair)
     if name.startswith(("nan", "inf")):

@@ -1,1 +1,1 @@
-"""What ``trtlint measure`` says of models, against an arithmetic that shares no code with it."""
+"""Results of ``trtlint measure``, compared with an independent arithmetic."""

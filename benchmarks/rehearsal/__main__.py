@@ -1,8 +1,8 @@
-"""Compare ``trtlint measure`` with another arithmetic: the three errors, the verdict, and the sets to keep.
+"""Compare ``trtlint measure`` with an independent arithmetic: errors, verdict, and sets to keep.
 
-``python -m benchmarks.rehearsal [FOLDER [LINES.jsonl [PART/PARTS]]]`` takes one FP32 export of each family
-among the shared data, with random inputs times 1, 30 and 1000.  :mod:`benchmarks.rehearsal.judge` computes
-each model in the three ways; its code shares nothing with ``trtlint.measurement``, which only makes the
+``python -m benchmarks.rehearsal [FOLDER [LINES.jsonl [PART/PARTS]]]`` uses one FP32 export of each family of
+the shared data, with random inputs times 1, 30 and 1000. :mod:`benchmarks.rehearsal.judge` computes each
+model in the three rounding models. It shares no code with ``trtlint.measurement``, which only makes the
 inputs.
 """
 
@@ -41,7 +41,7 @@ _LARGEST = 4 << 20
 
 
 def models(folder: Path) -> Iterator[Path]:
-    """One FP32 export of each family."""
+    """Yield one FP32 export of each family."""
     families: dict[str, Path] = {}
     for file in sorted(folder.glob("*fp32.onnx")):
         families.setdefault(file.name.partition("__")[0], file)
@@ -49,13 +49,13 @@ def models(folder: Path) -> Iterator[Path]:
 
 
 def verdict(errors: list[float | None]) -> str:
-    """``fine``, ``broken`` or ``depends``."""
+    """Return ``fine``, ``broken`` or ``depends``."""
     good = [error is not None and error <= BOUND for error in errors]
     return "fine" if all(good) else "depends" if any(good) else "broken"
 
 
 def cases(file: Path, folder: Path) -> Iterator[dict[str, Any]]:
-    """What both say of a model at each scale."""
+    """Yield both results for a model at each scale."""
     model = without_functions(onnx.load(file))
     for attempt in range(_ATTEMPTS):
         made = random_feeds(load(file).graph.inputs, 1, attempt)
@@ -78,7 +78,7 @@ def cases(file: Path, folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def case(file: Path, model: onnx.ModelProto, feeds: Any, archive: Path, scale: float) -> dict[str, Any]:
-    """What both say of a model on some inputs."""
+    """Return both results for a model on some inputs."""
     found: dict[str, Any] = {"model": file.name, "scale": scale}
     judge = Judge(model, feeds)
     if not judge.judged:
@@ -143,7 +143,7 @@ def main(folder: Path, out: Path | None, part: tuple[int, int] = (0, 1)) -> bool
 
 
 def summary(results: list[dict[str, Any]]) -> bool:
-    """Print the figures; whether the goals are met."""
+    """Print the figures; return whether the goals are met."""
     told = [each for each in results if "verdicts" in each]
     print(f"rehearsal: {len(told)} cases of {len({each['model'] for each in told})} models")
     for reason, count in Counter(each["skipped"] for each in results if "skipped" in each).items():

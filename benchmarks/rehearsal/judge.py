@@ -1,8 +1,8 @@
-"""Narrow arithmetic by numpy and ONNX's reference evaluator: no code of :mod:`trtlint.measurement`.
+"""Narrow arithmetic with numpy and ONNX's reference evaluator, without code of :mod:`trtlint.measurement`.
 
-Each operator is computed by the reference evaluator in FP32, and what the way of computing rounds is rounded
-here with numpy's ``float16``.  Operators that sum or square inside are written down by hand.  FP16
-accumulators add 16 terms at a time and round, to the end of the sum.
+The reference evaluator computes each operator in FP32. This module then rounds the tensors that the rounding
+model names, with numpy's ``float16``. Operators with internal sums or squares have their own code here. FP16
+accumulators add 16 terms at a time, and round after each step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TERMS = 16
 
 
 def half(array: Array) -> Array:
-    """FP16 and back, as it is for other types."""
+    """Round to FP16, and convert back."""
     if array.dtype != np.float32:
         return array
     with np.errstate(over="ignore"):
@@ -35,7 +35,7 @@ def half(array: Array) -> Array:
 
 
 def tf32(array: Array) -> Array:
-    """Ten bits of mantissa, to nearest even."""
+    """Round to ten bits of mantissa, to nearest even."""
     if array.dtype != np.float32:
         return array
     bits = np.ascontiguousarray(array).view(np.uint32).astype(np.uint64)
@@ -45,10 +45,10 @@ def tf32(array: Array) -> Array:
 
 
 class Judge:
-    """A model in FP32 that is computed in several ways.
+    """An FP32 model that is computed in several rounding models.
 
     Args:
-        model: the model, without functions of its own.
+        model: the model, without model-local functions.
         feeds: its inputs.
     """
 
@@ -61,7 +61,7 @@ class Judge:
         self.exact = self.run("exact")
 
     def error(self, way: str, keep: frozenset[str] = frozenset()) -> float | None:
-        """The greatest difference of an output over its greatest magnitude; None where one is not finite."""
+        """Return the largest relative difference of an output; None if an output is not finite."""
         found, worst = self.run(way, keep), 0.0
         for name in self.outputs:
             right, other = self.exact[name], found[name]
@@ -76,12 +76,12 @@ class Judge:
 
     @property
     def judged(self) -> bool:
-        """Whether an output is of floats and finite in FP32."""
+        """Return whether an output consists of floats and is finite in FP32."""
         found = (self.exact[name] for name in self.outputs)
         return any(each.dtype.kind == "f" and np.isfinite(each).all() for each in found)
 
     def run(self, way: str, keep: frozenset[str] = frozenset()) -> dict[str, Array]:
-        """Compute the model; returns its outputs."""
+        """Compute the model and return its outputs."""
         values: dict[str, Any] = {"": None, **self.feeds, **self.session.rt_inits_}
         stored = set(self.session.rt_inits_)
         paths = names_of([node.onnx_node for node in self.session.rt_nodes_])
@@ -153,7 +153,7 @@ class Judge:
 
 
 def compute(node: Any, inputs: Sequence[Any], values: Mapping[str, Any]) -> list[Any]:
-    """An operator by the reference evaluator."""
+    """Compute an operator with the reference evaluator."""
     context = {"context": dict(values)} if node.need_context() else {}
     found = list(node.run(*inputs, **context))
     # The reference gives FP64 for some operators of FP32.
@@ -169,7 +169,7 @@ def compute(node: Any, inputs: Sequence[Any], values: Mapping[str, Any]) -> list
 
 
 def names_of(nodes: Sequence[NodeProto]) -> list[str]:
-    """The names of nodes as trtlint has them: their own, or the operator with the position."""
+    """Return the names of nodes as trtlint uses them: node name, or operator with position."""
     return [node.name or f"{node.op_type}_{index}" for index, node in enumerate(nodes)]
 
 
@@ -207,7 +207,7 @@ def _softmax(inputs: list[Any], attributes: Mapping[str, Any], opset: int, accum
 
 
 def multiplied(first: Array, second: Array, accumulate: bool) -> Array:
-    """A matrix product; with FP16 accumulators, 16 terms at a time."""
+    """Compute a matrix product. With FP16 accumulators, add 16 terms at a time."""
     if not accumulate or first.shape[-1] <= TERMS:
         return np.asarray(np.matmul(first, second))
     total: Any = np.float32(0)
@@ -238,7 +238,7 @@ def _convolution(
     opset: int,  # noqa: ARG001
     accumulate: bool,
 ) -> Array | None:
-    """By columns: an axis for all terms of the sum."""
+    """Compute a convolution as a matrix product of image columns."""
     data, weight = inputs[:2]
     spatial = weight.ndim - 2
     pads = list(attributes.get("pads", [0] * (2 * spatial)))
@@ -285,13 +285,13 @@ OWN: Mapping[str, Callable[[list[Any], Mapping[str, Any], int, bool], Array | No
 
 
 def without_functions(model: ModelProto) -> ModelProto:
-    """A model with the functions that it defines itself written out."""
+    """Inline the model-local functions of a model."""
     from onnx import inliner
 
     return inliner.inline_local_functions(model) if model.functions else model
 
 
 def stored_feeds(path: str) -> dict[str, Array]:
-    """The inputs of an archive."""
+    """Return the inputs in an archive."""
     with np.load(path) as archive:
         return {name: archive[name] for name in archive.files}

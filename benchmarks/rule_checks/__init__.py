@@ -1,8 +1,8 @@
-"""Claims of rules, checked without a GPU: by NVIDIA's parser and builder, or by numbers.
+"""Claims of rules, checked without a GPU: by NVIDIA's parser and builder, or by computation.
 
-One module a theme.  Each has ``CHECKS``, a list of :class:`~benchmarks.rule_checks.check.Check`; adding a
-module to ``THEMES`` is all there is to do.  ``python -m benchmarks.rule_checks`` runs them and prints which
-claim holds; ``tests/benchmarks/test_rule_checks.py`` runs each as a test.
+Each theme has a module with ``CHECKS``, a list of :class:`~benchmarks.rule_checks.check.Check`. ``THEMES``
+lists the modules. ``python -m benchmarks.rule_checks`` runs the checks and prints the claims that hold;
+``tests/benchmarks/test_rule_checks.py`` runs each check as a test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check the claims of rules and print which of them hold."""
+"""Check the claims of rules, and print which claims hold."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Parses and builds one model; runs where TensorRT-RTX is, without trtlint.
+"""Parse and build one model; runs in the process with TensorRT-RTX, without trtlint.
 
-Lines that begin with ``answer:`` are answers in JSON, all others the log.
+Lines with the prefix ``answer:`` are answers in JSON; all other lines are the log.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def work(request: dict[str, Any]) -> None:
-    """Do what was asked, saying what came of each stage as it ends."""
+    """Run the request, and print an answer after each stage."""
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
     logger = trt.Logger(trt.Logger.VERBOSE)
     builder = trt.Builder(logger)

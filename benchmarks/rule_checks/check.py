@@ -1,4 +1,4 @@
-"""A claim of a rule, and how it is checked."""
+"""A claim of a rule, and its check."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ class Check:
     """A claim of a rule.
 
     Attributes:
-        rule: the rule that says so.
-        claim: what it says, in one sentence.
-        by: ``builder`` where TensorRT-RTX is asked, which has to be installed; ``numbers`` where it is
-            computed.
-        holds: whether the claim is true; whatever it raises means that it could not be checked.
+        rule: the rule that makes the claim. claim: the claim in one sentence. by: ``builder`` if the check
+        runs TensorRT-RTX, which must be installed; ``numbers`` for a computation. holds: function that
+        returns whether the claim is true; an exception means that the check could not run.
     """
 
     rule: str
@@ -31,6 +29,6 @@ class Check:
 
 
 def checks() -> Iterator[Check]:
-    """The checks of all themes."""
+    """Yield the checks of all themes."""
     for theme in THEMES:
         yield from import_module(f"benchmarks.rule_checks.{theme}").CHECKS

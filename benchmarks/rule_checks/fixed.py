@@ -1,6 +1,6 @@
-"""What rewrites are for: TensorRT-RTX refuses the model before, and builds the one after.
+"""Effect of rewrites: TensorRT-RTX refuses the original model, and builds the fixed model.
 
-The models are the examples below ``## Fixed`` in the rules about what cannot be built.
+The models are the examples below ``## Fixed`` in the rules about models that cannot be built.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which attention TensorRT-RTX fuses."""
+"""Forms of attention that TensorRT-RTX fuses."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ _SOFTMAX = "p = Softmax <axis = -1> (s)"
 
 
 def _fused(size: int = 64, *, dtype: str = "float16", softmax: str = _SOFTMAX, outputs: str = "") -> bool:
-    """Whether attention of two heads of a size, its operands computed, becomes one kernel.
+    """Return whether attention with two heads of a size becomes one kernel. The operands are computed.
 
-    ``softmax`` makes the probabilities ``p`` of the scores ``s``; ``outputs`` are further outputs.
+    ``softmax`` contains the operators from the scores ``s`` to the probabilities ``p``; ``outputs`` are
+    further outputs.
     """
     answer = ask(f"""< ir_version: 10, opset_import: ["" : 18] >
     g ({dtype}[1,64,{2 * size}] q, {dtype}[1,64,{2 * size}] k, {dtype}[1,64,{2 * size}] v)

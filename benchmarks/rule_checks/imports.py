@@ -1,4 +1,4 @@
-"""What the parser makes of operators: other numbers or another operator than ONNX means."""
+"""Operators that the parser imports with other numbers, or as another operator, than ONNX defines."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def _small(body: str, inputs: str = "float[4] x", outputs: str = "float[4] y", s
 
 
 def _grouped_convolution_is_built() -> bool:
-    """TensorRT-RTX, of which the rule does not speak, builds it."""
+    """Return whether TensorRT-RTX builds the convolution; the rule is not about TensorRT-RTX."""
     body = "c = Cast <to = 10> (x) z = Conv <group = 4> (c, w) y = Cast <to = 1> (z)"
     shape = "float[1,8,9,9]"
     return ask(_small(body, f"{shape} x", "float[1,8,7,7] y", "float16[8,2,3,3] w = {}")).built is True
 
 
 def _double_is_float() -> bool:
-    """The kernel for double is that for float."""
+    """Return whether the kernel for double is the kernel for float."""
     double = ask(_small("d = Cast <to = 11> (x) e = Exp (d) y = Cast <to = 1> (e)"))
     assert double.built
     return "Datatype: Double" not in double.log and "FP64" not in double.log
@@ -80,7 +80,7 @@ def _seed_is_ignored() -> bool:
 
 
 def _sums_have_kernels_of_their_own() -> bool:
-    """TensorRT-RTX, of which the rule does not speak, does not confuse them."""
+    """Return whether TensorRT-RTX keeps the sums apart; the rule is not about TensorRT-RTX."""
     inputs, outputs = "float[4,4] x", "float[4,4] y, float[4,4] z"
     body = "y = CumSum (x, zero) z = CumSum (x, one)"
     answer = ask(_small(body, inputs, outputs, "int64 zero = {0}, int64 one = {1}"))

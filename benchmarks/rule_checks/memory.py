@@ -1,4 +1,4 @@
-"""What TensorRT-RTX says of memory and of names, and what FP16 makes of weights."""
+"""Messages of TensorRT-RTX about memory and names, and the effect of FP16 on weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEAD = '< ir_version: 9, opset_import: ["" : 19] >\n'
 
 
 def _bytes(answer: Answer, what: str) -> int:
-    """The bytes that the builder prints for ``Activation`` or ``Weights``."""
+    """Return the number of bytes that the builder prints for ``Activation`` or ``Weights``."""
     assert answer.built, "the model was not built"
     found = re.search(rf"Total {what} Memory: (\d+) bytes", answer.log)
     assert found is not None

@@ -14,7 +14,7 @@ from trtlint.engine.examplemodel import model_of_text
 
 
 def run(text: str, **fed: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The first output of a model, computed in the types that its text names."""
+    """Return the first output of a model, computed in the types of the model text."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
         model_of_text(text, path, checked=False)

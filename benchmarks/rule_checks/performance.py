@@ -1,4 +1,4 @@
-"""What TensorRT-RTX makes kernels of, counted."""
+"""Counts of the kernels that TensorRT-RTX builds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _folded() -> bool:
 
 
 def _between(body: str) -> int:
-    """Kernels of two convolutions with something between them."""
+    """Return the number of kernels for two convolutions with other operators between them."""
     return _kernels(
         ask(f"""{_HEAD} g ({_IMAGE} x) => ({_IMAGE} y)
         < float16[32,32,3,3] w = {{}}, float16[32,32,3,3] v = {{}}, float16 zero = {{0}},

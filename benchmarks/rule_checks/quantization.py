@@ -1,4 +1,4 @@
-"""What TensorRT-RTX makes of quantizers: which operands its kernels read in 8 bits."""
+"""Operands that kernels of TensorRT-RTX read in 8 bits, for models with quantizers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NARROW = ("Int8", "FP8")
 
 
 def _reads(answer: Answer, node: str) -> tuple[str, ...]:
-    """The types that the kernel of a node reads, stored ones apart; empty without a kernel."""
+    """Return the types that the kernel of a node reads, without stored tensors; empty without a kernel."""
     assert answer.built, "the model was not built"
     dump = answer.log.rpartition("Layers:\n")[2]
     for line in _KERNEL.findall(dump):
@@ -89,7 +89,7 @@ def _deconvolution() -> bool:
 
 
 def _attention(dtype: str, keys: int, size: int, quantized: Sequence[str]) -> bool:
-    """Whether attention is one kernel that reads the narrow type, some of its tensors quantized."""
+    """Return whether attention with some quantized tensors is one kernel that reads the narrow type."""
     names = {name: name for name in "qkvcpo"}
     body = []
 
@@ -170,7 +170,7 @@ def _half_of_the_range() -> bool:
 
 
 def _weight_only(dtype: str, block: int, rows: int) -> int:
-    """Kernels of a product whose weight alone is quantized."""
+    """Return the number of kernels of a product with a quantized weight."""
     shape = f"{64 // block},32" if block else "32"
     count = 64 // block * 32 if block else 32
     form = f"axis = 0, block_size = {block}" if block else "axis = 1"
@@ -193,7 +193,7 @@ def _one_row() -> bool:
 
 
 def _again(scale: str) -> int:
-    """Roundings in the kernel that quantizes, where a pair with another scale or the same one follows."""
+    """Return the number of roundings in the quantizing kernel, if a second pair of quantizers follows."""
     second = f"x2 = QuantizeLinear (xd, {scale}, z) xe = DequantizeLinear (x2, {scale}, z)"
     answer = ask(f"""{_HEAD} g (float16[1,32,16,16] x) => (float16[1,32,N,M] y)
     < float16[32,32,3,3] w = {{}}, float16 s = {{0.5}}, float16 t = {{0.25}}, int8 z = {{0}} >

@@ -1,7 +1,7 @@
-"""Asks TensorRT-RTX about small models, each in a process of its own: it can crash.
+"""Run TensorRT-RTX on small models, each in a separate process, because the library can crash.
 
-``TRTLINT_RTX_PYTHON`` names a Python that has the wheels tensorrt-rtx-cu12-libs and
-tensorrt-rtx-cu12-bindings, this one if left out.  No GPU is needed.
+``TRTLINT_RTX_PYTHON`` names a Python with the wheels tensorrt-rtx-cu12-libs and tensorrt-rtx-cu12-bindings;
+the default is this Python. No GPU is needed.
 """
 
 from __future__ import annotations
@@ -33,18 +33,19 @@ Size = tuple[int, int, int]
 
 
 class NotInstalledError(Exception):
-    """There is no TensorRT-RTX here."""
+    """Error: TensorRT-RTX is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a model.
+    """Result of TensorRT-RTX for a model.
 
     Attributes:
-        parsed, built: whether it was; ``built`` is None where the build was not tried.
-        layers: the layers that the parser made: type, name, and for a norm its ``axes`` and ``groups``.
-        log: what was printed, verbose.
-        ended: the exit code of the process; negative where a signal ended it.
+        parsed: whether the parser accepted the model.
+        built: whether the builder built it; None without a build.
+        layers: layers of the parsed network: type, name, and ``axes`` and ``groups`` of a normalization.
+        log: the verbose log.
+        ended: exit code of the process; negative after a signal.
     """
 
     parsed: bool
@@ -55,23 +56,23 @@ class Answer:
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The names of the layers of the engine, from the dump at the end of a build."""
+        """Return the layer names of the engine, from the list at the end of a build."""
         _, _, dump = self.log.rpartition("Layers:\n")
         return tuple(match["name"] for match in _LAYER.finditer(dump))
 
     @property
     def tactics(self) -> tuple[str, ...]:
-        """The kernels of the engine with the hashes of their code, where they have one."""
+        """Return the kernels of the engine, with the hashes of their code if known."""
         return tuple(_TACTIC.findall(self.log.rpartition("Layers:\n")[2]))
 
     def says(self, text: str) -> bool:
-        """Whether a line of the log holds a text."""
+        """Return whether a line of the log contains a text."""
         return text in self.log
 
 
 @cache
 def installed() -> bool:
-    """Whether TensorRT-RTX can be asked."""
+    """Return whether TensorRT-RTX is installed."""
     done = subprocess.run([PYTHON, "-c", "import tensorrt_rtx_bindings"], capture_output=True, check=False)
     return done.returncode == 0
 
@@ -80,13 +81,13 @@ def ask(model: str | onnx.ModelProto, *, size: Size = (4, 4, 4), build: bool = T
     """Parse a model and build it.
 
     Args:
-        model: the model, or its text as examples of rules have it.
-        size: the least, usual and greatest size of every dynamic dimension.
-        build: whether to build it, or only to parse.
+        model: the model, or its text as in the examples of rules.
+        size: minimum, optimum and maximum of every dynamic dimension.
+        build: whether to build the model after parsing.
         sm: the compute capability times ten.
 
     Raises:
-        NotInstalledError: there is no TensorRT-RTX.
+        NotInstalledError: TensorRT-RTX is not installed.
     """
     if not installed():
         raise NotInstalledError

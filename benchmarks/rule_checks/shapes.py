@@ -1,4 +1,4 @@
-"""What becomes of sizes of the export where a dimension is dynamic."""
+"""Effect of sizes fixed at export on models with a dynamic dimension."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _in_silence() -> bool:
 
 
 def _keeps_apart(model: str) -> bool:
-    """Whether what two images give together is what each gives alone."""
+    """Return whether a batch of two images gives the same results as each image alone."""
     images = np.random.default_rng(1).standard_normal((2, 4, 6)).astype(np.float32)
     together = run(model, x=images)
     alone = [run(model, x=image[None]) for image in images]

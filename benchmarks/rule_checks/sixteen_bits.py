@@ -1,4 +1,4 @@
-"""What 16-bit floats do to angles, coordinates, squares, exponentials and lengths."""
+"""Effect of 16-bit floats on angles, coordinates, squares, exponentials and lengths."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LOGIT = _half(
 
 
 def _kernel(model: str) -> str:
-    """The name of the only kernel that a model becomes: the operators in it, in their order."""
+    """Return the name of the only kernel of a model, which lists its operators in order."""
     answer = ask(model)
     assert answer.built
     (name,) = answer.kernels
@@ -54,13 +54,13 @@ def _tests(model: str, operator: str) -> bool:
 
 
 def _of(model: str, number: float) -> float:
-    """What a model makes of a tensor that is filled with a number."""
+    """Return the result of a model for a tensor filled with a number."""
     with np.errstate(all="ignore"):
         return float(run(model, x=np.full((4, 1024), number, np.float16)).flat[0])
 
 
 def _sines_are_lost() -> bool:
-    """Positions times the highest frequency, 1 radian, and the next ones of a head of 128."""
+    """Check the sines of large positions in a head of 128, for the highest frequencies."""
     positions = np.arange(2048)
     frequencies = 10000.0 ** (-np.arange(0, 128, 2) / 128)
     exact = np.sin(np.outer(positions, frequencies))
@@ -84,7 +84,7 @@ def _lengths_are_rounded() -> bool:
 
 
 def _convolution_runs_in(dtype: str, body: str) -> bool:
-    """Whether the convolution between casts reads a type, by the names of the layer information."""
+    """Return whether the convolution between Casts reads a type, according to the layer information."""
     answer = ask(f"""< ir_version: 10, opset_import: ["" : 18] >
     g (float16[1,64,32,32] x) => (float16[1,64,32,32] y) < float[64,64,3,3] w = {{}} > {{ {body} }}""")
     assert answer.built

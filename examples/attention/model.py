@@ -1,4 +1,4 @@
-"""A small transformer encoder, to show a finding on the line of the code that it comes from."""
+"""A small transformer encoder that shows a finding at its line of code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Attention(nn.Module):
-    """Self-attention of several heads."""
+    """Multi-head self-attention."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()

@@ -28,7 +28,7 @@ _COMPARISONS = {
     "Is": ("IsNot",),
     "IsNot": ("Is",),
 }
-"""Replacements of each comparison. ``is`` is not replaced by ``==``: for most objects the results are equal."""
+"""Replacements of each comparison. ``==`` does not replace ``is``, because most results are equal."""
 _ARITHMETIC = {
     "Add": ("Sub",),
     "Sub": ("Add",),
