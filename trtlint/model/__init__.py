@@ -1,1 +1,1 @@
-"""ONNX models, read without their weights: the reader, the graph, values, and the origin of nodes."""
+"""Read ONNX models without their weights: the file reader, the graph, its values, and the origin of nodes."""

@@ -22,7 +22,7 @@ from trtlint.model.wire import LENGTH, fields, header, record
 
 
 class ComputedPiece(Protocol):
-    """Bytes of the new file that are computed only when the file is written."""
+    """Bytes of the new file.  They are computed when the file is written."""
 
     @property
     def size(self) -> int:
@@ -35,7 +35,7 @@ class ComputedPiece(Protocol):
 Piece = bytes | tuple[int, int] | ComputedPiece
 """A part of the file: bytes, a byte range of the source file (start and stop), or bytes to compute."""
 Make = Callable[[onnx.TensorProto], "list[Piece] | None"]
-"""Returns the new pieces of a stored tensor; None if the tensor is copied from the source."""
+"""Function that returns the new pieces of a stored tensor; None to copy the tensor from the source file."""
 
 _NAME = 8
 """``name`` of TensorProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
@@ -71,8 +71,8 @@ def pieces_of(structure: bytes, source: TensorStore, make: Make | None = None) -
 def _message(kind: int, data: bytes, start: int, end: int, source: View, make: Make | None) -> list[Piece]:
     """Return the pieces of the protobuf message in ``data[start:end]``.
 
-    ``kind`` is the type of the message.  Elements of tensors that are not in ``data`` are copied from
-    the source file.
+    ``kind`` is the type of the message.  If ``data`` lacks the elements of a tensor, the elements are copied
+    from the source file.
     """
     stored: list[Piece] = []
     rest: list[Piece] = []
@@ -101,7 +101,10 @@ def _message(kind: int, data: bytes, start: int, end: int, source: View, make: M
 
 
 def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
-    """Merge pieces that are adjacent in the source file, and adjacent pieces of bytes."""
+    """Merge adjacent byte ranges of the source file, and adjacent pieces of bytes.
+
+    Bytes that equal the bytes after a range of the source file are merged into the range.
+    """
     last: Piece = b""
     for piece in pieces:
         if isinstance(last, tuple) and isinstance(piece, bytes | tuple):
@@ -118,7 +121,7 @@ def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
 
 
 def _found(tensor: onnx.TensorProto, source: View) -> list[Piece]:
-    """Return the pieces that copy a tensor from the source file, with the tensor's current name."""
+    """Return the pieces that copy a tensor from the source file under its current name."""
     place = place_of(tensor)
     if place is None or place[2] is None or place[1] + place[2] > len(source):
         # The reader never writes such a location: it comes from the file itself.

@@ -1,4 +1,4 @@
-"""Validate a model with the full check of ``onnx.checker``.  The weights are not read."""
+"""Validate a model with the full check of ``onnx.checker``, without reading the weights."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from trtlint.model.infer import InferenceError, isolated
 from trtlint.model.operators import ONNX_RUNTIME
 
 _UNREAD = "Cannot parse data from external tensors"
-"""Message of inference about sizes in external data, which the full check does not read."""
+"""Message of ONNX's shape inference about sizes in external data.
+
+The full check does not read these data.
+"""
 _FOREIGN = frozenset({"SimplifiedLayerNormalization"})
 
 
 def checker_error(proto: onnx.ModelProto) -> str:
     """Return the error message of ``onnx.checker`` for a model; empty if the model is valid.
 
-    The values of tensors are not checked.
+    The elements of tensors are not checked.
 
     Args:
         proto: the model without large tensors, which are marked as external data.

@@ -14,10 +14,10 @@ _CHUNK = 1 << 20
 def copy_stretch(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
     """Append the bytes from ``start`` to ``stop`` of a model file to another file.
 
-    If the file system supports it, large ranges are copied without reading them.
+    If the file system supports it, large ranges are copied by the operating system.
 
     Raises:
-        ModelError: the file was truncated.
+        ModelError: ``source`` ends before ``stop``.
         OSError: the bytes cannot be read or written.
     """
     if stop - start >= _CHUNK and hasattr(os, "copy_file_range"):

@@ -28,7 +28,8 @@ class Value:
         producer: the node that computes the value; None for graph inputs and initializers.
         port: index of the output of ``producer``.
         uses: the nodes that read the value, each with the index of the input.
-        initializer: the stored tensor; large tensors have no elements here, only their location in the file.
+        initializer: the stored tensor.  For a large tensor, it has the location in the file instead of the
+            elements.
         is_input: whether the value is an input of the main graph that the caller must feed.
         is_output: whether the value is an output of the main graph.
         is_sparse: whether the file stores the value as a sparse tensor.
@@ -128,7 +129,7 @@ class Value:
         return (self.dtype or "") if self.shape is None else format_type(self.dtype, self.shape)
 
     def set_type(self, type_: onnx.TypeProto | None, declared: onnx.TypeProto | None = None) -> None:
-        """Set the inferred type.  Unknown parts of this type are filled from the declared type."""
+        """Set the inferred type.  Fill unknown parts of this type from ``declared``."""
         self._type, self._declared, self._dtype, self._shape = type_, declared, None, None
 
     def set_dtype(self, dtype: ElementType) -> None:
@@ -146,8 +147,8 @@ class Node:
         domain: operator domain, empty for ``ai.onnx``.
         inputs: the input values, None for an omitted optional input.
         outputs: the output values; an omitted optional output has an empty name.
-        scope: path of the body that contains the node: path of the ``If``, ``Loop`` or ``Scan`` and name of
-            the attribute, joined with ``/``.  Empty in the main graph.
+        scope: path of the body that contains the node, such as ``If_3/then_branch``.  It joins the path of
+            the ``If``, ``Loop`` or ``Scan`` and the name of the ONNX attribute.  Empty in the main graph.
         index: position in a topological order of the whole graph.
         proto: the ONNX node.
     """

@@ -15,24 +15,27 @@ from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.walks import search
 
 _MOST_VISITED = 10_000
-"""Limit of values visited from an output with an empty name."""
+"""Limit of values visited in a search that starts at an output with an empty name."""
 
 Clash = Literal["twice", "cycle"]
-"""Why the sort fails. ``twice``: this output and another output have the empty name. The other output belongs
-to the same or an earlier operator. ``cycle``: an output has the empty name, and the operator depends on an
-omitted input.
+"""Reason why the sort fails at an operator.
+
+``twice``: the operator has an output with an empty name, and another output also has an empty name.  The
+other output belongs to the same operator or to an earlier one.  ``cycle``: the operator has an output with an
+empty name, and it depends on an omitted input.
 """
 
 
 def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node, Clash]:
-    """Return the operators at which an old TensorRT parser fails to sort the graph.
-
-    Each operator has the cause: ``twice`` if two outputs have an empty name, ``cycle`` if the operator seems
-    to depend on itself.
+    """Return the operators at which an old TensorRT parser fails to sort the graph, with the reasons.
 
     Args:
         graph: the graph.  Calls of model-local functions are already replaced by the bodies of the functions.
-        calls: the names of these calls.  The parser does not sort the nodes that come from them.
+        calls: the names of the replaced calls.  The parser does not sort the nodes that come from them.
+
+    Returns:
+        The reason for each operator: ``twice`` if two outputs have an empty name, ``cycle`` if the operator
+        seems to depend on itself.
     """
     found: dict[Node, Clash] = {}
     inlined = tuple(f"{path}/" for path in calls)

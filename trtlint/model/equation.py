@@ -1,4 +1,4 @@
-"""The equation of an Einsum: https://onnx.ai/onnx/operators/onnx__Einsum.html."""
+"""Parse the equation of an Einsum: https://onnx.ai/onnx/operators/onnx__Einsum.html."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ ELLIPSIS = "..."
 
 
 def terms_of(equation: str) -> tuple[list[str], str | None]:
-    """Split an Einsum equation into the subscripts of each operand and of the result."""
+    """Split an Einsum equation into the subscripts of each operand and of the result.
+
+    The subscripts of the result are None if the equation has no ``->``.
+    """
     left, arrow, right = equation.replace(" ", "").partition("->")
     return left.split(","), right if arrow else None
 
@@ -16,8 +19,12 @@ def terms_of(equation: str) -> tuple[list[str], str | None]:
 def ellipsis_ranks(equation: str, ranks: Sequence[int | None]) -> list[int] | None:
     """Return how many dimensions the ellipsis ``...`` of each Einsum operand stands for.
 
-    The number is 0 for an operand without an ellipsis.  The function returns None if a rank is unknown or
+    The number is 0 for an operand without an ellipsis.  The result is None if a rank is unknown, or if a rank
     does not match the equation.
+
+    Args:
+        equation: the equation.
+        ranks: rank of each operand; None if unknown.
     """
     terms, _ = terms_of(equation)
     if len(terms) != len(ranks):

@@ -6,4 +6,4 @@ from trtlint.files.problem import UnreadableError
 
 
 class ModelError(UnreadableError):
-    """Error: trtlint cannot lint the model."""
+    """Error: trtlint cannot read or lint the model."""

@@ -15,8 +15,8 @@ from trtlint.model.protos import text
 def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
     """Return the location, offset and length of a tensor's external data.
 
-    The length is None if the data extend to the end of the file.  The function returns None if the fields in
-    the tensor are malformed.
+    The length is None if the data extend to the end of the file.  The result is None if the ``external_data``
+    fields of the tensor are malformed.
     """
     entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
     location = entries.get("location")
@@ -31,10 +31,10 @@ def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
 
 
 def misplaced(tensor: onnx.TensorProto) -> str:
-    """Return why TensorRT's parser cannot find a tensor's external data; empty if it can find them.
+    """Return the reason why TensorRT's parser cannot find a tensor's external data; empty if it finds them.
 
-    The parser appends the location to the folder of the model.  So an absolute path is not found, and a
-    location outside the folder is rejected.
+    The parser appends the location to the folder of the model.  So it cannot find an absolute path.  It
+    rejects a location outside the folder.
     """
     entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
     location = entries.get("location", "")

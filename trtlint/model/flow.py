@@ -1,4 +1,4 @@
-"""Analyse the control flow of a graph: what depends on loops and branches, and what loops read.
+"""Analyse the control flow of a graph: which operators depend on loops and branches, and what loops read.
 
 A control-flow construct is an ``If``, ``Loop``, ``Scan`` or recurrent operator.  TensorRT's parser imports a
 recurrent operator as a loop (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/RNNHelpers.cpp).
@@ -21,7 +21,10 @@ from trtlint.model.values import Constants
 RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _LOOPS = frozenset({"Loop", "Scan"})
 _SHAPES = frozenset({"Shape", "Size"})
-"""Operators that read no elements: their results do not depend on control flow."""
+"""Operators that read the shape of their input, but no elements.
+
+So their results do not depend on control flow.
+"""
 
 _MOST_NESTED = 500
 """Limit of nested constructs whose bodies are searched; each search visits all scopes of the graph."""
@@ -31,11 +34,13 @@ class Flow(Struct, frozen=True):
     """The control flow of one graph.
 
     Attributes:
-        repeated: operators that depend on a control-flow construct, or on an input of its body, and meet a
-            second condition.  Either an earlier such operator in the same graph has the same type, or another
-            construct depends on the operator.
-        past_loops: constructs in a loop that is itself in a branch.  Each of them reads a value that is
-            defined outside the loop.
+        repeated: operators that depend on a control-flow construct or on an input of a loop body.  For each
+            of them, at least one condition is true:
+
+            - An earlier such operator in the same graph has the same type.
+            - Another construct depends on the operator.
+        past_loops: constructs in a loop that is itself in a branch of an ``If``.  Each construct reads a
+            value that is defined outside the loop.
     """
 
     repeated: frozenset[Node]
@@ -45,8 +50,8 @@ class Flow(Struct, frozen=True):
 class _Constructs:
     """Finds the control-flow constructs of one graph.
 
-    An ``If`` whose condition the builder knows, or may know, is not a construct.  The builder replaces it by
-    one of its branches.
+    An ``If`` is not a construct if the builder knows its condition, or may know it.  The builder replaces
+    such an ``If`` by one of its branches.
 
     Args:
         constants: the graph and its constants.
@@ -72,7 +77,8 @@ class _Constructs:
     def _level(self, node: Node) -> str:
         """Return the scope of a node in the built network.
 
-        A branch of an ``If`` with a known condition does not count, because the builder removes the ``If``.
+        The builder removes an ``If`` with a known condition.  Then a node in a branch gets the scope of the
+        ``If``.
         """
         scope, found = node.scope, self._levels.get(node.scope)
         if found is None:
@@ -84,10 +90,11 @@ class _Constructs:
 
     @cached_property
     def _late(self) -> frozenset[Node]:
-        """The operators that depend on a construct, are in its branch, or depend on an input of a loop body.
+        """The constructs, and the operators that depend on constructs.
 
-        An operator that computes the same result in every iteration of a loop is left out, because the
-        builder moves it out of the loop.
+        An operator depends on a construct if it reads a result of the construct, is in a branch of an ``If``,
+        or depends on an input of a loop body.  An operator that computes the same result in every iteration
+        is left out, because the builder moves it out of the loop.
         """
         late: set[Node] = set()
         bound = {value for node in self._graph.by_op(*_LOOPS) for value in self._bound(node)}
@@ -146,8 +153,8 @@ class _Constructs:
     def _reads_past_loop(self, node: Node) -> bool:
         """Return whether a construct is in a loop in a branch, and reads a value from outside the loop.
 
-        If several loops are nested, the outermost loop counts.  Values that the construct's own bodies read
-        count as read by the construct.
+        If several loops in the branch are nested, the outermost loop counts.  The construct also reads the
+        values that its own bodies read.  Constants do not count.
         """
         loop = self._loop_in_branch(node)
         if loop is None:
@@ -168,7 +175,7 @@ class _Constructs:
         )
 
     def _loop_in_branch(self, node: Node) -> Node | None:
-        """Return the outermost loop around a node.  Return None if this loop is not in a branch."""
+        """Return the outermost loop that contains a node and is in the same branch; None without a branch."""
         loop, owner = None, self._graph.owner(node)
         while owner is not None:
             if owner.op == "Loop":
@@ -187,7 +194,7 @@ class _Constructs:
 
     @cached_property
     def _formal(self) -> dict[Value, str]:
-        """The inputs of all loop bodies.  Each is mapped to the scope of the body."""
+        """The inputs of all loop bodies, each with the scope of its body."""
         return {
             value: f"{node.path}/{name}"
             for node in self._graph.by_op(*_LOOPS)

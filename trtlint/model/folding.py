@@ -1,8 +1,8 @@
 """Compute the results of operators on constants, with one small function per operator.
 
-Arrays are :class:`numpy.ma.MaskedArray`, in which a masked element is unknown.  So some elements can be known
-although others are not: ``Shape`` of ``[N,8,197,64]`` is ``[--, 8, 197, 64]``, and its last element is 64.
-numpy.ma also masks undefined results, such as a division by zero.  These are unknown, too.
+Arrays are :class:`numpy.ma.MaskedArray`; a masked element is unknown.  So an array can have known and unknown
+elements.  For example, ``Shape`` of ``[N,8,197,64]`` is ``[--, 8, 197, 64]``. numpy.ma also masks undefined
+results, such as a division by zero.  These are unknown, too.
 
 Only operators that exporters use for shapes, scales and masks are supported, with the semantics of
 https://onnx.ai/onnx/operators/.
@@ -25,8 +25,9 @@ Array: TypeAlias = Any
 ma: Any = np.ma
 
 MAX_ELEMENTS = 4096
-"""Limit of elements of a result: shapes and scales are small, and a hostile ``Expand`` or ``Range`` must not
-allocate memory.
+"""Limit of elements of a result.
+
+Shapes and scales are small.  A hostile ``Expand`` or ``Range`` must not allocate memory.
 """
 
 
@@ -38,11 +39,11 @@ Folder: TypeAlias = Callable[[Node, Sequence["Array | None"]], Array]
 
 
 def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
-    """Return the only output of a node; None if it cannot be computed.
+    """Compute the output of a node with one output; None if it cannot be computed.
 
     Args:
         node: an operator of the default domain.
-        inputs: the values of the inputs; None for an omitted or unknown input.
+        inputs: the elements of the inputs; None for an omitted or unknown input.
     """
     folder = _FOLDERS.get(node.op)
     if folder is None or node.domain:
@@ -83,7 +84,10 @@ def _ints(array: Array | None) -> list[int]:
 
 
 def _axes(node: Node, inputs: Sequence[Array | None], port: int) -> list[int] | None:
-    """Return the axes of an operator, from the attribute ``axes`` or the input ``port``; else None."""
+    """Return the axes of an operator, from the attribute ``axes`` or the input at index ``port``.
+
+    The result is None if the operator has neither.
+    """
     axes = node.attribute("axes")
     if axes is not None:
         return [int(axis) for axis in axes]

@@ -1,9 +1,9 @@
-"""The ONNX graph with typed nodes and values, and as a networkx multigraph for algorithms.
+"""The ONNX graph with typed nodes and values; also as a networkx multigraph.
 
 Nodes of the :class:`networkx.MultiDiGraph` are :class:`Node` objects (operators).  Edges are the values
-between them, keyed by output port and input port.  Bodies of ``If``, ``Loop`` and ``Scan`` are part of the
-same graph.  The nodes of a body have a scope.  Edges lead from the producers of the outputs of a body to the
-operator that owns the body.
+between the nodes.  The key of an edge is the output port and the input port.  Bodies of ``If``, ``Loop`` and
+``Scan`` are part of the same graph; their nodes have a scope.  An edge leads from the producer of a body's
+output to the operator that owns the body.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_SCOPES = 100
 """Depth limit of nested subgraphs; protobuf has the same limit for nested messages."""
 _LONGEST_SCOPE = 500
-"""Longest subgraph path within a node path, in characters; a longer path is cut at the front."""
+"""Longest subgraph path in a node path, in characters.  A longer path is cut at its beginning."""
 WITH_BODIES = frozenset({"If", "Loop", "Scan"})
 """The operators that contain graphs."""
 _NO_BODIES: Mapping[str, Body] = MappingProxyType({})
@@ -153,7 +153,7 @@ class Graph:
 
     @property
     def has_repeated_names(self) -> bool:
-        """True if two nodes of one graph have the same name."""
+        """True if two nodes of one graph (the main graph or one body) have the same name."""
         return bool(self._repeats)
 
     def add_owner(self, scope: str, node: Node) -> None:
@@ -191,11 +191,11 @@ class Graph:
 
     @cached_property
     def node_names(self) -> frozenset[str]:
-        """The names of the operators, as the ONNX file has them."""
+        """The names of the operators in the ONNX file."""
         return frozenset(text(node.proto.name) for node in self.nodes)
 
     def by_op(self, *ops: str) -> Iterator[Node]:
-        """Yield the nodes of the first operator type, then of the second type, and so on, of any domain."""
+        """Yield the nodes of these operator types, in any domain, sorted by the order of ``ops``."""
         for op in ops:
             yield from self._by_op.get(op, ())
 
@@ -213,7 +213,7 @@ class Graph:
 
 
 class _GraphBuilder:
-    """Builds the nodes and values of one GraphProto.  A name can also refer to a value of an outer graph."""
+    """Builds the nodes and values of one GraphProto.  A node can also read values of an outer graph."""
 
     def __init__(
         self, graph: Graph, proto: onnx.GraphProto, path: str, parent: _GraphBuilder | None, order: list[Node]
@@ -303,7 +303,10 @@ class _GraphBuilder:
 
 
 def _check_dimensions(tensor: onnx.TensorProto, node: Node | None) -> None:
-    """Raise an error if a tensor has so many dimensions that computing its size would take too long."""
+    """Raise an error if a tensor has too many dimensions.
+
+    Computing the size of such a tensor would take too long.
+    """
     count = len(tensor.dims)
     if count > MOST_DIMENSIONS:
         where = None if node is None else node.path

@@ -13,7 +13,7 @@ from trtlint.model.values import Constants
 from trtlint.model.walks import search
 
 _MOST_VISITED = 500
-"""Limit of operators visited from a value to its sources."""
+"""Limit of operators visited in a search from a value to its sources."""
 _DEEPEST = 64
 """Depth limit of the nested subgraphs that are searched for an If."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
@@ -29,10 +29,10 @@ _OF_SIZES = frozenset(
         *("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten"),
     }
 )
-"""Operators that TensorRT-RTX 1.7.1 can use to compute sizes. Each was verified with a separate model.
+"""Operators that TensorRT-RTX 1.7.1 can use to compute sizes.  Each was tested with a separate model.
 
-It cannot use Conv, LSTM, ArgMax, TopK, OneHot, Resize, MaxPool, Einsum, CumSum, GridSample and
-LayerNormalization.
+TensorRT-RTX 1.7.1 cannot compute sizes with Conv, LSTM, ArgMax, TopK, OneHot, Resize, MaxPool, Einsum,
+CumSum, GridSample and LayerNormalization.
 """
 _QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 
@@ -46,7 +46,10 @@ def imported_nodes(graph: Graph, constants: Constants) -> tuple[Node, ...]:
 
 
 def _untaken(graph: Graph, constants: Constants, decided: Callable[[Value], bool | None]) -> tuple[str, ...]:
-    """Return the scopes of the ``If`` branches that never run because their condition is known."""
+    """Return the scopes of the ``If`` branches that never run, because the condition is known.
+
+    ``decided`` returns whether the parser or builder knows a condition.
+    """
     dead: list[str] = []
     for node in graph.by_op("If"):
         condition = node.input(0)
@@ -62,9 +65,9 @@ def _alive(nodes: tuple[Node, ...], dead: tuple[str, ...]) -> tuple[Node, ...]:
 
 
 def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[Node, bool] | None:
-    """Return the innermost ``If`` around a node whose condition is known, and the condition.
+    """Return the innermost ``If`` with a known condition that contains a node, and the condition.
 
-    The node itself can be this ``If``.  If no such ``If`` exists, the function returns None.
+    The node itself can be this ``If``.  The result is None if all conditions are unknown.
     """
     for _ in range(_DEEPEST):
         if node is None:
@@ -80,8 +83,8 @@ def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[N
 def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:
     """Return the nodes in ``imported`` that an output of the model depends on.
 
-    Nodes in branches that never run are excluded.  A node is also excluded if only the shape of its result is
-    used and the file fixes this shape.
+    Nodes in branches that never run are excluded.  A node is also excluded if other nodes read only the shape
+    of its result, and the shape is static.
     """
     left = [value.producer for value in graph.outputs if value.producer is not None]
     allowed = frozenset(_alive(imported, _untaken(graph, constants, known_at_build)))
@@ -98,15 +101,14 @@ def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...])
 
 
 def is_static(value: Value) -> bool:
-    """Return whether the file fixes the size of every dimension of a value."""
+    """Return whether all dimensions of a value are numbers in the file."""
     return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
 
 
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
     """Return the types of the operators whose bodies contain a node, the innermost first.
 
-    An ``If`` whose condition the builder knows is left out, because the builder replaces it by one of its
-    branches.
+    An ``If`` is left out if the builder knows its condition.  The builder replaces it by one of its branches.
     """
     found: list[str] = []
     owner = graph.owner(node) if node.scope else None
@@ -121,8 +123,7 @@ def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
 def known_at_build(value: Value) -> bool | None:
     """Return whether the builder can compute an integer or boolean value before it builds the engine.
 
-    The function returns None if the answer depends on shapes that the file does not fix, or if the search
-    takes too long.
+    The result is None if the answer depends on dynamic shapes, or if the search takes too long.
     """
     open_ = False
     for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
@@ -141,15 +142,20 @@ def known_at_build(value: Value) -> bool | None:
 
 
 def beyond_shapes(node: Node) -> Sequence[Value | None]:
-    """Return the inputs whose elements a node reads: none for Shape and Size, all for other nodes."""
+    """Return the inputs whose elements a node reads.
+
+    ``Shape`` and ``Size`` read no elements; all other nodes read the elements of all inputs.
+    """
     return () if node.op in _OF_SHAPES else node.inputs
 
 
 def sized_by(value: Value) -> frozenset[str | None]:
-    """Return the element types of the model inputs from which the builder can compute a size.
+    """Return the element types of the model inputs from which the builder computes a size.
 
-    The set is empty if an operator takes part with which the builder cannot compute sizes, such as a
-    convolution.
+    The set is empty in two cases:
+
+    - An operator takes part that the builder cannot use for sizes, such as a convolution.
+    - The size depends on a value that a loop passes to its body.
     """
     sources = _of_size(value)
     handed = any(not source.is_input for source in sources)
@@ -157,12 +163,15 @@ def sized_by(value: Value) -> frozenset[str | None]:
 
 
 def is_handed(value: Value) -> bool:
-    """Return whether a size is computed from values that a loop passes to its body."""
+    """Return whether a size depends on values that a loop passes to its body."""
     return any(not source.is_input for source in _of_size(value))
 
 
 def _of_size(value: Value) -> list[Value]:
-    """Return the inputs that a size is computed from; none if the builder cannot compute the size."""
+    """Return the model inputs and body inputs that a size depends on.
+
+    The list is empty if the builder cannot compute the size.
+    """
     found: list[Value] = []
     for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
         node = made.producer
@@ -182,7 +191,7 @@ def is_stored(value: Value) -> bool:
 def imported_rank(scalar: Value) -> int:
     """Return the number of dimensions that the parser gives a scalar.
 
-    It is 1 if the scalar is computed from a quantized scalar, else 0.
+    The number is 1 if the scalar is computed from a quantized scalar, else 0.
     """
     made = (value.producer for value, _ in search(scalar, _scalars, _MOST_VISITED))
     return int(any(node is not None and node.op in _QUANTIZERS and not node.domain for node in made))
@@ -195,8 +204,8 @@ def _scalars(node: Node) -> Sequence[Value | None]:
 def imported_type(value: Value) -> str | None:
     """Return the element type that the parser gives a value, as a short name.
 
-    ``double`` becomes FP32, a stored uint8 tensor becomes INT32, and a value quantized to uint8 becomes INT8.
-    If the result of an operator has the type of the input, the result gets the same new type.
+    The parser changes ``double`` to FP32, a stored uint8 tensor to INT32, and a value quantized to uint8 to
+    INT8. An operator that keeps the type of its input also keeps the new type.
     """
     dtype = value.dtype
     if dtype == "f64":

@@ -20,14 +20,14 @@ from trtlint.process.fork import Child, limit_time, write_all
 SECONDS = 20.0
 """Seconds of wall time for one library call."""
 _PROCESSOR = 3
-"""Seconds of processor time for the inference of one model; 20,000 nodes take a fraction of one."""
+"""Seconds of processor time for the inference of one model.  20,000 nodes take a fraction of a second."""
 _MEMORY = 640 << 20
-"""Bytes that the inference of a small model may map in addition to inherited memory."""
+"""Bytes that the inference of a small model may map, in addition to the memory of the parent process."""
 _MEMORY_PER_BYTE = 16
-"""Additional bytes for each byte of a model without its weights."""
+"""Further bytes that inference may map, for each byte of a model without its weights."""
 _MOST_MEMORY = 4 << 30
 _MOST_ANSWER, _ANSWER_PER_BYTE = 64 << 20, 4
-"""Bytes of an answer, and additional bytes for each byte of the request: types are shorter than nodes."""
+"""Limit of the child's answer: a number of bytes, and further bytes for each byte of the request."""
 _GIVEN, _FAILED, _REFUSED = range(3)
 """First byte of the child's answer: the library succeeded, failed, or rejected the model."""
 
@@ -67,7 +67,7 @@ def isolated(
     Args:
         work: the function to call.  Its InferenceError is raised in this process.
         data: argument of the function.
-        processor: seconds of processor time.
+        processor: limit of processor time, in seconds.
         memory: bytes that the child may map in addition to the memory of the parent.
 
     Raises:

@@ -25,20 +25,23 @@ _MOST_NODES = 500_000
 _DEEPEST = 64
 """Limit of nested function calls."""
 _DEEPEST_BODY = 30
-"""Depth limit of nested subgraphs after inlining; protobuf allows 100 nested messages, three per subgraph."""
+"""Depth limit of nested subgraphs after inlining.
+
+Protobuf allows 100 nested messages; a subgraph needs three.
+"""
 _MOST_BYTES = 96 << 20
 """Limit of bytes copied or written; an export of 20,000 nodes with stack traces takes about half."""
 _BYTES_PER_NODE = 100
-"""Cost of a copied node in addition to its bytes."""
+"""Bytes that each copied node counts in addition to its size, toward the limit of bytes."""
 _LONGEST_PATH = 1000
-"""Characters of a call's path in names; a longer path is cut at the front."""
+"""Longest path of a call in a name, in characters.  A longer path is cut at its beginning."""
 
 _Key = tuple[str, str, str]
 _Nodes = Iterable[onnx.NodeProto]
 
 
 class FunctionCall(Struct, frozen=True):
-    """The first call of a model-local function.
+    """A model-local function, with the name of its first call.
 
     Attributes:
         name: name of the function, which is the operator type of the call.
@@ -68,7 +71,7 @@ class Inlined(Struct, frozen=True):
 
 
 NOTHING_INLINED = Inlined((), (), (), ())
-"""The result for a model without functions."""
+"""The inlining result for a model without functions."""
 
 
 def inline(proto: onnx.ModelProto) -> Inlined:
@@ -133,7 +136,8 @@ class _Inliner:
     ) -> tuple[int, int]:
         """Return how many nodes the result of inlining has, and how deeply its bodies are nested.
 
-        ``calls`` are the functions that contain ``nodes``, from the outermost to the innermost call.
+        ``calls`` are the functions on the current call stack, outermost first.  The innermost contains
+        ``nodes``.
         """
         total = height = 0
         for node, level in _walk(nodes):
@@ -165,7 +169,6 @@ class _Inliner:
             raise ModelError(f"model-local functions expand to more than {_MOST_BYTES >> 20} MiB")
 
     def graph(self, graph: onnx.GraphProto) -> None:
-        """Inline the calls in a graph and in its nested bodies."""
         inlined: list[onnx.NodeProto] = []
         for index, node in enumerate(graph.node):
             inlined += self._node(node, graph, text(node.name) or f"{text(node.op_type)}_{index}")
@@ -224,7 +227,7 @@ class _Inliner:
         attributes: Mapping[str, onnx.AttributeProto],
         path: str,
     ) -> None:
-        """Replace the parameters of a function in one of its nodes by the arguments of the call."""
+        """Replace the parameters of a function in ``node`` by the arguments of the call, in place."""
         node.input[:] = [names.get(text(name), text(name)) for name in node.input]
         node.output[:] = [names.get(text(name), text(name)) for name in node.output]
         self._spend(sum(map(len, node.input)) + sum(map(len, node.output)))
@@ -285,7 +288,7 @@ def _callee(node: onnx.NodeProto) -> _Key:
 
 
 def _zip(formals: Iterable[str], actuals: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield each parameter name of a function with its argument; empty for an omitted argument."""
+    """Yield each parameter name of a function with its argument name; empty for an omitted argument."""
     given = iter(actuals)
     for formal in formals:
         yield text(formal), text(next(given, ""))

@@ -64,7 +64,7 @@ class Model(Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the user about reading the file so far, such as missing external data."""
+        """Notes for the user that reading the file has produced so far, such as missing external data."""
         return tuple(self.tensors.notes)
 
     @property
@@ -107,7 +107,7 @@ def load(path: Path, source: ModelSource | None = None) -> Model:
 def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:
     """Read an ONNX file without the elements of large tensors.  Inline functions and infer types.
 
-    Unlike :func:`load`, this function does not build a graph.
+    Unlike :func:`load`, this function does not build a :class:`~trtlint.model.graph.Graph`.
 
     Returns:
         The model, and a store that reads its tensors from the file.
@@ -175,7 +175,9 @@ def interpret(
 def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], Inlined]:
     """Inline the model-local functions of a model.
 
-    Return the new ModelProto, the declared types of intermediate values by name, and the inlined functions.
+    Returns:
+        The serialized ModelProto, the declared types of intermediate values by name, and the inlined
+        functions.
     """
     data = raw.data
     inlined = NOTHING_INLINED
@@ -194,7 +196,8 @@ def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], Inline
 def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypeProto]]:
     """Separate a model into the arguments ``data`` and ``declared`` of :func:`interpret`.
 
-    Return the serialized model without declared types of intermediate values, and these types by name.
+    Returns:
+        The serialized model without declared types of intermediate values, and these types by value name.
     """
     declared = {text(info.name): info.type for info in proto.graph.value_info}
     if not declared:
@@ -225,7 +228,10 @@ class _Inferred(Struct, frozen=True):
 
 
 def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
-    """Infer types and shapes.  If the declared types contradict the operators, they are ignored."""
+    """Infer types and shapes.
+
+    If the declared types contradict the operators, inference ignores the declared types.
+    """
     proto = decode(data)
     settings = (attribute for node in proto.graph.node for attribute in node.attribute)
     has_bodies = any(setting.HasField("g") or setting.graphs for setting in settings)
@@ -275,7 +281,7 @@ def _output_types(proto: onnx.ModelProto) -> dict[str, str]:
 
 
 def _declare_foreign(graph: onnx.GraphProto, declared: Mapping[str, onnx.TypeProto]) -> None:
-    """Declare the types of results of operators that ONNX does not define, in place."""
+    """Declare the result types of operators that ONNX does not define, in place."""
     for node in graph.node:
         if not domain_of(node.domain):
             continue

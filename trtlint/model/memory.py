@@ -1,7 +1,7 @@
 """Read models that are in memory, such as the result of an export, without copying their weights.
 
-The copy has the nodes, the types and the small tensors.  For each tensor above one kilobyte it has an index.
-If a rule needs the elements of this tensor, they are read from the original model.
+The model is copied with its nodes, types and small tensors.  Instead of each tensor above one kilobyte, the
+copy has an index.  If a rule needs the elements of such a tensor, they are read from the original model.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _HOLDING = frozenset(
 """Types of attributes that may contain large tensors."""
 
 _Values = Callable[[], Array]
-"""Returns the values of a tensor in the original model."""
+"""Function that returns the values of a tensor in the original model."""
 
 
 class MemoryModel:
@@ -114,7 +114,7 @@ class _MemoryTensors(TensorStore):
 
 
 def _package(model: Any) -> str:
-    """Return the Python package of an ONNX IR model; empty if the object is no ONNX IR model."""
+    """Return the Python package that defines an ONNX IR model; empty for any other object."""
     module = type(model).__module__
     if type(model).__name__ != "Model":
         return ""
@@ -122,7 +122,10 @@ def _package(model: Any) -> str:
 
 
 def _copy(source: Any, target: Any, kind: int, held: list[_Values]) -> None:
-    """Copy a protobuf message.  The elements of large tensors are not copied, but added to ``held``."""
+    """Copy a protobuf message of type ``kind`` from ``source`` to ``target``.
+
+    Functions that return the elements of large tensors are appended to ``held`` instead.
+    """
     parts = reader.PARTS[kind]
     for field, value in source.ListFields():
         part = parts.get(field.number)
@@ -181,7 +184,10 @@ def _array(tensor: onnx.TensorProto) -> Array:
 
 
 def _leave(target: onnx.TensorProto, values: _Values, held: list[_Values]) -> None:
-    """Mark a copied tensor as external.  Its offset is the index of its elements in ``held``."""
+    """Mark a copied tensor as external data, and append ``values`` to ``held``.
+
+    The external offset of the tensor is the index of ``values`` in ``held``.
+    """
     target.data_location = onnx.TensorProto.EXTERNAL
     for key, value in (("location", LEFT), ("offset", str(len(held)))):
         target.external_data.add(key=key, value=value)
@@ -207,7 +213,7 @@ def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]
 
 
 class _Override:
-    """A proxy for an object.  Some attributes have other values than in the object."""
+    """A proxy for the object ``whole``, with other values for the attributes in ``instead``."""
 
     def __init__(self, whole: Any, **instead: Any) -> None:
         self._whole = whole

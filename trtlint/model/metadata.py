@@ -1,7 +1,7 @@
 """Copy a model file and change one entry of its metadata.
 
-The copy is made from byte ranges of the file, not from a decoded model.  So the copy needs no memory for
-weights, works beyond protobuf's limit of 2 GB, and changes no other byte.
+The model is not decoded; byte ranges of the file are copied.  So the copy needs no memory for weights, works
+for files above protobuf's limit of 2 GB, and changes no other byte.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _entries(data: Buffer) -> Iterator[tuple[int, int, str, str]]:
 
 
 def _verify(copy: Path, key: str, value: str) -> None:
-    """Check that the copy has the new value.  The check fails for a truncated model."""
+    """Raise an error if the copy does not have the new value, for example because the model is truncated."""
     entries = decode(read(copy).data).metadata_props
     if [text(entry.value) for entry in entries if text(entry.key) == key] != [value]:
         raise ModelError("the copy does not contain the new metadata value")

@@ -1,10 +1,13 @@
 """Find calls of model-local functions that TensorRT's parser interprets differently than ONNX.
 
-The parser has one table of tensors by name for all scopes.  It finds a function by its name, and ignores the
-domain. It looks up an attribute reference only in the innermost call:
-https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/onnxOpImporters.cpp (``LocalFunctionImporter``),
-https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/OnnxAttrs.cpp.  The rules of ONNX:
-https://github.com/onnx/onnx/blob/main/docs/IR.md#functions.
+The parser has one table of tensor names for all scopes.  It finds a function by its name, and ignores the
+domain.  It looks up an attribute reference only in the innermost call.
+
+Sources:
+
+- ``LocalFunctionImporter`` in https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/onnxOpImporters.cpp
+- https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/OnnxAttrs.cpp
+- the rules of ONNX: https://github.com/onnx/onnx/blob/main/docs/IR.md#functions
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from trtlint.model.protos import bodies, defined, domain_of, opsets, text
 Reason = Literal["operator", "domain", "crossed", "shadowed", "attribute"]
 
 _MOST_VISITED = 500_000
-"""Limit of visited operators and names. Operators and names of a function count at every call."""
+"""Limit of visited operators and names.  The operators and names in a function count again for every call."""
 _MOST_FOUND = 1000
 _DEEPEST = 64
 
@@ -31,10 +34,13 @@ class Misreading(Struct, frozen=True):
     """A function call that TensorRT's parser may interpret differently than ONNX.
 
     Attributes:
-        reason: the cause.  ``operator``: the parser imports an operator with the same name instead, if it
-            knows one.  ``domain``: the parser calls another function with the same name.  ``crossed``: an
-            argument has the name of an earlier parameter.  ``shadowed``: a parameter has the name of another
-            tensor.  ``attribute``: the parser loses an attribute of an operator in the function.
+        reason: the cause:
+
+            - ``operator``: if the parser knows an operator with the same name, it imports that operator.
+            - ``domain``: the parser calls another function with the same name.
+            - ``crossed``: an argument has the name of an earlier parameter.
+            - ``shadowed``: a parameter has the name of another tensor.
+            - ``attribute``: the parser loses an attribute of an operator in the function.
         name: function name.
         domain: function domain.
         path: name of the call.  The inlined nodes of the function have names such as ``path/name``.
@@ -148,7 +154,7 @@ class _CallWalk:
         self.tensors.difference_update(added)
 
     def _lost(self, node: onnx.NodeProto, path: str, given: _Environment) -> Iterator[Misreading]:
-        """Yield the attributes of a node in a function that the parser reads as 0 or as an empty text."""
+        """Yield a misreading for each attribute that the parser reads as 0 or as an empty text."""
         for attribute in node.attribute:
             reference = text(attribute.ref_attr_name)
             if not reference:
@@ -187,9 +193,10 @@ _SCALARS = (onnx.AttributeProto.FLOAT, onnx.AttributeProto.INT, onnx.AttributePr
 
 
 def _environment(call: onnx.NodeProto, function: onnx.FunctionProto, given: _Environment) -> _Environment:
-    """Return the attributes of a function in one call; ``given`` has those of the calling function.
+    """Return the attributes of a function in one call, by name.
 
-    The parser loses an attribute that refers to an attribute of the outer call.
+    ``given`` has the attributes of the calling function.  The parser loses an attribute that refers to one of
+    them.
     """
     found = {text(each.name): _Binding(_scalar(each), lost=False) for each in function.attribute_proto}
     for attribute in call.attribute:

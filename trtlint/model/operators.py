@@ -8,11 +8,11 @@ from __future__ import annotations
 MOVING = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Expand", "Identity"})
 """Operators that move or repeat elements without changing them; the first input is the data."""
 REARRANGING = MOVING - {"Expand"}
-"""Operators that move elements without repeating them, so that a builder may remove them."""
+"""Operators that move elements without repeating them.  A builder may remove these operators."""
 CAST = frozenset({"Cast", "CastLike"})
 """Operators that change only the element type."""
 PASSING = MOVING - {"Flatten"} | {"Cast"}
-"""Operators that ``~`` in the pattern of a rule passes through."""
+"""Operators that the sign ``~`` in the pattern of a rule skips."""
 ONNX_RUNTIME = "com.microsoft"
 """The domain of the operators that ONNX Runtime defines and its optimizer writes:
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
@@ -20,20 +20,20 @@ https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 )
-"""Operators that draw random numbers, whatever their inputs."""
+"""Operators that draw random numbers, even if their inputs are constant."""
 PRODUCTS = frozenset(
     {
         *("MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "DeformConv", "Attention"),
         *("RNN", "GRU", "LSTM"),
     }
 )
-"""Operators that multiply matrices, which take most of the time of a model."""
+"""Operators that multiply matrices.  They take most of the time of a model."""
 QUANTIZE = frozenset({"QuantizeLinear", "DequantizeLinear"})
 TRANSPARENT = MOVING | CAST | QUANTIZE | {"Dropout"}
-"""Operators that keep the meaning of a tensor at inference."""
+"""Operators that keep the meaning of a tensor at inference: they move, cast or quantize its elements."""
 
 TORCH_TENSORRT = "Torch-TensorRT"
-"""Producer of the models that trtlint makes of networks of Torch-TensorRT."""
+"""Producer name of the models that trtlint creates from networks of Torch-TensorRT."""
 COMMUTATIVE = frozenset(
     {
         *("Add", "Mul", "Min", "Max", "Sum", "Mean", "Equal", "And", "Or", "Xor"),

@@ -29,13 +29,13 @@ _TRACE = "pkg.torch.onnx.stack_trace"
 _EMPTY_SCOPE = "_empty_nn_module_stack_from_metadata_hook"
 _LONGEST = 65536
 _LONGEST_PATH = 1024
-"""Characters of a file's path; systems allow 4,096, real paths are far shorter."""
+"""Longest file path, in characters.  Systems allow 4,096; real paths are far shorter."""
 _EXPORTERS = frozenset({"torch", "torch_onnx", "onnxscript"})
 """Packages whose own lines say nothing about the model."""
 _MOST_STACK = 512
-"""Frames read from one stack."""
+"""Limit of frames that are read from one stack."""
 _MOST_FRAMES = 64
-"""Frames kept from one stack, the innermost; exporters record about a dozen."""
+"""Limit of frames that are kept from one stack: the innermost ones.  Exporters record about a dozen."""
 
 _FRAME = re.compile(
     r'File "([^"\n]+)", line (\d{1,9})(?:, in ([^\n]*))?(?:\n(?![ \t]*File ")[ \t]*([^\n]+))?'
@@ -48,11 +48,11 @@ _LIBRARY = re.compile(
 
 
 class Origin(Struct, frozen=True):
-    """The place of a node in the Python code, as the exporter recorded it.
+    """The module and the line of Python code that a node comes from, as the exporter recorded them.
 
     Attributes:
-        module: path of the module such as ``blocks.0.attn``, from metadata or from the name of the node.
-            None if unknown, and for the outermost module.
+        module: path of the module such as ``blocks.0.attn``, from metadata or from the name of the node. None
+            if unknown, and for the outermost module.
         stable_module: the module path from metadata only.  It does not change when nodes are renamed.
         source: the line of code, None if unknown.
     """
@@ -63,7 +63,10 @@ class Origin(Struct, frozen=True):
 
 
 def origin(model: Model, node: Node) -> Origin:
-    """Return the module path and source line of a node, or of the operator whose body contains the node."""
+    """Return the module path and source line of a node.
+
+    If a node in a body has none, the origin of the operator that owns the body is returned.
+    """
     current: Node | None = node
     module: str | None = None
     while current is not None:
@@ -123,7 +126,11 @@ def _module_of_name(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _source(trace: str, doc: str) -> Source | None:
-    """Return the innermost stack frame outside installed libraries, with its path shortened."""
+    """Return the innermost stack frame of the user's code, with its path shortened.
+
+    Frames in installed libraries are skipped.  ``trace`` comes from the metadata, ``doc`` from
+    ``doc_string``.
+    """
     listed = _FRAME.findall(trace[:_LONGEST])
     listed = listed or [(*frame, "") for frame in _VERBOSE_FRAME.findall(doc[:_LONGEST])[::-1]]
     stack = [

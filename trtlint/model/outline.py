@@ -20,9 +20,9 @@ from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT_OUT
 
 _KEPT_NUMBERS = 16
-"""Elements of a float tensor that stays: scales, epsilons, limits."""
+"""Largest number of elements of a float tensor that is kept, such as a scale, epsilon or limit."""
 _KEPT_BYTES = 1024
-"""Bytes of an integer tensor that stays: shapes, axes, starts and ends."""
+"""Bytes of the largest integer tensor that is kept, such as shapes, axes, starts and ends."""
 _WHOLE = frozenset(
     {
         onnx.TensorProto.BOOL,
@@ -67,7 +67,7 @@ def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
 
 
 def _empty(tensor: onnx.TensorProto) -> None:
-    """Remove the elements of a tensor, except elements that cannot be weights."""
+    """Remove the elements of a tensor if they may be weights."""
     count = 1
     for dim in tensor.dims:
         count *= max(dim, 0)
@@ -100,7 +100,6 @@ class _NameHider:
         self._words: dict[str, str] = {name: name for name in _operators()}
 
     def hide(self, model: onnx.ModelProto) -> None:
-        """Replace the names of a model, and remove its texts and metadata."""
         functions = {(function.domain, function.name) for function in model.functions}
         model.ClearField("doc_string")
         del model.metadata_props[:]
@@ -173,5 +172,5 @@ class _NameHider:
 
 
 def _operators() -> frozenset[str]:
-    """Return the words in ONNX operator names, which exporters use in node names."""
+    """Return the words in the names of ONNX operators.  Exporters use these words in node names."""
     return frozenset(word for schema in defs.get_all_schemas() for word in _WORD.findall(schema.name))

@@ -38,15 +38,15 @@ DTYPES: Mapping[int, ElementType] = {
     onnx.TensorProto.INT4: "i4",
     onnx.TensorProto.FLOAT4E2M1: "f4e2m1",
 }
-"""Short names by the numbers of the types in files."""
+"""Short names of the element types, by their numbers in ``TensorProto.DataType``."""
 
 MOST_DIMENSIONS = 64
-"""Limit of dimensions of a tensor; TensorRT has 8, NumPy 64."""
+"""Limit of dimensions of a tensor.  TensorRT allows 8, NumPy 64."""
 
 FLOAT_DTYPES = frozenset({"f16", "bf16", "f32", "f64"})
 
 Dimension = int | str | None
-"""A dimension: a size, the name of a symbolic one, or None if unknown."""
+"""A dimension: a number, the name of a dynamic dimension, or None if unknown."""
 
 _MAY_HOLD_GRAPHS = frozenset(
     {onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS, onnx.AttributeProto.UNDEFINED}
@@ -54,7 +54,10 @@ _MAY_HOLD_GRAPHS = frozenset(
 
 
 def text(name: str | bytes) -> str:
-    """Return a name as text.  For a name that is not UTF-8, protobuf returns bytes."""
+    """Return a name as text.
+
+    For a name that is not valid UTF-8, protobuf returns bytes.
+    """
     return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")
 
 

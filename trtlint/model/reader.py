@@ -28,21 +28,24 @@ from trtlint.model.wire import LENGTH, VARINT, Buffer, fields, record
 __all__ = ["RawModel", "TensorStore", "read"]
 
 KEPT = 1024
-"""Bytes of the largest payload that stays: scalars, axes, shapes, small vectors."""
+"""Bytes of the largest tensor payload that is kept: scalars, axes, shapes, small vectors."""
 _UNWALKED = 4096
-"""Bytes of the largest message that is copied unchanged; larger ones may contain a large tensor."""
+"""Bytes of the largest message that is copied unchanged.  A larger message may contain a large tensor."""
 _DROPPED = 65536
-"""Bytes of the largest text or blob that stays; longer ones are generated documentation or engines."""
+"""Bytes of the longest text or binary field that is kept.
+
+Longer ones are generated documentation or engines.
+"""
 _MOST_FIELDS = 4_000_000
 """Limit of protobuf fields, above any real graph; a decoded field takes hundreds of bytes."""
 _MOST_BYTES = 1 << 30
 _HEAD = 4096
-"""Bytes to recognize another format by."""
+"""Bytes at the start of a file that are read to recognize other formats."""
 _DEEPEST = 96
 """Limit of nested messages; protobuf itself stops at 100."""
 
 MODEL, GRAPH, NODE, ATTRIBUTE, TENSOR, SPARSE, FUNCTION, TRAINING = range(8)
-"""Kinds of messages."""
+"""Kinds of protobuf messages; indices of ``PARTS`` and ``_BULKY``."""
 _NAMES = ("model", "graph", "node", "attribute", "tensor", "sparse tensor", "function", "training info")
 
 PARTS: tuple[Mapping[int, int], ...] = (
@@ -55,7 +58,7 @@ PARTS: tuple[Mapping[int, int], ...] = (
     {7: NODE, 11: ATTRIBUTE},
     {1: GRAPH, 2: GRAPH},
 )
-"""The fields that may contain large tensors, and their kinds, by kind of message."""
+"""For each kind of message: the fields that may contain large tensors, with the kind of the field."""
 _BULKY: tuple[frozenset[int], ...] = (
     frozenset({6}),  # doc_string
     frozenset({10}),  # doc_string
@@ -66,7 +69,7 @@ _BULKY: tuple[frozenset[int], ...] = (
     frozenset({8}),  # doc_string
     frozenset(),
 )
-"""The fields that are removed if they are long, by kind of message."""
+"""For each kind of message: the fields that are removed if they are long."""
 
 _VALUE_INFO = 13
 """The field of a graph that declares the types of intermediate values."""
@@ -102,8 +105,8 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
 
     Args:
         path: the file.
-        whole: whether to keep everything else, so that the model can be written to a file again.  If False,
-            long texts, binary data and training data are removed, too.
+        whole: True to keep all other data, so that the model can be written to a file again.  If False, long
+            texts, binary data and training data are also removed.
 
     Raises:
         ModelError: the file cannot be read or is not an ONNX model.
@@ -125,7 +128,10 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
 
 
 def _require_unchanged(before: os.stat_result, after: os.stat_result) -> None:
-    """Raise an error if the file changed while it was read, because the data may mix both versions."""
+    """Raise an error if the file changed while it was read.
+
+    The data may then mix an old and a new version of the file.
+    """
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise ModelError("the file changed while it was read")
 
@@ -169,7 +175,7 @@ def read_structure(
 
 
 def decode(data: bytes) -> onnx.ModelProto:
-    """Return the ModelProto in some bytes.
+    """Decode a serialized ModelProto.
 
     Raises:
         ModelError: the bytes are not a ModelProto.
@@ -181,7 +187,7 @@ def decode(data: bytes) -> onnx.ModelProto:
 
 
 def decode_graph(data: bytes) -> onnx.GraphProto:
-    """Return the GraphProto in some bytes.
+    """Decode a serialized GraphProto.
 
     Raises:
         ModelError: the bytes are not a GraphProto.
@@ -308,7 +314,7 @@ def _too_many(offset: int) -> ModelError:
 
 
 def _stub(offset: int, length: int) -> bytes:
-    """Return TensorProto fields that mark a byte range of the model file as the external data."""
+    """Return TensorProto fields that mark the tensor as external data, at a byte range of the model file."""
     place = {"location": LEFT, "offset": str(offset), "length": str(length)}
     entries = [onnx.StringStringEntryProto(key=key, value=value) for key, value in place.items()]
     external = onnx.TensorProto.EXTERNAL

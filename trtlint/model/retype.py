@@ -28,7 +28,7 @@ _NAMES: Mapping[str, ElementType] = {
 
 
 class _TypeSource(NamedTuple):
-    """Where the element type of an output comes from: a fixed type, an input, or an attribute."""
+    """The source of an output's element type: a fixed type, some inputs, or an attribute."""
 
     dtype: ElementType | None = None
     ports: tuple[int, ...] = ()
@@ -52,8 +52,9 @@ _BY_ATTRIBUTE: Mapping[str, _TypeSource] = {
     "QuantizeLinear": _TypeSource(attribute="output_dtype", ports=(2,), default="u8"),
     "DequantizeLinear": _TypeSource(attribute="output_dtype", ports=(1,)),
 }
-"""Operators whose result type is in an attribute. Without the attribute, the type comes from an input or is a
-default.
+"""Operators with the result type in an attribute.
+
+If the attribute is absent, the type comes from an input or is a default.
 """
 _TENSORS: Mapping[str, str] = {"Constant": "value", "ConstantOfShape": "value"}
 """Operators whose result has the type of a tensor attribute."""
@@ -71,7 +72,7 @@ https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
 
 _EARLY = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
-"""Operators that ONNX Runtime has in ONNX's domain, in opsets where ONNX does not define them."""
+"""Operators that ONNX Runtime uses in ONNX's domain, in opsets where ONNX does not define them."""
 
 
 def retype(graph: Graph, opset: int) -> None:
@@ -96,7 +97,7 @@ def retype(graph: Graph, opset: int) -> None:
 
 
 def _retype_fused(node: Node) -> None:
-    """Set the output type of a fused ONNX Runtime operator.  It is the type of one of the inputs."""
+    """Set the output type of a fused ONNX Runtime operator to the type of one of its inputs."""
     port = 0 if node.op in _EARLY else _FUSED.get(node.op) if node.domain == ONNX_RUNTIME else None
     if port is not None and node.outputs and node.output.dtype is None:
         first = node.input(port)
@@ -105,7 +106,7 @@ def _retype_fused(node: Node) -> None:
 
 
 def contradictions(graph: Graph) -> list[tuple[Value, str]]:
-    """Return the values whose declared type contradicts the operators, with the declared type."""
+    """Return the values with a declared type that contradicts the operators, each with the declared type."""
     found: list[tuple[Value, str]] = []
     for name, type_ in graph.declared.items():
         declared = DTYPES.get(type_.tensor_type.elem_type)
@@ -141,7 +142,7 @@ def _dtype(node: Node, source: _TypeSource) -> ElementType | None:
 
 @cache
 def _type_sources(op: str, opset: int) -> tuple[_TypeSource, ...]:
-    """Return where the type of each output comes from, according to ONNX's definition of the operator."""
+    """Return the type source of each output, according to ONNX's definition of the operator."""
     if op in _BY_ATTRIBUTE:
         return (_BY_ATTRIBUTE[op],)
     if op in ("Loop", "Scan", "LayerNormalization"):

@@ -11,7 +11,7 @@ from functools import cache
 from onnx import defs
 
 _LARGEST_OPSET = 2**31 - 1
-"""Largest opset of the library; ONNX stores versions in 64 bits, the library in 32."""
+"""Largest opset that the onnx package supports.  ONNX stores versions in 64 bits, the package in 32 bits."""
 
 
 def schema_at(op: str, opset: int, domain: str = "") -> defs.OpSchema:
@@ -20,7 +20,7 @@ def schema_at(op: str, opset: int, domain: str = "") -> defs.OpSchema:
     If the opset is newer than the installed onnx package, the newest definition is returned.
 
     Raises:
-        onnx.defs.SchemaError: the opset has no such operator.
+        onnx.defs.SchemaError: ONNX does not define the operator in this opset.
     """
     return defs.get_schema(op, max(0, min(opset, _LARGEST_OPSET)), domain)
 
@@ -42,7 +42,7 @@ def has_function(op: str, domain: str) -> bool:
 
 @cache
 def required_inputs(op: str, domain: str) -> int:
-    """Return the smallest number of inputs over all versions of an operator; 0 if undefined."""
+    """Return the smallest number of inputs over all versions of an operator; 0 if ONNX does not define it."""
     return min((schema.min_input for schema in _versions(op, domain)), default=0)
 
 

@@ -1,8 +1,8 @@
 """Copy values of outer graphs into the bodies of ``If``, ``Loop`` and ``Scan``, for shape inference.
 
-ONNX's inference does not look up stored tensors of outer graphs, such as the axes of a reduction.  Also, it
-infers no shape for the values that a ``Loop`` passes from one iteration to the next, because ONNX allows the
-shape to change. Here, such a value gets the shape of its initial value for the inference of the body.
+ONNX's inference does not look up stored tensors of outer graphs, such as the axes of a reduction.  It also
+infers no shape for the values that a ``Loop`` passes from one iteration to the next.  The reason is that ONNX
+allows the shape to change.  Here, each of these values gets the shape of its initial value.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from msgspec import Struct, field
 from trtlint.model.protos import bodies, text
 
 _CARRIED = 2
-"""Inputs of a ``Loop``, and of its body, before the carried ones."""
+"""Number of inputs of a ``Loop`` before the values that it passes from one iteration to the next.
+
+The body of the loop has as many inputs before these values.
+"""
 _MOST_BYTES = 1024
-"""Bytes of the largest stored tensor that is copied: axes, shapes and the like."""
+"""Bytes of the largest stored tensor that is copied, such as axes or shapes."""
 _MOST_COPIES = 10_000
 """Limit of copies in one model, to bound the time."""
 
@@ -32,8 +35,8 @@ class _Outer(Struct):
 def add_outer_values(model: onnx.ModelProto) -> bool:
     """Copy stored tensors of outer graphs into bodies.  Return whether the model changed.
 
-    Names of values must be unique in the whole model (:mod:`trtlint.model.unique_names`).  The changed model
-    is only for inference.  :func:`remove_outer_values` removes the copies.
+    Names of values must be unique in the whole model (:mod:`trtlint.model.unique_names`).  Use the changed
+    model only for inference.  :func:`remove_outer_values` removes the copies.
     """
     return _OuterValues().graph(model.graph, _Outer())
 
@@ -69,7 +72,7 @@ class _OuterValues:
 
 
 _COPY_MARK = "\0"
-"""Marks a copied tensor; no real doc string is a single NUL."""
+"""``doc_string`` that marks a copied tensor.  No real doc string is a single NUL."""
 
 
 def remove_outer_values(graph: onnx.GraphProto) -> None:
@@ -88,7 +91,10 @@ def _drop(tensors: MutableSequence[onnx.TensorProto]) -> None:
 
 
 def _carry(node: onnx.NodeProto, body: onnx.GraphProto, types: Mapping[str, onnx.TypeProto]) -> bool:
-    """Give untyped values that a ``Loop`` passes on the types of their initial values."""
+    """Set the types of values that a ``Loop`` passes between iterations to the types of their initial values.
+
+    Only values without a declared shape change.  Return whether a value changed.
+    """
     carried = False
     starts = map(text, node.input[_CARRIED:])
     for start, inner in zip(starts, body.input[_CARRIED:], strict=False):

@@ -1,4 +1,4 @@
-"""Compute with shapes whose dimensions are numbers, names, or unknown."""
+"""Compute with shapes.  A dimension is a number, a name, or None if unknown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _TO_THE_END = (1 << 31) - 1
 
 
 def merge_shapes(known: Dimensions | None, inferred: Dimensions | None) -> Dimensions | None:
-    """Return ``known`` with its unknown dimensions replaced by those of ``inferred``."""
+    """Return ``known`` with its unknown dimensions replaced by those of ``inferred``.
+
+    If one shape is None, the other shape is returned.  If the ranks differ, ``known`` is returned.
+    """
     if known is None or inferred is None or len(known) != len(inferred):
         return inferred if known is None else known
     return tuple(b if a is None else a for a, b in zip(known, inferred, strict=True))
@@ -49,7 +52,10 @@ def matmul_shape(left: Dimensions, right: Dimensions) -> Dimensions | None:
 
 
 def pad_shape(data: Dimensions, pads: Dimensions) -> Dimensions | None:
-    """Return the output shape of ``Pad``; ``pads`` has all begin values, then all end values."""
+    """Return the output shape of ``Pad``; ``pads`` has all begin values, then all end values.
+
+    The result is None if the length of ``pads`` does not match.
+    """
     if len(pads) != 2 * len(data):
         return None
     both = zip(data, pads[: len(data)], pads[len(data) :], strict=True)
@@ -64,7 +70,7 @@ def pad_shape(data: Dimensions, pads: Dimensions) -> Dimensions | None:
 
 
 def tile_shape(data: Dimensions, times: Dimensions) -> Dimensions | None:
-    """Return the output shape of ``Tile``."""
+    """Return the output shape of ``Tile``; None if the length of ``times`` does not match."""
     if len(data) != len(times):
         return None
     pairs = zip(data, times, strict=True)
@@ -75,7 +81,10 @@ def tile_shape(data: Dimensions, times: Dimensions) -> Dimensions | None:
 
 
 def slice_shape(data: Dimensions, bounds: Sequence[Dimensions | None]) -> Dimensions | None:
-    """Return the output shape of ``Slice``; ``bounds`` are starts, ends, and optionally axes and steps."""
+    """Return the output shape of ``Slice``; None if it cannot be computed.
+
+    ``bounds`` are starts, ends, and optionally axes and steps.
+    """
     if len(bounds) < 2 or None in bounds:
         return None
     starts, ends, *rest = (bound or () for bound in bounds)
@@ -109,7 +118,7 @@ def unsqueeze_shape(data: Dimensions, axes: Sequence[int]) -> Dimensions:
 
 
 def concat_shape(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
-    """Return the output shape of ``Concat``; None if the ranks of the inputs differ."""
+    """Return the output shape of ``Concat``; None for scalars or inputs of different ranks."""
     if len({len(part) for part in parts}) != 1 or not parts[0]:
         return None
     sizes = [part[axis % len(part)] for part in parts]
@@ -141,7 +150,7 @@ def quotient(dividend: Dimensions, divisor: Sequence[Dimension]) -> Dimension:
 
 
 def _factors(dims: Iterable[Dimension]) -> tuple[int, Counter[str]]:
-    """Return the product of the numbers in a shape, and how often each name occurs."""
+    """Return the product of the numbers in a shape, and how often the shape contains each name."""
     numbers, names = [1], Counter[str]()
     for dim in dims:
         if isinstance(dim, int):

@@ -27,7 +27,7 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (8, b'{"', "a safetensors file, not an ONNX model"),
     (0, b"\x93NUMPY", "a NumPy array, not an ONNX model"),
 )
-"""Offset, signature, and the message for the user."""
+"""Offset and bytes of each file signature, and the message for the user."""
 
 _TEXTS: tuple[tuple[bytes, str], ...] = (
     (b"{", "JSON text"),
@@ -42,7 +42,10 @@ _CONTROL = frozenset(range(32)) - frozenset(b"\t\n\r\f") | {127}
 
 
 def foreign(head: bytes) -> str | None:
-    """Return the name of the file format; None if the format is unknown."""
+    """Return a description of the file format for the user; None if the format is unknown.
+
+    ``head`` is the first bytes of the file.
+    """
     for offset, signature, meaning in _SIGNATURES:
         if head.startswith(signature, offset):
             return meaning
@@ -50,7 +53,7 @@ def foreign(head: bytes) -> str | None:
 
 
 def text(head: bytes) -> str | None:
-    """Return which kind of text a file contains; None if the file is not text.
+    """Return the kind of text in a file, from its first bytes; None if the file is not text.
 
     Call this function only for files that are not valid models, because a model can also begin with printable
     bytes.

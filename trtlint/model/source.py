@@ -14,9 +14,9 @@ _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 _PACKAGES = frozenset({"site-packages", "dist-packages"})
 """Names of the folders that packages are installed in: https://docs.python.org/3/library/site.html"""
 _MOST_PARTS = 12
-"""Components of the path of an installed file that are kept."""
+"""Largest number of path components that are kept of an installed file."""
 _HOMES = {"home": 2, "users": 2, "root": 1}
-"""Number of leading components that form a home directory, by the first component."""
+"""Number of leading path components that form a home directory, by the first component."""
 
 
 class Frame(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Frame(Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """The last two components of ``path``.  Components of a home directory are left out."""
+        """The last two components of ``path``, without components of a home directory."""
         parts = self.parts
         if parts and self._pure().anchor:
             parts = parts[_HOMES.get(parts[0].lower(), 0) :]
@@ -74,10 +74,11 @@ class Source(PartlyCompared, frozen=True):
             components of the path on the exporting machine.
         line: line number from 1.
         function: name of the function, empty if unknown.
-        found: whether ``path`` is a file of the repository that contains the line.
-        frames: stack frames to search for in the repository, innermost first, without installed libraries.
+        found: True if ``path`` is a file of the repository and contains the line.
+        frames: stack frames of the user's code, innermost first.  The repository is searched for them.
         package: the installed package that contains the line; empty for code of the user.
-        via: the line of an installed package that the user's line calls, as text.  Empty if there is none.
+        via: the line of an installed package that the user's line calls, such as ``timm/layers/norm.py:89 in
+            forward (timm)``.  Empty if there is none.
     """
 
     _ignored: ClassVar = frozenset({"frames"})

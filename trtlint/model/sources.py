@@ -1,4 +1,4 @@
-"""Find the lines of Python code that an exporter recorded, in the user's repository.
+"""Search the user's repository for the lines of Python code that an exporter recorded.
 
 The recorded paths are paths of the exporting machine, and the code may have moved since the export.  So a
 line is found only if a file in the repository still contains the recorded text of the line.
@@ -16,13 +16,13 @@ from trtlint.files.regular import read_bytes
 from trtlint.model.source import Frame, Source
 
 _LARGEST = 2 << 20
-"""Bytes of the largest Python file; longer files are not hand-written code."""
+"""Bytes of the largest Python file that is searched.  Larger files are not hand-written code."""
 _MOST_LOOKS = 20_000
 """Limit of file lookups for one model, including missing files."""
 _MOST_READ = 64 << 20
-"""Bytes read from all files in one run."""
+"""Limit of bytes that are read from all files in one run."""
 _MOST_PARTS = 32
-"""Limit of path components that are searched, counted from the end."""
+"""Limit of path components that are compared, counted from the end of the path."""
 
 
 class Sources:
@@ -73,7 +73,7 @@ class Sources:
         return replace(source, frames=()) if own is None else replace(own, via=source.via)
 
     def _frame(self, frame: Frame) -> Source | None:
-        """Return the line of a stack frame.  It is read from the file with the most similar path."""
+        """Return the line of a stack frame in the file with the most similar path; None if no file has it."""
         parts = frame.parts[-_MOST_PARTS:]
         for base in self._bases:
             for start in range(len(parts)):
@@ -115,7 +115,7 @@ def _lines(file: Path, most: int) -> tuple[str, ...]:
 def repository(folder: Path | None = None) -> Path | None:
     """Return the repository that contains a folder, or the folder itself if it is in no repository.
 
-    The result is None for a folder that contains home directories, because paths in it reveal user names.
+    The result is None for a folder that contains home directories.  Paths in such a folder reveal user names.
     """
     try:
         start = (folder or Path.cwd()).resolve()

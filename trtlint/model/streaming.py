@@ -16,9 +16,9 @@ from trtlint.files.regular import open_regular
 from trtlint.model.tensors import TensorStore
 
 PART = 1 << 20
-"""Bytes of a part; it fits the processor cache."""
+"""Bytes of one part.  A part fits into the processor cache."""
 _LARGEST_WHOLE = 256 << 20
-"""Bytes of the largest tensor that is read although it is stored in another form."""
+"""Bytes of the largest tensor in another encoding that is read as a whole."""
 _BITS: Mapping[int, np.dtype[Any]] = {
     onnx.TensorProto.FLOAT: np.dtype("<u4"),
     onnx.TensorProto.DOUBLE: np.dtype("<u8"),
@@ -41,10 +41,10 @@ class Streamer:
         self._buffer = bytearray(PART)
 
     def parts(self, tensor: onnx.TensorProto) -> Iterator[Bits] | None:
-        """Return an iterator over the elements of a float tensor, as the unsigned integers of their bits.
+        """Return an iterator over the elements of a float tensor; None if they are not available.
 
-        The buffer is reused, so each part overwrites the previous part.  The result is None if the tensor is
-        not a float tensor, or if its elements are not available.
+        Each part is an array of unsigned integers with the bits of the elements.  The buffer is reused, so
+        each part overwrites the previous part.  The result is also None if the tensor is not a float tensor.
         """
         bits = _BITS.get(tensor.data_type)
         if bits is None:

@@ -26,7 +26,7 @@ from trtlint.model.sizes import (
 )
 
 _DEEPEST = 24
-"""Depth of arithmetic on sizes; exporters write half of it at most."""
+"""Depth limit of arithmetic on sizes.  Exporters write at most half of it."""
 _MOST_DIMENSIONS = 16
 _ELEMENTWISE = frozenset(
     {
@@ -49,9 +49,9 @@ class SymbolicShapes:
     """The shapes of the values of a graph, computed on request.
 
     The results do not depend on the order of requests.  Each request passes a function that returns the
-    elements of a value.  This object does not store the function.  The function is a method of the object's
-    owner, so storing it would make a reference cycle.  Only the garbage collector frees cycles, and it is
-    disabled during a lint.
+    elements of a value.  The function is a method of the object that owns this one.  If it were stored here,
+    it would make a reference cycle.  Only the garbage collector frees cycles, and it is disabled during a
+    lint.
     """
 
     _array: Callable[[Value], Array | None]
@@ -101,7 +101,7 @@ class SymbolicShapes:
             self._shapes[value] = merge_shapes(value.shape, like)
 
     def _parts(self, node: Node, data: Dimensions) -> list[Dimensions]:
-        """Return the output shapes of ``Split``.  Without given sizes, the parts are equal."""
+        """Return the output shapes of ``Split``.  If the sizes are not given, the parts are equal."""
         count = len(node.outputs)
         axis = int(node.number("axis", 0)) % len(data)
         sizes: Sequence[Dimension] | None = node.attribute("split") or self._elements(node.input(1))
@@ -113,7 +113,7 @@ class SymbolicShapes:
         return [(*data[:axis], size, *data[axis + 1 :]) for size in sizes]
 
     def _shape(self, value: Value) -> Dimensions | None:
-        """Return the shape of a value, computed here or else by ONNX's inference; None if unknown."""
+        """Return the shape of a value, computed here or else by ONNX's inference."""
         return self._shapes.get(value, value.shape)
 
     def _elements(self, value: Value | None, depth: int = 0) -> Dimensions | None:
@@ -186,7 +186,7 @@ class SymbolicShapes:
         return tile_shape(data, known) if node.op == "Tile" else None
 
     def _counted(self, node: Node) -> Dimensions | None:
-        """Return the output shape of a ``Range`` from 0 with step 1.  Its length is the input ``limit``."""
+        """Return the output shape of a ``Range`` that starts at 0 with step 1: the input ``limit``."""
         first, end, step = (self._elements(node.input(i)) for i in range(3))
         if first != (0,) or step != (1,) or end is None or len(end) != 1:
             return None
@@ -195,7 +195,7 @@ class SymbolicShapes:
     def _sizes(self, shape: Value | None, *, known: bool = True) -> Dimensions | None:
         """Return the shape that the elements of ``shape`` describe; None if unknown.
 
-        With ``known=False``, or if the elements are unknown, only the number of dimensions is computed.
+        If ``known`` is False, or if the elements are unknown, all dimensions of the result are None.
         """
         sizes = self._elements(shape) if known else None
         if sizes is not None:
@@ -233,7 +233,10 @@ class SymbolicShapes:
 
 
 def _together(node: Node, parts: list[Dimensions]) -> Dimensions | None:
-    """Return the output shape of Concat, MatMul, Gemm, or an operator that broadcasts its inputs."""
+    """Return the output shape of Concat, MatMul, Gemm, or an operator that broadcasts its inputs.
+
+    ``parts`` are the input shapes.
+    """
     if node.op == "Concat":
         return concat_shape(parts, node.attribute("axis", 0))
     if node.op == "MatMul":

@@ -24,17 +24,17 @@ from trtlint.model.protos import text
 from trtlint.model.wire import LENGTH, LONGEST_VARINT, Buffer, fields
 
 LEFT = "\0"
-"""Location of a tensor left in the model file; no file name can contain a NUL."""
+"""External data location of a tensor that was left in the model file.  No file name can contain a NUL."""
 
 LEFT_OUT = "trtlint-left-out"
-"""Location of a tensor that :mod:`trtlint.model.outline` left out."""
+"""External data location of a tensor that :mod:`trtlint.model.outline` removed."""
 
 _RAW_DATA, _FLOAT_DATA, _DOUBLE_DATA, _STRING_DATA = 9, 4, 10, 6
 _INT32_DATA, _INT64_DATA, _UINT64_DATA = 5, 7, 11
 PAYLOAD_FIELDS = frozenset(
     {_RAW_DATA, _FLOAT_DATA, _DOUBLE_DATA, _STRING_DATA, _INT32_DATA, _INT64_DATA, _UINT64_DATA}
 )
-"""The fields of a TensorProto that hold its elements."""
+"""The TensorProto fields that hold elements."""
 DATA_LOCATION_FIELD = 14
 
 _BITS = {
@@ -42,14 +42,14 @@ _BITS = {
     for name, bits in {"UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2}.items()
     if (number := onnx.TensorProto.DataType.DESCRIPTOR.values_by_name.get(name)) is not None
 }
-"""Bits of an element, for types that share bytes."""
+"""Bits of an element, for element types with less than a byte."""
 
 _MOST_NOTES = 50
-"""Limit of notes on one file."""
+"""Limit of notes about one file."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _Stamp = tuple[int, int]
-"""Size and modification time, to detect changes of a file."""
+"""Size and modification time of a file.  If they differ, the file has changed."""
 
 
 class TensorStore:
@@ -65,8 +65,8 @@ class TensorStore:
     Attributes:
         notes: problems while reading the model, without duplicates.
         missing: missing files of external data, each with the first tensor that needs the file.
-        misplaced: tensors whose external data TensorRT's parser does not read even if the file exists.  Each
-            has the reason, such as ``is at an absolute path``.
+        misplaced: tensors with an external data location that TensorRT's parser does not read.  Each has the
+            reason, such as ``is at an absolute path``.
     """
 
     def __init__(self, path: Path, status: os.stat_result | None, notes: list[str]) -> None:
@@ -81,7 +81,7 @@ class TensorStore:
 
     @property
     def locations(self) -> tuple[str, ...]:
-        """The external data files that were used so far, as the model names them."""
+        """The locations of the external data files that were used so far, as the model names them."""
         return tuple(self._files)
 
     @property
@@ -111,7 +111,7 @@ class TensorStore:
             raise ModelError("the file changed after it was read")
 
     def note(self, text: str) -> None:
-        """Add a note, unless there is the same note already."""
+        """Add a note.  A note with the same text is added only once."""
         if len(self.notes) < _MOST_NOTES and text not in self.notes:
             self.notes.append(text)
             if len(self.notes) == _MOST_NOTES:
@@ -147,11 +147,11 @@ class TensorStore:
         return self._left(tensor, *place[1:]) if place[0] == LEFT else self._external(tensor, *place)
 
     def is_left(self, tensor: onnx.TensorProto) -> bool:
-        """Return whether the elements of a tensor were left in the model file when it was read."""
+        """Return whether the reader left the elements of a tensor in the model file."""
         return _is_left(tensor)
 
     def place(self, tensor: onnx.TensorProto) -> tuple[Path, int, int] | None:
-        """Return the file, offset and length of a tensor whose elements are raw little-endian bytes.
+        """Return the file, offset and length of a tensor's elements, if they are raw little-endian bytes.
 
         The path is resolved.  The result is None if the elements are already loaded, in another encoding, or
         not available.
@@ -196,7 +196,10 @@ class TensorStore:
                     self.missing.setdefault(place[0], text(tensor.name))
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
-        """Read the elements of a tensor from the byte range of its TensorProto in the model file."""
+        """Read the elements of a tensor from its TensorProto in the model file.
+
+        ``offset`` and ``length`` are the byte range of the TensorProto.
+        """
         data, stamp = _part(self.path, offset, length or 0)
         if stamp != self._stamp:
             self._changed = True
@@ -301,7 +304,7 @@ def _is_left(tensor: onnx.TensorProto) -> bool:
 
 
 def stored_size(tensor: onnx.TensorProto) -> int:
-    """Return the size of ``raw_data`` or of the external data, in bytes; -1 if undefined."""
+    """Return the size in bytes of ``raw_data`` or of the external data; -1 if the tensor lacks it."""
     if any(dim < 0 for dim in tensor.dims):
         return -1
     count = math.prod(tensor.dims)
@@ -314,7 +317,7 @@ def stored_size(tensor: onnx.TensorProto) -> int:
 def _plausible(tensor: onnx.TensorProto) -> bool:
     """Return whether the tensor stores at least as many bytes as its shape requires.
 
-    The check prevents large memory allocations for a wrong shape.
+    The check prevents the allocation of much memory for a wrong shape.
     """
     count = int(math.prod(tensor.dims))
     if tensor.HasField("raw_data"):
@@ -339,9 +342,9 @@ def _dtype(data_type: int) -> np.dtype[Any] | None:
 
 
 def _direct(tensor: onnx.TensorProto, number: int) -> np.dtype[Any] | None:
-    """Return the numpy dtype of a TensorProto field whose bytes are the elements as in memory.
+    """Return the numpy dtype of a TensorProto field that stores the elements as in memory.
 
-    ``number`` is the number of the field.  The result is None if the field has another encoding.
+    ``number`` is the field number.  The result is None if the field has another encoding.
     """
     if tensor.data_type in _BITS:
         return None

@@ -16,20 +16,20 @@ import onnx
 from trtlint.model.protos import bodies, defined, text
 
 _Renames = list[Mapping[str, str]]
-"""The renamed values of a graph and of its outer graphs, the innermost last."""
+"""The renamed values of a graph and of its outer graphs.  The innermost graph is last."""
 
 
 def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
-    """Rename values in bodies whose name another graph of the model also uses.
+    """Rename each value in a body if another graph of the model uses the same name.
 
-    Names in the main graph do not change.  The inputs of operators are renamed, too, so every operator reads
-    the same value as before.
+    Names in the main graph do not change.  The inputs of operators are renamed in the same way, so every
+    operator reads the same value as before.
 
     Args:
         graph: the main graph; the bodies of its operators are changed in place.
 
     Returns:
-        The original name of each new name; empty if all names are unique.
+        The original names by the new names; empty if all names are unique.
     """
     originals: dict[str, str] = {}
     taken = set(defined(graph))
@@ -39,7 +39,10 @@ def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
 
 
 def restore_names(graph: onnx.GraphProto, originals: Mapping[str, str]) -> None:
-    """Restore the original names of the values in bodies."""
+    """Restore the original names of the values in bodies.
+
+    ``originals`` is the result of :func:`make_names_unique`.
+    """
     if not originals:
         return
     for body in _bodies(graph.node):

@@ -45,8 +45,8 @@ class Constants:
     def array(self, value: Value | None) -> Array | None:
         """Return the elements of a value, with unknown elements masked; None if all elements are unknown.
 
-        The result is also None for a value with more than 4,096 elements.  Use :meth:`payload` for such a
-        value.
+        The result is also None for a value with more than 4,096 elements; :meth:`payload` reads larger
+        values.
         """
         if value is None:
             return None
@@ -61,7 +61,7 @@ class Constants:
         return None if payload is None else ma.asarray(payload)
 
     def scalar(self, value: Value | None) -> float | None:
-        """Return the number that all elements of a value equal; None if there is no such number."""
+        """Return the number that all elements of a value have; None if the elements differ or are unknown."""
         array = self.array(value)
         if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind not in "fiub":
             return None
@@ -82,8 +82,8 @@ class Constants:
         """Return the axes of an operator, from its second input or, in older opsets, from an attribute.
 
         Returns:
-            The axes as in the file, perhaps negative.  Empty if the operator has no axes; None if its axes
-            are unknown.
+            The axes as in the file; they can be negative.  Empty if the operator has no axes; None if its
+            axes are unknown.
         """
         given = node.input(1)
         if given is not None:
@@ -99,7 +99,10 @@ class Constants:
         return value in self._foldable
 
     def data_free(self, value: Value | None) -> bool:
-        """Return whether a value depends only on constants and on static or dynamic shapes."""
+        """Return whether a value depends only on constants and on static or dynamic shapes.
+
+        Such a value does not depend on the elements of the model inputs.
+        """
         if value is None:
             return False
         self._fold()
@@ -119,7 +122,10 @@ class Constants:
         return value.type_text if dims is None else format_type(value.dtype, dims)
 
     def stored(self, value: Value | None) -> onnx.TensorProto | None:
-        """Return the initializer or Constant behind a value; None if there is none.  Skip ``Identity``."""
+        """Return the stored tensor of a value: its initializer or ``Constant``; None if it is computed.
+
+        The search skips ``Identity`` operators.
+        """
         while value is not None:
             if value.initializer is not None:
                 return value.initializer
@@ -142,7 +148,7 @@ class Constants:
     def in_int32_data(self, value: Value | None) -> bool:
         """Return whether a value is a stored UINT8 tensor with its elements in ``int32_data``.
 
-        Tensors with a single element do not count.  Source:
+        The result is False for a tensor with one element.  Source:
         https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
         """
         tensor = self.stored(value)

@@ -1,6 +1,6 @@
-"""Walk through the graph from value to value, upstream or downstream, with a limit of steps.
+"""Visit the values of a graph upstream or downstream of a value, with a limit of steps.
 
-A walk that reaches its limit calls :func:`cut_short`.  Callers use :func:`watching` to detect this.
+A search that reaches its limit calls :func:`cut_short`.  Callers use :func:`watching` to detect this.
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ from msgspec import Struct
 from trtlint.model.graph import Node, Value
 
 MAX_STEPS = 64
-"""Bound of a walk, deeper than any real block; it keeps the whole search linear."""
+"""Limit of steps, deeper than any real block.  It keeps the time of all searches linear in the nodes."""
 
 
 class Watch(Struct, eq=False):
-    """The result of :func:`watching`: whether a walk reached its limit."""
+    """A record of :func:`watching`.
+
+    Attributes:
+        cut: whether a search reached its limit.
+    """
 
     cut: bool = False
 
@@ -29,9 +33,9 @@ _WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def watching() -> Iterator[Watch]:
-    """Return a context manager that records whether a walk of this thread reaches its limit.
+    """Return a context manager that records whether a search in this thread reaches its limit.
 
-    If ``with`` blocks are nested, a walk in an inner block also counts for the outer block.
+    If ``with`` blocks are nested, a search in an inner block also counts for the outer block.
     """
     outer, own = _WATCH.get(), Watch()
     token = _WATCH.set(own)
@@ -44,7 +48,7 @@ def watching() -> Iterator[Watch]:
 
 
 def cut_short() -> None:
-    """Record that a walk reached its limit before it visited everything."""
+    """Record that a search reached its limit before it visited all values."""
     watch = _WATCH.get()
     if watch is not None:
         watch.cut = True
@@ -55,8 +59,8 @@ def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
 
     Args:
         value: start value, yielded first.
-        operators: types of ONNX operators that the walk continues through, such as
-            :data:`~trtlint.model.operators.MOVING`.  The walk ends at any other operator.
+        operators: types of ONNX operators that the search passes, such as
+            :data:`~trtlint.model.operators.MOVING`.  The search ends at any other operator.
     """
     yield value
     for _ in range(MAX_STEPS):
@@ -86,7 +90,7 @@ def search(
 
     Args:
         value: start value, yielded first.
-        before: function that returns the inputs of a node that the walk follows.
+        before: function that returns the inputs of a node.  The search continues at these inputs.
         most: limit of visited values.
 
     Yields:
@@ -117,13 +121,13 @@ def downstream(
 
     Args:
         value: start value.
-        through: function that returns whether the walk continues after a node.  Its arguments are the node
-            and the index of the input where the walk entered the node.
-        depth: number of nodes after which the walk ends; this end does not call :func:`cut_short`.  At most
+        through: function that returns whether the search continues after a node.  Its arguments are the node
+            and the index of the input where the search entered the node.
+        depth: largest number of nodes on a path.  This limit does not call :func:`cut_short`.  At most
             :data:`MAX_STEPS` values are visited.
 
     Yields:
-        A node, the index of the input where the walk entered it, and the value of this input.
+        A node, the index of the input where the search entered it, and the value of this input.
     """
     waiting, seen = deque([(value, 0)]), {value}
     while waiting:

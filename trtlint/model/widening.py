@@ -10,7 +10,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 from trtlint.model.contents import graphs, nodes
 
 Types = Mapping[int, int]
-"""Replacement of each element type, both as numbers of the types."""
+"""The wider element type of each element type, as numbers of ``TensorProto.DataType``."""
 
 FP32: Types = {TensorProto.FLOAT16: TensorProto.FLOAT, TensorProto.BFLOAT16: TensorProto.FLOAT}
 FP64: Types = dict.fromkeys((*FP32, TensorProto.FLOAT), TensorProto.DOUBLE)
@@ -19,7 +19,7 @@ _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "softmax_precision"})
 
 
 def widen_type(target: onnx.ValueInfoProto, source: onnx.ValueInfoProto, types: Types = FP32) -> None:
-    """Copy the declared type of an input or output, with a wider element type."""
+    """Copy the declared type of ``source`` to ``target``, with a wider element type."""
     target.CopyFrom(source)
     if target.type.HasField("tensor_type"):
         number = target.type.tensor_type.elem_type

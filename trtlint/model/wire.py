@@ -22,7 +22,7 @@ _FIXED = {FIXED32: 4, FIXED64: 8}
 
 
 def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
-    """Decode the variable-length integer at ``pos``.  Also return the offset after the integer.
+    """Decode the variable-length integer at ``pos``.  Return the integer and the offset after it.
 
     Raises:
         ModelError: the integer is longer than ten bytes, or extends past ``end``.
@@ -39,7 +39,7 @@ def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
 
 
 def fields(data: Buffer, start: int, end: int) -> Iterator[Field]:
-    """Yield the fields of the message in ``data[start:end]``.  Fields of nested messages are left out.
+    """Yield the fields of the message in ``data[start:end]``, without the fields of nested messages.
 
     For a length-delimited field, the byte range is the value without its length prefix.
 

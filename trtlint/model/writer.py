@@ -2,7 +2,7 @@
 
 :func:`trtlint.model.reader.read` reads a model without the elements of its large tensors.  The caller changes
 this model.  The missing tensors are then copied from the source file byte for byte.  So writing takes as long
-as copying the file, and files beyond protobuf's limit of 2 GB are supported.
+as copying the file, and the result can exceed protobuf's limit of 2 GB.
 """
 
 from __future__ import annotations
