@@ -1,8 +1,8 @@
-"""Random tensors to test a patch: one array for each input of the changed nodes.
+"""Generate random tensors to test a patch: one array for each input of the changed nodes.
 
-Random tensors alone prove little. Small numbers do not reach the bound of a Clip, and large numbers hide an
-epsilon. Random tensors rarely contain negative indices or fully masked rows. So trtlint generates a separate
-set of inputs for each of these cases.
+One kind of random numbers is not enough. Small numbers do not reach the bound of a Clip, and large numbers
+hide an epsilon. Random tensors rarely contain negative indices or fully masked rows. So trtlint generates a
+separate set of inputs for each of these cases.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ _SEED = 20_240
 _SIZES = (3, 2, 5, 1, 8)
 """Sizes to try for dynamic dimensions; dimensions with the same name get the same size."""
 _MORE_SIZES = 2
-"""Number of additional sizes, taken from other dimensions of the region."""
+"""Number of additional sizes to try, taken from static dimensions of the inputs."""
 _LARGEST_SIZE = 64
 _MOST_ELEMENTS = 1 << 24
 _COMMON = {"random": 1.0, "positive": 1.0, "zeros": 0.0, "large": 3.0, "small": 0.01}
-"""Common sets of inputs and the scale of their numbers."""
+"""Kinds of inputs for most patches, each with the scale of its numbers."""
 EMPTY = "empty"
-"""Set in which all dynamic dimensions are zero: an empty batch or length."""
+"""Kind of inputs in which all dynamic dimensions are zero: an empty batch or length."""
 _PLAIN = ("random", "positive", "zeros", "large")
 _CHANGING = ("away", "zeros", "tiny")
-"""Sets for patches that change results where a divisor is zero."""
+"""Kinds of inputs for patches that change results where a divisor is zero."""
 _WHOLE = 40
-"""Largest magnitude of integers with unknown meaning in the set of large numbers."""
+"""Largest magnitude of integers in inputs of kind ``large``, if the integers are not known to be indices."""
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
-"""Largest bound to test for each type.  A larger bound is the limit of the type itself."""
+"""Largest bound of a Clip or comparison to test, by element type. A larger bound is the limit of the type."""
 _BOUNDING = frozenset({"Clip", "Min", "Max", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _WITHOUT_A_KEY = {"positive": 0, "large": -1}
-"""Sets in which one row of a BOOL mask allows no key, and the index of that row."""
+"""Kinds of inputs in which one row of a BOOL mask allows no key, each with the index of that row."""
 _BEYOND = 4
-"""Scale of the numbers beyond a bound, as a multiple of the bound."""
+"""Scale of the numbers outside a bound, as a multiple of the bound."""
 _QUANTIZED_TYPES = frozenset({"u8", "i8"})
 _QUANTIZED = 256
 """Number of steps of an 8-bit quantizer."""
@@ -53,8 +53,11 @@ _INDEXED: Mapping[str, tuple[int, int, int | None]] = {
     "RotaryEmbedding": (3, 1, 0),
     "Attention": (6, 1, -2),
 }
-"""Operators with index or length inputs: input of the indices, input of the data, and the indexed axis.
-None stands for the ``axis`` attribute."""
+"""Operators with index or length inputs.
+
+Each has the input of the indices, the input of the data, and the indexed axis. None stands for the axis in
+the ONNX attribute ``axis``.
+"""
 _COUNTED = frozenset({"RotaryEmbedding", "Attention"})
 """Operators of ``_INDEXED`` that reject negative indices."""
 _NEGATIVE_SINCE = 11
@@ -64,9 +67,9 @@ _ADDED = frozenset(
 )
 _EXPONENTIAL = frozenset({"Softmax", "LogSoftmax", "Exp", "ReduceLogSumExp"})
 _SHIFTED = frozenset({"Softmax", "LogSoftmax"})
-"""Operators that subtract the largest element first, so that low scores do not underflow."""
+"""Operators that first subtract the largest element, so that low scores do not underflow."""
 _WIDE = frozenset({"f32", "f64", "bf16"})
-"""Types whose scores can exceed the range of FP16."""
+"""Element types that can hold scores outside the range of FP16."""
 _FAR = -2e5
 """Score outside the range of FP16."""
 _ATTENTION_MASK = 3
@@ -79,10 +82,15 @@ class Feeds(Struct, frozen=True):
     """One array for each input of the nodes that a patch changes.
 
     Attributes:
-        kind: how the numbers are chosen: a key of ``_COMMON``, or one of these words. ``beyond``: numbers
-            outside the bounds of Clips and comparisons in the model. ``masked``: fully masked rows. ``far``:
-            scores below the FP16 range. ``edge``: numbers up to ``Patch.bounds``. ``away``: no zeros.
-            ``tiny``: numbers near zero. ``empty``: empty tensors.
+        kind: kind of numbers: a key of ``_COMMON``, or one of these words:
+
+            - ``beyond``: numbers outside the bounds of Clips, comparisons and quantizers in the model.
+            - ``masked``: fully masked rows.
+            - ``far``: scores below the FP16 range.
+            - ``edge``: numbers up to ``Patch.bounds``.
+            - ``away``: no zeros.
+            - ``tiny``: numbers near zero.
+            - ``empty``: empty tensors.
         size: size that all dynamic dimensions get.
         arrays: the arrays by input name.
     """
@@ -93,18 +101,18 @@ class Feeds(Struct, frozen=True):
 
     @property
     def is_common(self) -> bool:
-        """Return whether results of these inputs must be finite in the model's own types, such as FP16."""
+        """True if these inputs must give finite results in the model's own types, such as FP16."""
         return self.kind in _PLAIN
 
 
 def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False) -> Iterator[Feeds]:
-    """Yield input arrays for the nodes that a patch changes: each kind of numbers, with each dynamic size.
+    """Yield input arrays for the nodes that a patch changes, for each dynamic size and each kind of numbers.
 
     Args:
         model: the model.
         patch: the patch.
         region: the nodes that the patch changes.
-        plain: whether to omit the inputs that make some operator implementations crash.
+        plain: True to omit the kinds of numbers that make some operator implementations crash.
 
     Raises:
         RegionError: the type or shape of an input is unknown.
@@ -129,9 +137,9 @@ def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False)
 
 
 def _sizes(shapes: Iterable[Dimensions | None]) -> list[int]:
-    """Return the sizes to try for dynamic dimensions: the default sizes, and the sizes of static dimensions.
+    """Return the sizes to try for dynamic dimensions: the default sizes, and sizes of static dimensions.
 
-    A dynamic dimension may have to be equal to a static dimension.
+    The model may require that a dynamic dimension is equal to a static dimension.
     """
     there = Counter(dim for shape in shapes for dim in shape or () if isinstance(dim, int))
     more = [size for size, _ in there.most_common() if size not in _SIZES and size <= _LARGEST_SIZE]
@@ -278,7 +286,7 @@ class _Boundary:
         return sizes
 
     def _stored(self, value: Value) -> Array | None:
-        """Return the elements of a constant. Return None if the value is not a constant.
+        """Return the elements of a constant; None if the value is not a constant.
 
         Float weights are replaced by random elements, because the stored elements may all be one or zero.
 
@@ -304,7 +312,10 @@ class _Boundary:
 
 
 def _scaled_to(bound: Bound, numbers: Array, dtype: str) -> Array:
-    """Scale random numbers to the range of ``bound``, including its ends, within the range of ``dtype``."""
+    """Scale random numbers to the range of ``bound``, within the range of ``dtype``.
+
+    The result contains numbers near both ends of the range.
+    """
     least = lowest(dtype)
     low, high = max(bound.low, least), min(bound.high, -least)
     shares = 1 - np.minimum(np.abs(numbers), 1) / 100  # distinguishes rows and reaches both ends
@@ -319,7 +330,8 @@ def _ops(uses: Iterable[tuple[Node, int]]) -> set[str]:
 def _required_sizes(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
     """Return the sizes that a patch requires for dynamic dimensions.
 
-    Keys are the name of a dimension, or the name of a tensor and the index of the dimension.
+    A key is the name of a dimension; for a dimension without a name, the tensor name and the index of the
+    dimension.
     """
     found: dict[tuple[str, int] | str, int] = {}
     for value, shape in patch.shapes:
@@ -330,7 +342,7 @@ def _required_sizes(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
 
 
 def _smallest(patch: Patch) -> float:
-    """Return the smallest positive number that a patch adds to the model, such as an epsilon; 1.0 if none."""
+    """Return the smallest positive number that a patch adds to the model, such as an epsilon; else 1.0."""
     from onnx import numpy_helper
 
     arrays = (numpy_helper.to_array(tensor) for tensor in patch.initializers)
@@ -340,7 +352,10 @@ def _smallest(patch: Patch) -> float:
 
 
 def _bounds(region: Region, model: Model) -> list[float]:
-    """Return the magnitudes of all constants that bound numbers: limits of Clips and of comparisons."""
+    """Return the magnitudes of all constants that bound numbers.
+
+    The bounds are limits of Clips, constants in comparisons, and ranges of quantizers.
+    """
     found = []
     for node in region.nodes:
         ends: list[float] = []
@@ -356,10 +371,10 @@ def _bounds(region: Region, model: Model) -> list[float]:
 
 
 def _masking(value: Value, region: Region) -> str:
-    """Return the type of the operator that exponentiates a tensor, such as ``Softmax``. Empty if none.
+    """Return the type of the operator that exponentiates a tensor, such as ``Softmax``; empty if none does.
 
-    Between the tensor and this operator may only be additions and operators that move elements. Then the
-    tensor can be an attention mask, and its elements of -inf mask scores.
+    The tensor reaches this operator only through additions and operators that move elements. So the tensor
+    can be an attention mask, in which an element of -inf masks a score.
     """
     if value.dtype not in FLOAT_DTYPES:
         return ""

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from trtlint.fixes.verification import CheckResult
 
 _LARGER = 1.1
-"""Smallest reported growth of a file."""
+"""Smallest factor of a larger file that is reported."""
 _LEAST_GROWTH = 2048
-"""Smallest reported growth of a file in bytes."""
+"""Smallest growth of a file that is reported, in bytes."""
 _SLOWER = 1.2
-"""Smallest reported slowdown of a run."""
+"""Smallest factor of a longer run that is reported."""
 _LEAST_DELAY = 5e-5
-"""Smallest reported slowdown in seconds: calling an operator takes microseconds."""
+"""Smallest increase of the run time that is reported, in seconds. Calling an operator takes microseconds."""
 _FEWEST = 5
 """Minimum number of runs of each model to compare their times."""
 _MOST_OUTLIERS = 0.2
-"""Maximum share of pairs of runs that contradict a slowdown."""
+"""Largest share of pairs of runs that may contradict a reported slowdown."""
 
 
 class Costs(Struct, frozen=True):
@@ -47,7 +47,7 @@ class Costs(Struct, frozen=True):
 
     @property
     def larger(self) -> float | None:
-        """Return the size of the fixed file divided by the original size. None below 1.1."""
+        """The size of the fixed file divided by the original size; None if the factor is below 1.1."""
         growth = self.bytes_after - self.bytes_before
         if not self.bytes_before or growth < _LEAST_GROWTH:
             return None
@@ -56,7 +56,7 @@ class Costs(Struct, frozen=True):
 
     @property
     def slower(self) -> float | None:
-        """Return the new run time divided by the original run time. None if not clearly above 1.2."""
+        """The new run time divided by the original run time; None if the factor is not clearly above 1.2."""
         return slower(self.times_before, self.times_after)
 
     @property
@@ -73,7 +73,7 @@ class Costs(Struct, frozen=True):
 
     @property
     def document(self) -> dict[str, Any]:
-        """Return the sizes and times as JSON data."""
+        """Return the file sizes and run times as JSON data."""
         timed = bool(self.times_before and self.times_after)
         return {
             "bytes_before": self.bytes_before or None,
@@ -110,10 +110,10 @@ def costs_of(
 
 
 def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
-    """Return how many times longer the second runs took. None if the factor is not clearly above 1.2.
+    """Return the factor by which the second runs took longer; None if it is not clearly above 1.2.
 
     The factor compares the shortest runs, because other programs can only lengthen a run. The factor is clear
-    if the medians show it, and at least four of five pairs of consecutive runs.
+    if the medians and at least four of five pairs of consecutive runs also show a slowdown.
 
     Args:
         before: seconds of each run of the original model.

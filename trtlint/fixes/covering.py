@@ -1,8 +1,8 @@
 """Find rewrites that convert the nodes to keep in FP32 together with the rest of their block.
 
 A measurement may list only some nodes of a norm, but a finding about the norm covers all of its nodes. The
-rewrite for the finding converts all of these nodes, and so removes the finding. Casts around the listed nodes
-alone do not remove the finding: before TensorRT 11, ``--fp16`` lets the builder run FP32 layers in FP16.
+rewrite for the finding converts all nodes of the norm, and so removes the finding. Casts around the listed
+nodes are not enough: before TensorRT 11, ``--fp16`` lets the builder run FP32 layers in FP16.
 https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/inference-library/precision-control.html
 """
 
@@ -18,7 +18,9 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 REWRITES = frozenset({"widen-norm", "widen-chain", "widen-node", "fuse-norm"})
-"""Rewrites to FP32.  ``fuse-norm`` counts, because TensorRT computes LayerNormalization in FP32."""
+"""Rewrites that make operators compute in FP32. TensorRT computes the LayerNormalization of ``fuse-norm`` in
+FP32.
+"""
 
 
 class KeptGroups(Struct, frozen=True):
@@ -30,7 +32,8 @@ class KeptGroups(Struct, frozen=True):
     Attributes:
         paths: the requested node paths, such as ``/model/norm/Sqrt``.
         nodes: the nodes of the model at these paths.
-        groups: the nodes that can change to FP32. Nodes that share a 16-bit tensor are in the same group.
+        groups: groups of the nodes that can run in FP32. Nodes that share a 16-bit tensor are in the same
+            group.
     """
 
     paths: tuple[str, ...]
@@ -38,16 +41,19 @@ class KeptGroups(Struct, frozen=True):
     groups: tuple[frozenset[Node], ...]
 
     def covered(self, patch: Patch) -> bool:
-        """Return whether ``patch`` converts at least one whole group to FP32, and no group only in part.
+        """Return whether ``patch`` converts at least one group of nodes to FP32, and no group only in part.
 
-        If it converted a group in part, a Cast to FP16 between two nodes of the group could overflow.
+        If only a part of a group were converted, a Cast to FP16 between two of its nodes could overflow.
         """
         inside = frozenset((*patch.remove, *patch.around))
         met = [group for group in self.groups if group & inside]
         return bool(met) and all(group <= inside for group in met)
 
     def left(self, after: Model) -> list[str]:
-        """Return the paths that no rewrite has converted yet, and the paths that the model never had."""
+        """Return the paths that no rewrite has converted yet, and the paths that the model never had.
+
+        ``after`` is the rewritten model.
+        """
         known = {(node.scope, _first(node), node.op): node.path for node in after.graph.nodes}
         of = {node.path: (node.scope, _first(node), node.op) for node in self.nodes}
         kept = (known.get(of[path]) if path in of else path for path in self.paths)

@@ -21,18 +21,18 @@ _HAS_FREE_INITIALIZERS = 4
 
 
 _Items = Any
-"""A repeated protobuf field; the stubs do not describe it well enough."""
+"""A repeated protobuf field. The type stubs do not describe it well enough."""
 
 
 class EditError(TrtlintError):
-    """A patch that does not fit the model; the text gives the reason."""
+    """Error: a patch does not fit the model. The message is the reason."""
 
 
 def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onnx.ModelProto:
     """Apply patches to a copy of a model. The patches must not have nodes in common.
 
-    Nodes and tensors that become unused are removed.  Nodes and tensors that were unused before stay.
-    Declared types of removed or retyped values are removed, too.
+    Nodes and tensors that become unused are removed.  Nodes and tensors that were unused before stay. The
+    declared types of values are also removed if the value is removed or gets a new type.
 
     Args:
         proto: the ONNX protobuf of the model, with its functions inlined.
@@ -134,7 +134,10 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
 
 
 def _delete(items: _Items, unwanted: Callable[[Any], bool]) -> None:
-    """Delete items in place, so that references to the remaining items stay valid."""
+    """Delete the items for which ``unwanted`` is true, in place.
+
+    References to the remaining items stay valid.
+    """
     for index in range(len(items) - 1, -1, -1):
         if unwanted(items[index]):
             del items[index]
@@ -153,7 +156,7 @@ def _forget(container: onnx.GraphProto, retyped: set[str]) -> None:
 
 
 def _reads(graph: onnx.GraphProto) -> Iterator[str]:
-    """Yield the names that a graph reads. The bodies of its nodes may read names of the surrounding graph."""
+    """Yield the names of all tensors that a graph and its nested bodies read."""
     for info in graph.output:
         yield text(info.name)
     for node in graph.node:
@@ -161,7 +164,7 @@ def _reads(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def _depth(graph: Graph, scope: str) -> int:
-    """Return how many If or Loop bodies surround the nodes of a scope."""
+    """Return the number of bodies of operators such as If or Loop that surround the nodes of a scope."""
     return sum(1 for _ in graph.owners(scope))
 
 
@@ -222,7 +225,7 @@ def _sort(container: onnx.GraphProto) -> None:
 
 
 def needs(node: onnx.NodeProto) -> Iterator[str]:
-    """Yield the names that a node and its bodies read from the surrounding graph."""
+    """Yield the names of the tensors that a node and its bodies read from the surrounding graph."""
     yield from (text(name) for name in node.input if name)
     for attribute in node.attribute:
         for body in bodies(attribute):

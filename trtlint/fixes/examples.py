@@ -1,9 +1,9 @@
 """Run the examples below ``## Fixed`` in rule files: a model before and after ``trtlint fix``.
 
-The first of two ``onnx`` blocks is the model before the fix. The header of this block may contain the same
-words as in other examples, and the word ``unsafe`` if the rewrite is unsafe. The second block is the model
-after the fix. The rule must report the first model and not the second. Both models must compute the same
-results. After ``trtlint fix``, the first model must be equal to the second model, except for names.
+The first of two ``onnx`` blocks is the model before the fix. The header of this block accepts the words of
+other examples, and the word ``unsafe`` for an unsafe rewrite. The second block is the model after the fix.
+The rule must report the first model and not the second. Both models must compute the same results. After
+``trtlint fix``, the first model must be equal to the second model, except for names.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from trtlint.policy.review import Review
 from trtlint.target.target import Target
 
 FIXED = "fixed"
-"""The heading in lower case."""
+"""The heading of these examples in a rule file, in lower case."""
 _TOLERANCE = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
 _SIZE = 3
-"""Size of dynamic dimensions."""
+"""Size of dynamic dimensions when an example runs."""
 _DIGITS = 5
-"""Number of significant digits to compare in stored numbers."""
+"""Number of significant digits of stored numbers that are compared."""
 _MOST_COMPARED = 256
-"""Largest stored tensor, in elements, to compare element by element.  Larger tensors stay in the file."""
+"""Largest stored tensor, in elements, that is compared element by element."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -56,7 +56,7 @@ class FixedExample(Struct, frozen=True):
         before, after: the two ``onnx`` blocks of the rule file.
         target: the build target.
         unsafe: whether to apply unsafe rewrites.
-        checked: whether the ONNX checker must accept the first model.
+        checked: True if the ONNX checker must accept the first model.
     """
 
     before: ExampleBlock
@@ -97,7 +97,7 @@ def run_fixed_examples(rules: Iterable[Rule], begin: Begin = always) -> Iterator
 
     Args:
         rules: the rules.
-        begin: called before each example; returns whether to run the example.
+        begin: function that is called before each example, and returns whether to run the example.
 
     Raises:
         RuleError: as for :func:`fixed_examples`.
@@ -149,7 +149,7 @@ def fixed_by(rule: Rule, example: FixedExample, path: Path) -> Fixed:
 
 
 def _shape_of(proto: onnx.ModelProto) -> list[str]:
-    """Return a text for each output that shows how the graph computes it.
+    """Return a text for each output of a graph, which describes how the graph computes the output.
 
     Intermediate values have no names in the text, so equal texts mean equal graphs.
     """

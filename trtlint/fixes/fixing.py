@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from trtlint.fixes.withdrawing import Check
 
 KEY = "trtlint.fixes"
-"""Key in ``metadata_props`` of a fixed model for the record of its fixes."""
+"""Key in ``metadata_props`` of a fixed model. Its value is the record of the applied fixes."""
 _HASHED_WHOLE = 64 << 20
-"""Largest file in bytes that is hashed completely."""
+"""Size of the largest file that is hashed completely, in bytes."""
 
 
 class Fixed(Struct, frozen=True):
@@ -37,7 +37,7 @@ class Fixed(Struct, frozen=True):
         path: the file before the fix.
         outcome: the applied rewrites, and the refused rewrites with reasons.
         proto: the ONNX protobuf of the fixed model; the original protobuf if nothing changed.
-        fault: error of the ONNX checker; empty if the model is valid.
+        fault: error of the ONNX checker for the fixed model; empty if the model is valid.
         raw: the file before the fix, as it was read.
     """
 
@@ -49,17 +49,17 @@ class Fixed(Struct, frozen=True):
 
     @property
     def functions(self) -> bool:
-        """Return whether model-local functions were inlined."""
+        """True if model-local functions were inlined."""
         return self.raw.has_functions
 
     @property
     def source(self) -> str:
-        """Return a hash of the source file: see :func:`_digest`."""
+        """A hash of the source file, such as ``sha256:9f86d0…``; see :func:`_digest`."""
         return _digest(self.path, self.raw)
 
     @property
     def changed(self) -> bool:
-        """Return whether a rewrite was applied."""
+        """True if a rewrite was applied."""
         return bool(self.outcome.applied)
 
 
@@ -74,16 +74,18 @@ def fix_file(
 ) -> Fixed:
     """Rewrite one model until no fixable finding is left. The new model is not written to a file.
 
-    A rewrite is withdrawn in two cases: the ONNX checker rejects the rewritten model, or a check of the
-    whole model fails because of the rewrite. All other rewrites stay.
+    A rewrite is undone in two cases: the ONNX checker rejects the rewritten model, or ``verify`` fails
+    because of the rewrite. All other rewrites stay.
 
     Args:
         source: the model.
-        judge: called to lint the model before the first and after each rewrite.
+        judge: function that lints the model, before the first rewrite and after each rewrite.
         unsafe: whether to apply unsafe rewrites.
-        prove: called with patches before they are applied; compares the results of the changed nodes.
+        prove: function that is called with patches before they are applied. It compares the results of the
+            changed nodes.
         keep: paths of operators to keep in FP32, such as ``/model/norm/Sqrt``.
-        verify: called with the rewritten model; returns the error, or an empty text if the model is good.
+        verify: function that checks the whole rewritten model. It returns the error; empty if the model is
+            good.
 
     Raises:
         UnreadableError: the model cannot be linted, or exceeds a limit.
@@ -135,7 +137,12 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
 
 
 def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
-    """Return the ONNX protobuf of a fixed model, with the applied fixes listed in its metadata."""
+    """Return the ONNX protobuf of a fixed model. Its metadata list the applied fixes.
+
+    Args:
+        fixed: the model.
+        proofs: results of the checks of the whole model, as JSON data.
+    """
     proto = onnx.ModelProto()
     proto.CopyFrom(fixed.proto)
     for index in range(len(proto.metadata_props) - 1, -1, -1):
@@ -174,8 +181,8 @@ def _done(outcome: FixOutcome) -> list[dict[str, object]]:
 def _digest(path: Path, raw: RawModel) -> str:
     """Return a hash of the model file with the method in front, such as ``sha256:9f86d0…``.
 
-    ``sha256`` covers the whole file without external data. For large files, ``sampled-sha256`` covers the
-    protobuf without its weights, and samples of each weight. Hashing a large file completely takes longer
+    ``sha256`` covers the whole file without external data. A large file gets ``sampled-sha256``, which covers
+    the protobuf without its weights, and samples of each weight. Hashing a large file completely takes longer
     than writing it.
     """
     with open_regular(path) as file:

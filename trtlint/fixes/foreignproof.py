@@ -24,14 +24,17 @@ from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.model.protos import domain_of, opsets
 
 _SETS = 4
-"""Sets of inputs for each choice of sizes."""
+"""Number of input sets that are run for each size of the dynamic dimensions."""
 _CHOICES = 2
-"""Maximum number of choices of sizes."""
+"""Maximum number of sizes of the dynamic dimensions that are tried."""
 _LOOPS = frozenset({"Loop", "Scan"})
-"""Loops: ONNX's reference treats a missing condition as false and stacks scan outputs incorrectly."""
+"""Loops. ONNX's reference treats a missing condition as false and stacks scan outputs incorrectly."""
 _OPEN = frozenset({"DynamicQuantizeLinear", "OptionalGetElement"})
-"""Operators with undefined or different results: DynamicQuantizeLinear has no range for an empty tensor, and
-ONNX's reference returns a list for an optional tensor."""
+"""Operators with undefined or different results.
+
+DynamicQuantizeLinear has no range for an empty tensor. ONNX's reference returns a list for an optional
+tensor.
+"""
 _UNKNOWN: Mapping[str, tuple[bytes, ...]] = {"Resize": (b"tf_half_pixel_for_nn",)}
 """Attribute values of older opsets that ONNX's reference does not support."""
 _SPLIT_WANTS_A_COUNT = 18
@@ -39,7 +42,7 @@ _SPLIT_WANTS_A_COUNT = 18
 
 
 def is_foreign(region: Region) -> bool:
-    """Return whether ONNX's reference evaluator fails for a node of a region, or computes it wrongly."""
+    """Return whether ONNX's reference evaluator fails for a node of a region, or gives a wrong result."""
     nodes = region.before.graph.node
     return any(
         domain_of(node.domain) or node.op_type in _LOOPS | _OPEN or _is_unknown(node) for node in nodes
@@ -54,11 +57,14 @@ def _is_unknown(node: onnx.NodeProto) -> bool:
 def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof]:
     """Run regions in ONNX Runtime before and after their rewrite, and compare the results.
 
-    One process runs all regions. Each region uses the first size of dynamic dimensions that ONNX Runtime
-    accepts, and then an empty batch or length.
+    One process runs all regions. Each region runs with the first size of dynamic dimensions that ONNX Runtime
+    accepts. Then it runs with an empty batch or length.
 
     Args:
-        cases: the regions, each with its inputs. Inputs with the same sizes are adjacent.
+        cases: the regions, each with its input sets. Input sets with the same size are adjacent.
+
+    Returns:
+        One proof for each region, in the order of ``cases``.
     """
     if not available():
         return [_unproven(missing())] * len(cases)
@@ -82,7 +88,7 @@ def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof
 
 
 class _Choices:
-    """Inputs of one region, grouped by the size of dynamic dimensions.
+    """The input sets of one region, grouped by the size of dynamic dimensions.
 
     Attributes:
         failure: reason why no more inputs can be generated; empty otherwise.
@@ -94,7 +100,7 @@ class _Choices:
         self.failure = ""
 
     def next(self) -> list[Feeds]:
-        """Return the inputs with the next size above zero. Empty after the last size."""
+        """Return the input sets with the next size above zero; empty after the last size."""
         try:
             for size, group in self._groups:
                 if size:
@@ -105,7 +111,7 @@ class _Choices:
         return []
 
     def empty(self) -> list[Feeds]:
-        """Return the inputs in which dynamic dimensions have size zero. Empty if no dimension is dynamic."""
+        """Return the input set in which dynamic dimensions have size zero; empty without dynamic dimensions."""
         while self.next():
             pass
         return self._empty
@@ -114,11 +120,13 @@ class _Choices:
 def _compared(
     cases: Sequence[tuple[Region, Iterable[Feeds]]], drawn: Mapping[int, list[Feeds]]
 ) -> dict[int, Proof]:
-    """Run regions in ONNX Runtime and return a proof for each index of ``drawn`` that has inputs.
+    """Run regions in ONNX Runtime, and return their proofs by index in ``cases``.
+
+        Regions without input sets in ``drawn`` are skipped.
 
     Args:
         cases: the regions with all their inputs.
-        drawn: the inputs to use, by index of the region in ``cases``.
+        drawn: the input sets to use, by index of the region in ``cases``.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
         pairs = {
@@ -197,7 +205,10 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
-    """Return a copy of a model that declares its input types, because ONNX Runtime requires them."""
+    """Return a copy of a model with declared input types, because ONNX Runtime requires them.
+
+    ``feeds`` are the input arrays by name.
+    """
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     copy.ir_version = IR_VERSION

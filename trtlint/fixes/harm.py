@@ -10,7 +10,7 @@ from trtlint.fixes.outcome import Linted
 
 
 def harm_of(before: Linted, after: Linted, mildest: int) -> str:
-    """Return a message about a finding that only the rewritten model has. Empty if there is none.
+    """Return a message about a finding that only the rewritten model has; empty if it has no new finding.
 
     Args:
         before: the model and its findings before the rewrite.
@@ -27,15 +27,15 @@ def harm_of(before: Linted, after: Linted, mildest: int) -> str:
 
 
 def _message(report: ModelReport, rule: str) -> str:
-    """Return ``": "`` and the message of the first finding of a rule. Empty if the rule reports nothing."""
+    """Return ``": "`` and the message of the first finding of a rule; empty if the rule has no finding."""
     return next((f": {finding.message}" for finding in report.findings if finding.rule == rule), "")
 
 
 def _nodes_with_new_types(before: Linted, after: Linted) -> frozenset[str]:
-    """Return paths of unchanged nodes that had an input of unknown type or shape before the rewrite.
+    """Return the paths of unchanged nodes with an input of unknown type or shape before the rewrite.
 
     Shape inference stops at operators of other domains. If a rewrite replaces such an operator, trtlint sees
-    the types and shapes after it for the first time. Findings at these nodes are not caused by the rewrite.
+    the types and shapes after it for the first time. So new findings at these nodes are not harm.
     """
     blind = {
         node.path: node.proto.SerializeToString()
@@ -52,7 +52,7 @@ def _nodes_with_new_types(before: Linted, after: Linted) -> frozenset[str]:
 def _counts(
     reports: Sequence[ModelReport], mildest: int, but: frozenset[str] = frozenset()
 ) -> Counter[tuple[int, str]]:
-    """Count the affected nodes for each target (by index) and rule.
+    """Count the affected nodes, by index of the target and rule.
 
     Args:
         reports: one report for each target.

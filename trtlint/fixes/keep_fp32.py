@@ -23,11 +23,11 @@ NAME = "keep-fp32"
 """Name of the rewrite in reports."""
 
 TITLE = "computes nodes in FP32 that measurements list"
-"""Title of the patches of this rewrite."""
+"""Title of the patches of this rewrite, a verb phrase."""
 _NARROW = frozenset({"f16", "bf16"})
 _NARROW_TYPES = frozenset({onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16})
 _INSIDE = frozenset({"stash_type", "output_dtype"})
-"""Attributes that set the computation or output type regardless of the inputs."""
+"""Attributes that set the computation or output type independently of the input types."""
 
 
 class Fp32Group(Struct, frozen=True):
@@ -43,15 +43,15 @@ class Fp32Group(Struct, frozen=True):
 
 
 def to_fp32(model: Model, paths: Iterable[str]) -> tuple[list[Fp32Group], dict[str, str]]:
-    """Create patches that convert operators to FP32. Operators that share a 16-bit tensor get one patch.
+    """Create patches that convert operators to FP32. Operators that share a 16-bit tensor are in one patch.
 
     Args:
         model: the model.
-        paths: paths of the operators. Paths of Constant operators are ignored: Casts at their readers convert
-            them.
+        paths: paths of the operators. Paths of Constant operators are ignored, because Casts at their readers
+            convert them.
 
     Returns:
-        The groups with their patches; and, by path, the reason why an operator cannot run in FP32.
+        The groups with their patches, and the reasons why operators cannot run in FP32, by path.
     """
     known = {node.path: node for node in model.graph.nodes}
     chosen, refused = [], {}
@@ -87,7 +87,7 @@ def _values(node: Node) -> list[Value]:
 
 
 def obstacle(node: Node, model: Model) -> str:
-    """Return the reason why an operator cannot compute in FP32.  Empty if it can."""
+    """Return the reason why an operator cannot compute in FP32; empty if it can."""
     if node.scope:
         return f"{node.op} is in the body of an If or a loop"
     if any(proto.HasField("g") or proto.graphs for proto in node.proto.attribute):
@@ -105,7 +105,10 @@ def obstacle(node: Node, model: Model) -> str:
 
 
 def _refused_type(node: Node, schema: defs.OpSchema) -> str:
-    """Return why ONNX forbids FP32 for a 16-bit input or output of a node. Empty if FP32 is allowed."""
+    """Return the reason why ONNX forbids FP32 for an input or output of a node; empty if it is allowed.
+
+    Only 16-bit inputs and outputs are checked.
+    """
     allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
     follow = set()
     for values, ports, computed in (
@@ -175,7 +178,10 @@ def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
 
 
 def _only_narrows(node: Node) -> bool:
-    """Return whether a node is a Cast from a float to a 16-bit type. In FP32, this Cast is not needed."""
+    """Return whether a node is a Cast from a float type to a 16-bit type.
+
+    If the node before it runs in FP32, this Cast is not needed.
+    """
     first = node.input(0)
     return (
         node.op == "Cast"

@@ -18,10 +18,10 @@ from trtlint.model.sizes import Dimensions
 
 
 def likeness(model: Model, patch: Patch, region: Region) -> bytes:
-    """Return a hash of everything that can change the result of a patch's proof.
+    """Return a hash of all data that can change the result of a patch's proof.
 
-    Numbers in order of appearance replace names. If a proof uses random elements instead of stored weights,
-    the hash does not contain the weights.
+    In the hashed data, each name is replaced by a number, in order of appearance. If a proof uses random
+    elements instead of stored weights, the hash does not contain the weights.
 
     Args:
         model: the model.
@@ -63,7 +63,7 @@ def only_renames(patch: Patch) -> bool:
 
 
 def _unnamed(node: onnx.NodeProto) -> bytes:
-    """Serialize a node without its name. The names of its inputs and outputs stay."""
+    """Serialize a node without its name, but with the names of its inputs and outputs."""
     bare = onnx.NodeProto()
     bare.CopyFrom(node)
     bare.ClearField("name")
@@ -71,17 +71,16 @@ def _unnamed(node: onnx.NodeProto) -> bytes:
 
 
 class _NameNumbers:
-    """Numbers that replace names, in order of appearance."""
+    """Numbers that replace names, given in order of appearance."""
 
     def __init__(self) -> None:
         self._met: dict[str, int] = {"": 0}
 
     def of(self, name: str) -> int:
-        """Return the number of a name."""
         return self._met.setdefault(name, len(self._met))
 
     def dims(self, shape: Dimensions | Iterable[int | str | None] | None) -> list[object] | None:
-        """Return a shape in which numbers replace the names of dynamic dimensions."""
+        """Return a shape in which the names of dynamic dimensions are replaced by numbers."""
         if shape is None:
             return None
         return [dim if dim is None or isinstance(dim, int) else (self.of(f"dim {dim}"),) for dim in shape]

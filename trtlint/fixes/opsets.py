@@ -38,7 +38,7 @@ def has(op: str, opset: int) -> bool:
 
 @cache
 def same_but_types(op: str, one: int, other: int) -> bool:
-    """Return whether an operator has equal definitions in two opsets, apart from the supported element types.
+    """Return whether an operator has equal definitions in two opsets. Supported element types may differ.
 
     A new version that changes the computation also changes inputs, attributes or defaults.
     """
@@ -77,7 +77,7 @@ def means_the_same(node: Node, old: int, new: int) -> bool:
 def difference(node: Node, old: int, new: int) -> str:
     """Return why a node would change its meaning if the opset is lowered from ``new`` to ``old``.
 
-    Empty if the meaning is the same.
+    The result is empty if the meaning is the same.
     """
     op = node.op
     if not has(op, old):
@@ -102,10 +102,10 @@ def difference(node: Node, old: int, new: int) -> str:
 
 
 def _unsupported_type(node: Node, old: int, new: int) -> str:
-    """Return an element type that a node uses, but that its operator does not support in opset ``old``.
+    """Return an element type of a node that its operator does not support in opset ``old``.
 
-    Return an empty text if the older opset supports all types. Return a question mark if a type is unknown
-    and may be unsupported.
+    The result is empty if opset ``old`` supports all types of the node. It is a question mark if a type is
+    unknown and may be unsupported.
     """
     bound: dict[str, str] = {}
     for value, one, other in _with_formals(node, old, new):
@@ -125,7 +125,7 @@ def _unsupported_type(node: Node, old: int, new: int) -> str:
 def _with_formals(
     node: Node, old: int, new: int
 ) -> Iterator[tuple[Value, defs.OpSchema.FormalParameter | None, defs.OpSchema.FormalParameter | None]]:
-    """Yield each input and output of a node with its definitions in opsets ``old`` and ``new``."""
+    """Yield each input and output of a node, with its definition in opset ``old`` and in opset ``new``."""
     for side, values in (("inputs", node.inputs), ("outputs", node.outputs)):
         formals = [getattr(schema_at(node.op, opset), side) for opset in (old, new)]
         for port, value in enumerate(values):
@@ -147,14 +147,17 @@ def _formal(
 
 
 def same_meaning(op: str, old: int, new: int) -> bool:
-    """Return whether ``op`` has the same meaning in both opsets, or exists only in the newer opset."""
+    """Return whether the opset can be raised for an operator type.
+
+    The type has the same meaning in both opsets, or exists only in the newer opset.
+    """
     return has(op, new) and (not has(op, old) or raises(op, old, new))
 
 
 def raisable(model: Model, least: int) -> bool:
     """Return whether a model has opset ``least`` or newer, or can be raised to it without other changes.
 
-    Operators without a definition in any ONNX opset are ignored, because they belong to ONNX Runtime.
+    Operators that no ONNX opset defines are ignored, because they belong to ONNX Runtime.
     """
     opset = model.opset or 1
     own = {node.op for node in model.graph.nodes if not node.domain} if opset < least else set()
@@ -162,13 +165,14 @@ def raisable(model: Model, least: int) -> bool:
 
 
 _CHANGED = frozenset({"GroupNormalization"})
-"""Operators with an incompatible change: opset 21 added an attribute and changed the parameter shapes.
+"""Operators with an incompatible change. Opset 21 added an attribute and changed the parameter shapes.
+
 https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 """
 
 
 def _attributes(op: str, opset: int) -> dict[str, tuple[object, bool, bytes]]:
-    """Return the type, the required flag and the default of each attribute of an operator."""
+    """Return the type, the required flag and the serialized default of each attribute of an operator."""
     return {
         name: (each.type, each.required, each.default_value.SerializeToString())
         for name, each in schema_at(op, opset).attributes.items()
@@ -176,7 +180,10 @@ def _attributes(op: str, opset: int) -> dict[str, tuple[object, bool, bytes]]:
 
 
 def _formals(op: str, opset: int) -> tuple[list[tuple[str, object]], list[tuple[str, object]]]:
-    """Return name and option (such as Optional) of each input, and of each output, of an operator."""
+    """Return the name and the option of each input and each output of an operator.
+
+    An option is Single, Optional or Variadic.
+    """
     schema = schema_at(op, opset)
     inputs: list[tuple[str, object]] = [(formal.name, formal.option) for formal in schema.inputs]
     return inputs, [(formal.name, formal.option) for formal in schema.outputs]

@@ -17,7 +17,7 @@ from trtlint.model.load import Model
 from trtlint.structs import PartlyCompared
 
 Key = tuple[str, str]
-"""A rewrite, and the first output name of its site."""
+"""Identifies an applied rewrite: the name of the rewrite, and the first output of the node."""
 
 
 class Linted(Struct, frozen=True):
@@ -35,12 +35,12 @@ class Linted(Struct, frozen=True):
 
     @property
     def model(self) -> Model:
-        """Return the graph and the constants of the model."""
+        """The graph and the constants of the model."""
         return self.facts.model
 
     @property
     def findings(self) -> list[Finding]:
-        """Return the findings of all targets, without duplicates."""
+        """The findings of all targets, without duplicates."""
         found = (finding for report in self.reports for finding in report.findings)
         return list({finding.fingerprint: finding for finding in found}.values())
 
@@ -62,7 +62,7 @@ class Proof(Struct, frozen=True):
 
     @property
     def difference(self) -> float:
-        """Return the largest difference; 0 if none was computed."""
+        """The largest difference between results; 0 if none was computed."""
         return float(self.figures.get("difference", 0.0))
 
     @property
@@ -82,17 +82,17 @@ class Proof(Struct, frozen=True):
 
 
 def _number(bound: float) -> float | None:
-    """Convert a bound for JSON, which has no infinity: return None instead."""
+    """Convert a bound to JSON data; an infinite bound becomes None."""
     return bound if math.isfinite(bound) else None
 
 
 class AppliedFix(PartlyCompared, frozen=True):
     """A rewrite that was applied at one node.
 
-    ``rule`` is empty if a measurement or the ONNX checker requested the rewrite, instead of a finding.
+    ``rule`` is empty if no finding requested the rewrite, but a measurement or the ONNX checker.
 
     Attributes:
-        key: name of the rewrite, and a name of the node that other rewrites do not change.
+        key: name of the rewrite, and an output name of the node. Other rewrites do not change this name.
         patch: the patch; None if unknown.
     """
 
@@ -112,7 +112,7 @@ class AppliedFix(PartlyCompared, frozen=True):
 class RefusedFix(Struct, frozen=True):
     """A rewrite that was not applied at one node. ``fix`` is None if the rule has no rewrite.
 
-    ``rule`` is empty if a measurement or the ONNX checker requested the rewrite, instead of a finding.
+    ``rule`` is empty if no finding requested the rewrite, but a measurement or the ONNX checker.
     """
 
     rule: str
@@ -130,7 +130,7 @@ class FixOutcome(Struct):
         after: the fixed model.
         applied: applied rewrites in the order of their application.
         refused: refused rewrites, one for each node, with reasons.
-        rounds: one entry for each round: the model before the round, and the patches of the round.
+        rounds: for each round, the model before the round, and the patches that the round applied.
     """
 
     before: Linted
@@ -141,9 +141,9 @@ class FixOutcome(Struct):
 
 
 def proofs(members: Iterable[AppliedFix]) -> Iterator[str]:
-    """Yield one sentence for each kind of result among the proofs of several rewrites.
+    """Yield one sentence for each kind of result in the proofs of several rewrites.
 
-    The first sentence is about a successful proof, the second about a proof that could not be computed.
+    The first sentence is about a successful proof, the second about a proof that gave no result.
     """
     found: dict[bool | None, dict[str, None]] = {True: {}, None: {}}
     for each in members:

@@ -22,11 +22,14 @@ MOST_ELEMENTS = 1 << 24
 
 _LOWEST_BF16 = -3.3895314e38
 _COMPARED = 64
-"""Largest constant, in elements, that is stored once for all uses."""
+"""Largest constant, in elements, that is stored only once if it is used several times."""
 
 
 class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not fit a place
-    """The rewrite does not apply. The text is the reason: ``the scores are an output of the model``."""
+    """Error: the rewrite does not apply.
+
+    The message is the reason, such as ``the scores are an output of the model``.
+    """
 
 
 class Bound(Struct, frozen=True):
@@ -57,17 +60,18 @@ class Patch(Struct, frozen=True):
         retyped: values whose declared type becomes invalid.
         opset: lowest opset of the default domain for the inserted nodes; 0 for any.
         set_opset: new opset of the model; 0 to keep it.
-        folds: whether the patch stores tensors that it computes from stored values (constant folding).
-        keeps_a_key: whether the proof assumes that a mask allows at least one key in each row.
-        altered: names of values that are intentionally different after the edit, and are not compared.
-        changes_results: whether the patch intentionally changes results, such as NaN. Such results are not
-            compared.
+        folds: True if the patch stores tensors that it computes from stored values (constant folding).
+        keeps_a_key: True if the proof assumes that each row of an attention mask allows at least one key.
+        altered: names of values that the patch changes intentionally. The proof does not compare them.
+        changes_results: True if the patch intentionally changes results that were NaN or infinite. The proof
+            does not compare these results.
         shapes: shapes of inputs that the removed nodes require.
-        around: surrounding nodes that the proof must include, because the results are equal only after
-            these nodes.
+        around: surrounding nodes that the proof must include, because the results are equal only after these
+            nodes.
         finite: names of inputs that cannot contain -inf, because no earlier operator adds a mask.
-        holds: names of inputs whose elements can only have a few values, with these values.
-        parts: patches to prove one by one instead of the whole patch, if the changed nodes are far apart.
+        holds: names of inputs whose elements have only a few possible values, with the possible values.
+        parts: smaller patches that are proven one by one instead of the whole patch, if the changed nodes are
+            far apart.
         bounds: tensor ranges in which the results are the same; empty if the results are the same for all
             numbers.
         condition: the bounds and other assumptions of a proof as text: ``scores above -5e+08``.
@@ -94,12 +98,15 @@ class Patch(Struct, frozen=True):
     condition: str = ""
 
     def with_parts(self, parts: Iterable[Patch]) -> Patch:
-        """Return the patch with ``parts``. These patches are proven one by one instead of the whole patch."""
+        """Return a copy of the patch with ``parts``.
+
+        The parts are proven one by one instead of the whole patch.
+        """
         return replace(self, parts=tuple(parts))
 
     @property
     def touched(self) -> tuple[Node, ...]:
-        """Return the nodes that the patch removes or rewires."""
+        """The nodes that the patch removes or rewires."""
         return tuple(dict.fromkeys((*self.remove, *(node for node, _, _ in self.rewire))))
 
 
@@ -134,7 +141,7 @@ class Draft(Struct):
             inputs: names or values; None for an omitted optional input.
             out: names of the outputs; by default one new name.
             domain: the operator's domain.
-            attributes: as for :func:`onnx.helper.make_node`.
+            attributes: ONNX attributes as for :func:`onnx.helper.make_node`.
         """
         outputs = [out] if isinstance(out, str) else list(out)
         outputs[0] = outputs[0] or self.name(op.lower())
@@ -154,7 +161,7 @@ class Draft(Struct):
         return outputs[0]
 
     def again(self, node: Node, inputs: Iterable[str], outputs: Iterable[str]) -> onnx.NodeProto:
-        """Insert and return a copy of ``node`` with the same name, but with other inputs and outputs."""
+        """Insert a copy of a node with the same name, but with other inputs and outputs. Return the copy."""
         proto = onnx.NodeProto()
         proto.CopyFrom(node.proto)
         del proto.input[:], proto.output[:]
@@ -164,7 +171,7 @@ class Draft(Struct):
         return proto
 
     def insert(self, proto: onnx.NodeProto) -> None:
-        """Insert ``proto`` unchanged."""
+        """Insert an ONNX node unchanged."""
         self._nodes.append(proto)
 
     def store(self, tensor: onnx.TensorProto) -> None:
@@ -275,7 +282,10 @@ def numpy_type(dtype: str | None) -> np.dtype[Any]:
 
 
 def lowest(dtype: str) -> float:
-    """Return the lowest finite number of a float type. Unlike NumPy, this function supports BF16."""
+    """Return the lowest finite number of a float type such as ``f16``.
+
+    Unlike NumPy, this function supports BF16.
+    """
     return _LOWEST_BF16 if dtype == "bf16" else float(np.finfo(numpy_type(dtype)).min)
 
 
@@ -285,9 +295,9 @@ def onnx_type(dtype: str) -> int:
 
 
 def shared(values: Iterable[Value], block: Iterable[Node]) -> Value | None:
-    """Return the first value that is a model output, or that a node outside ``block`` reads; None if none.
+    """Return the first value that is a model output, or that a node outside ``block`` reads.
 
-    None if there is no such value.
+    The result is None if there is no such value.
     """
     inside = set(block)
     for value in values:

@@ -1,11 +1,12 @@
 """Check that a patch preserves the results: run only the changed nodes, before and after the patch.
 
-A comparison of whole models is weak, because later blocks hide the errors of one block. A proof runs only
-the changed nodes, with random tensors as inputs. Parameters are random, because gains of one and biases of
-zero hide errors. The inputs include zeros, large and small values, values outside stored bounds, and masked
-rows. The comparison uses FP64, where rounding does not hide differences. FP16 nodes also run in NumPy's
-half precision, which rounds like FP16 kernels. In half precision, the patch must not increase the
-difference from the FP64 results. Results that cannot be computed or compared are never reported as proven.
+A comparison of whole models is weak, because later blocks hide the errors of one block. A proof runs only the
+changed nodes, with random tensors as inputs. It also replaces stored parameters by random numbers, because
+gains of one and biases of zero hide errors. The inputs include zeros, large and small values, values outside
+stored bounds, and masked rows. The comparison uses FP64, where rounding does not hide differences. FP16 nodes
+also run in NumPy's half precision, which rounds like FP16 kernels. In half precision, the patch must not
+increase the difference from the FP64 results. Results that cannot be computed or compared are never reported
+as proven.
 """
 
 from __future__ import annotations
@@ -34,35 +35,40 @@ from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.process.fork import ComputationError, compute_all
 
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
-"""Tolerance by narrowest float type of the region, relative to the largest result.
-Constants are rounded to that type, and a softmax amplifies the rounding error."""
+"""Tolerance by narrowest float type of the changed nodes, relative to the largest result.
+
+Constants are rounded to that type, and a softmax amplifies the rounding error.
+"""
 _INTEGER_SUMS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
 """Operators that compute integer sums.  FP32 holds such sums exactly only up to 2^24."""
 _WORSE = 4
-"""Maximum half-precision error after the patch, as a multiple of the error before or of the tolerance."""
+"""Largest allowed half-precision error after the patch.
+
+It is a multiple of the error before the patch or of the tolerance, whichever is larger.
+"""
 
 _ENOUGH = 5.0
-"""CPU seconds after which further sizes are skipped."""
+"""CPU seconds after which a proof skips further sizes."""
 _FEWEST = 5
-"""Minimum number of sets of inputs: one of each kind for one choice of sizes."""
+"""Minimum number of input sets in a proof: one of each kind for one size."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 _MOST_KEPT = 4096
 _proven: dict[bytes, Proof] = {}
-"""Finished proofs by the key of their sites, because many blocks of a model are equal."""
+"""Finished proofs by :func:`likeness`, because many blocks of a model are equal."""
 
 
 def prove(model: Model, patch: Patch) -> Proof:
-    """Run the nodes that a patch changes, before and after the patch, and compare the results."""
+    """Run the nodes that a patch changes, before and after the patch, and compare their results."""
     return prove_all(model, [patch])[0]
 
 
 def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
-    """Prove patches of one model. Patches with the same key (:func:`likeness`) are computed once.
+    """Prove patches of one model. Patches with the same :func:`likeness` are proven once.
 
-    The computations run in separate processes with limits of time and memory.
+    Separate processes with limits of time and memory compute the proofs.
     """
     found = _all(model, patches)
     return [proof.under(patch) for proof, patch in zip(found, patches, strict=True)]
@@ -131,7 +137,7 @@ def _proof_as_json(model: Model, patch: Patch, region: Region) -> bytes:
 
 
 def _together(proofs: Sequence[Proof]) -> Proof:
-    """Return the worst of the proofs for the parts of a patch: failed, then unknown, then successful."""
+    """Return the worst proof of a patch's parts: a failed one, else an unknown one, else a successful one."""
     order = (False, None, True)
     return min(proofs, key=lambda proof: (order.index(proof.equal), -proof.difference))
 
@@ -243,7 +249,10 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
 
 
 def _error_without_elements(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -> str:
-    """Return an error if the rewritten nodes fail, or change a shape, for inputs without elements."""
+    """Return the error if the rewritten nodes fail or change a shape for inputs without elements.
+
+    The result is empty if there is no error.
+    """
     try:
         before = run_reference(protos[0], feeds)
     except MemoryError:
@@ -263,16 +272,16 @@ def _error_without_elements(protos: Sequence[onnx.ModelProto], feeds: Mapping[st
 
 
 def _is_comparable(results: Sequence[Array], feeds: Feeds) -> bool:
-    """Return whether results can be compared.
+    """Return whether the results of some inputs can be compared.
 
-    At least some results must be finite. For inputs outside the stored bounds, all results must be finite.
+    At least some results must be finite. For inputs of kind ``beyond``, all results must be finite.
     """
     finite = [np.isfinite(each) if each.dtype.kind == "f" else np.ones(each.shape, bool) for each in results]
     return all(each.all() if feeds.kind == "beyond" else each.any() for each in finite)
 
 
 def _same_integers(region: Region, feeds: Feeds) -> bool:
-    """Return whether integer results are equal before and after, computed in the model's own types.
+    """Return whether integer results are equal before and after the patch, in the model's own types.
 
     A computation in FP64 would hide the rounding of integers.
     """
@@ -287,7 +296,10 @@ def _same_integers(region: Region, feeds: Feeds) -> bool:
 
 
 def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
-    """Return an error if the rewritten nodes mix types or change a result's type. FP64 runs hide this."""
+    """Return the error if the rewritten nodes mix types or change a result's type; else empty.
+
+    A run in FP64 hides such an error.
+    """
     before, after = (_types(proto, feeds) for proto in (region.before, region.after))
     if before is None:
         return ""
@@ -302,7 +314,10 @@ def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
 
 
 def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
-    """Return the inferred element type of each output, 0 if unknown. None if types contradict each other."""
+    """Return the inferred element type of each output, 0 if unknown.
+
+    The result is None if the types contradict each other.
+    """
     try:
         found = onnx.shape_inference.infer_shapes(
             typed(proto, feeds.arrays), check_type=True, strict_mode=True
@@ -331,7 +346,7 @@ def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
 
 
 def _difference(before: list[Array], after: list[Array]) -> float:
-    """Return the largest difference, divided by the largest result. Infinite if NaNs or shapes differ."""
+    """Return the largest difference, divided by the largest result; infinity if NaNs or shapes differ."""
     worst = 0.0
     for one, other in zip(before, after, strict=True):
         if one.shape != other.shape:
@@ -350,10 +365,12 @@ def _difference(before: list[Array], after: list[Array]) -> float:
 
 
 def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[Array]) -> float:
-    """Run a region in its own types, and return the difference from the FP64 results; 1 for an overflow.
+    """Run nodes in their own types, and return the difference from the FP64 results.
+
+        The result is 1 for an overflow, and 0 if the reference evaluator does not support the types.
 
     Args:
-        proto: the region before or after the patch.
+        proto: the nodes before or after the patch.
         feeds: the inputs.
         truth: the FP64 results.
     """

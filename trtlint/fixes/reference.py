@@ -16,15 +16,18 @@ from trtlint.model.protos import domain_of, opsets
 from trtlint.model.widening import FP64, widen_node, widen_tensor
 
 _OPSETS = (19, 21, 23)
-"""Opsets in which the reference implements more operators."""
+"""Opsets in which the reference evaluator implements more operators."""
 _LACKING = "implementation for operator"
-"""Text of the reference's messages about missing operators."""
+"""Text in the evaluator's messages about operators that it does not implement."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class NoImplementationError(ExperimentError):
-    """ONNX's reference evaluator implements an operator in no opset that gives it the same meaning."""
+    """Error: ONNX's reference evaluator does not implement an operator.
+
+    No opset with an implementation gives the operator the same meaning.
+    """
 
 
 def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:

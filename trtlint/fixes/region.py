@@ -19,7 +19,10 @@ _MOST_NODES = 2000
 
 
 class RegionError(TrtlintError):
-    """The nodes of a patch cannot run without the other nodes of the model. The text gives the reason."""
+    """Error: the nodes of a patch cannot run without the other nodes of the model.
+
+    The message is the reason.
+    """
 
 
 class Region(Struct, frozen=True):
@@ -40,7 +43,7 @@ class Region(Struct, frozen=True):
 
 
 def region_of(model: Model, patch: Patch) -> Region:
-    """Extract the nodes that a patch changes, the nodes between them, and the nodes that compute shapes.
+    """Extract the nodes that a patch changes, the nodes between them, and nodes that compute shapes.
 
     Raises:
         RegionError: the nodes cannot be extracted.
@@ -118,7 +121,7 @@ def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
 
 
 def _with_shapes(core: list[Node], patch: Patch, model: Model) -> list[Node]:
-    """Return the nodes of ``core``, and the nodes that compute shapes which they read, in graph order."""
+    """Return the nodes of ``core`` and the nodes that compute shapes for them, in graph order."""
     found = set(core)
     reads = {name for node in patch.insert for name in node.input}
     pending = [v for node in core for v in node.inputs if v is not None]
@@ -143,7 +146,6 @@ def _checked(nodes: set[Node], patch: Patch) -> list[Node]:
 
 
 def _sorted(nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:
-    """Sort nodes topologically."""
     left, order = list(nodes), []
     waiting = {name for node in nodes for name in node.output if name}
     while left:
@@ -183,6 +185,9 @@ def _model(
 
 
 def _results(outputs: Iterable[str], stored: set[str]) -> Iterator[str]:
-    """Yield the output names of a region. If the patch stores an output, its name ends with ``/result``."""
+    """Yield the output names of a region.
+
+    If the patch stores an output as a constant, its name ends with ``/result``.
+    """
     for name in outputs:
         yield f"{name}/result" if name in stored else name

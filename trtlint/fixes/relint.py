@@ -40,7 +40,8 @@ def judging(case: Case, review: Review) -> Judge:
 def linting(judge: Judge, source: SourceModel) -> Lint:
     """Create a function that lints rewritten versions of a model as if they were the original file.
 
-    The rewritten versions contain no model-local functions, because the functions of ``source`` are inlined.
+    The rewritten versions call no model-local functions, because trtlint has inlined the functions of
+    ``source``.
 
     Args:
         judge: lints a model.
@@ -60,8 +61,8 @@ def linting(judge: Judge, source: SourceModel) -> Lint:
 def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
     """Run the ONNX checker on a rewritten model.
 
-    If the only errors are wrong declared types of intermediate values, remove these declarations, because the
-    original model has the same errors.
+    If wrong declared types of intermediate values are the only errors, the declarations are removed, because
+    the original model has the same errors.
 
     Args:
         proto: the rewritten model.

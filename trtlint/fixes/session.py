@@ -22,17 +22,17 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 MOST_ROUNDS = 64
-"""Maximum number of rounds.  A round applies one rewrite at all independent sites."""
+"""Maximum number of rounds.  A round applies one rewrite at all nodes that do not overlap."""
 MOST_TRIES = 64
-"""Maximum number of sites to try one by one, if the rewrite of all sites makes the model worse."""
+"""Maximum number of nodes to rewrite one by one, if the rewrite at all nodes makes the model worse."""
 _RESERVE = 0.15
-"""Share of the time limit reserved for comparing and writing the model."""
+"""Share of the time limit that is reserved for comparing and writing the model."""
 _UNIFY = "unify-types"
-"""Rewrite that some models need to pass the ONNX checker, also without a finding."""
+"""Rewrite that some models need to pass the ONNX checker, even if no finding requests it."""
 
 
 class _RequestedFix(Struct, frozen=True):
-    """A rewrite that a finding requests at one node."""
+    """A rewrite that a finding, a measurement or the ONNX checker requests at one node."""
 
     rule: str
     severity: Severity
@@ -42,7 +42,7 @@ class _RequestedFix(Struct, frozen=True):
 
     @property
     def key(self) -> Key:
-        """Return the name of the rewrite, and a name of the node that other rewrites do not change."""
+        """The name of the rewrite, and an output name of the node, which other rewrites do not change."""
         return self.rewrite.name, _value_of(self.fact.node)
 
 
@@ -55,13 +55,13 @@ class _Proposal(Struct, frozen=True):
 
 
 class FixSession:
-    """Apply rewrites to one model until no fixable finding is left.
+    """Applies rewrites to one model until no fixable finding is left.
 
     Args:
-        lint: called with the ONNX protobuf of a model; returns its findings.
+        lint: function that lints an ONNX protobuf, and returns the findings.
         unsafe: whether to apply unsafe rewrites.
-        prove: called with patches before they are applied; None for no proof.
-        withdrawn: rewrites to skip; the reason by :attr:`AppliedFix.key`.
+        prove: function that proves patches before they are applied; None to skip proofs.
+        withdrawn: rewrites to skip: the reasons, by :attr:`AppliedFix.key`.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class FixSession:
         """Apply the rewrites that fix a finding and also convert nodes of ``paths`` to FP32.
 
         Returns:
-            The paths of the nodes that no such rewrite converts.
+            The paths of the nodes that none of these rewrites converts.
         """
         model = outcome.after.model
         kept = kept_groups(model, paths)
@@ -175,11 +175,11 @@ class FixSession:
         ]
 
     def _proofs(self, model: Model, patches: Sequence[Patch]) -> Sequence[Proof | None]:
-        """Return the proof of each patch. Return None for each patch if no proof is requested."""
+        """Return the proof of each patch; None for each patch if the session skips proofs."""
         return [None] * len(patches) if self._prove is None else self._prove(model, patches)
 
     def _name_unfixable(self, outcome: FixOutcome) -> None:
-        """Record for each remaining finding why it was not fixed, unless ``outcome`` already has a reason."""
+        """Record why each remaining finding was not fixed, unless ``outcome`` already has a reason."""
         reported = {refused.rule for refused in outcome.refused}
         tried = {(refused.fix, refused.place): refused.reason for refused in outcome.refused}
         found: dict[RefusedFix, None] = {}
@@ -207,10 +207,10 @@ class FixSession:
         return [each for each in wanted if each.key not in self._done]
 
     def _round(self, outcome: FixOutcome, batch: Sequence[_RequestedFix]) -> None:
-        """Apply one kind of rewrite at all nodes together; if this causes harm, apply it node by node.
+        """Apply one rewrite at all nodes together.  If the model gets worse, apply it node by node.
 
-        After a success, refused rewrites are tried again: ONNX Runtime's operators hide types and shapes, and
-        replacing such an operator reveals them.
+        After a success, refused rewrites are tried again.  ONNX Runtime's operators hide types and shapes
+        from shape inference, and replacing such an operator reveals them.
         """
         count = len(outcome.refused)
         proposals = self._proposals(outcome, batch)
@@ -241,10 +241,10 @@ class FixSession:
                 return
 
     def _second_rewrite_helps(self, trial: FixOutcome, staying: Sequence[_RequestedFix]) -> bool:
-        """Return whether a second rewrite, applied to ``trial``, removes the findings that still exist.
+        """Return whether a second rewrite removes the findings that still exist in ``trial``.
 
-        A node can need two rewrites. For example, attention heads are too small, and their axes are in an
-        order that TensorRT does not fuse.
+        A node can need two rewrites. For example, attention heads are too small, and their axes have an order
+        that TensorRT does not fuse.
         """
         done = set(self._done)
         places = {(wanted.rule, wanted.key[1]) for wanted in staying}
@@ -300,7 +300,7 @@ class FixSession:
         outcome.refused.append(RefusedFix(wanted.rule, wanted.severity, name, wanted.place, reason))
 
     def _try(self, outcome: FixOutcome, proposals: Sequence[_Proposal]) -> str:
-        """Apply patches if they improve the model. Return the reason if not, otherwise an empty text."""
+        """Apply patches if they improve the model. Return the reason if they are not applied; else empty."""
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
         try:
@@ -349,7 +349,10 @@ def _requested(state: Linted) -> list[_RequestedFix]:
 
 
 def _why_unfixable(finding: Finding, site: Site) -> str:
-    """Return why trtlint tried no rewrite for a finding at one site. Empty for a note without a reason."""
+    """Return why trtlint tried no rewrite for a finding at one node.
+
+    The result is empty for a finding of the lowest severity without a reason.
+    """
     if finding.fixes:
         return ""
     unknown = "" if finding.severity == "note" else "trtlint has no automatic fix for this finding"
@@ -357,7 +360,7 @@ def _why_unfixable(finding: Finding, site: Site) -> str:
 
 
 def _fact(state: Linted, site: Site) -> Fact:
-    """Return the fact that caused a finding at one site. For a pattern, it contains the matched nodes."""
+    """Return the fact that caused a finding at one node. For a pattern, the fact has the matched nodes."""
     if site.route is not None:
         return state.facts.of(site.route.kind)[site.route.position]
     nodes = state.model.graph.nodes
@@ -368,8 +371,8 @@ def _fact(state: Linted, site: Site) -> Fact:
 def _mixed_types(state: Linted) -> list[_RequestedFix]:
     """Return a rewrite for each operator that reads two float types, for any target.
 
-    A weakly typed network accepts such operators. But the ONNX checker rejects a model with such operators,
-    so trtlint could not write the model.
+    A weakly typed network of TensorRT accepts such operators. But the ONNX checker rejects a model with such
+    operators, so trtlint could not write the model.
     """
     return [
         _RequestedFix("", "error", Rewrite(_UNIFY, "safe"), fact, fact.node.path)
@@ -379,14 +382,14 @@ def _mixed_types(state: Linted) -> list[_RequestedFix]:
 
 
 def _still_reported(after: Linted, made: Sequence[_RequestedFix]) -> list[_RequestedFix]:
-    """Return those of the applied rewrites ``made`` whose findings still exist."""
+    """Return the applied rewrites in ``made`` whose findings still exist."""
     nodes = {node.path: node for node in after.model.graph.nodes}
     there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in places_of(after.reports)}
     return [wanted for wanted in made if (wanted.rule, wanted.key[1]) in there]
 
 
 def _mildest(made: Iterable[_RequestedFix]) -> int:
-    """Return the index in ``SEVERITIES`` of the lowest severity among requested rewrites."""
+    """Return the index in ``SEVERITIES`` of the lowest severity among the rewrites in ``made``."""
     return max((SEVERITIES.index(wanted.severity) for wanted in made), default=0)
 
 

@@ -20,11 +20,11 @@ from trtlint.process.spawn import machine_memory
 _MOST_FILES = 1000
 """Maximum number of external data files to inspect."""
 _OPSET = 17
-"""ONNX opset for models that declare none: the newest one that every TensorRT since 8.6 supports."""
+"""ONNX opset for a model that declares none. It is the newest one that every TensorRT since 8.6 supports."""
 
 
 SECONDS = 55.0
-"""CPU seconds to fix an ordinary model, proofs included and reading excluded."""
+"""CPU seconds to fix an ordinary model, including proofs but without reading the file."""
 MEMORY = 1800 << 20
 """Memory limit of each process, in bytes, in addition to the memory of Python and its libraries."""
 

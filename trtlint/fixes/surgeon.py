@@ -17,7 +17,7 @@ from trtlint.model.graph import Node
 from trtlint.model.protos import text
 
 _MOST_ELEMENTS = 4096
-"""Largest constant, in elements, that a script spells out."""
+"""Largest constant, in elements, that is written into a script."""
 _HEAD = '''"""Rewrites of {name} by trtlint fix, for new exports: python {script} model.onnx fixed.onnx"""
 
 import sys
@@ -59,7 +59,7 @@ _TAIL = "\n\ngraph.cleanup().toposort()\nonnx.save(gs.export_onnx(graph), sys.ar
 
 
 class SurgeonError(TrtlintError):
-    """The rewrites cannot be expressed as a script. The text gives the reason."""
+    """Error: the rewrites cannot be expressed as a script. The message is the reason."""
 
 
 def script(outcome: FixOutcome, name: str, own: str) -> str:

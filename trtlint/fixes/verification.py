@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _JUDGEMENTS = {True: "no worse", False: "worse", None: "not proven"}
 _EQUAL = "equal within tolerance"
-"""Verdict on outputs that pass the tolerances of :mod:`trtlint.compare`."""
+"""Verdict for outputs that are within the tolerances of :mod:`trtlint.compare`."""
 _CAUSES = {"time": "stopped at the time limit", "memory": "stopped at the memory limit"}
 _STAGES = ("rejected by the parser", "rejected by the builder", "built")
 """Results of builds, worst first."""
@@ -27,8 +27,8 @@ class CheckResult(Struct, frozen=True):
 
     Attributes:
         check: kind of check: ``outputs``, ``build`` or ``network``.
-        good: whether the fixed model is not worse. If False, trtlint does not write the model. None if the
-            check gave no result.
+        good: False if the fixed model is worse; then trtlint does not write it. None if the check gave no
+            result, else True.
         words: the result as text.
         figures: numbers of the check by name.
         times: run times of both models in ONNX Runtime, if measured.
@@ -67,10 +67,10 @@ def outputs(
         before: file of the original model.
         after: file of the fixed model.
         inputs: the inputs of both models.
-        wide: whether to run both models in FP32, because the original model may overflow in its own types.
-        ignore_nan: whether to ignore elements that are NaN in the outputs of the original model.
-        keep_a_key: whether to generate only masks that allow at least one key in each row.
-        timed: whether to measure the run time of both models.
+        wide: True to run both models in FP32, because the original model may overflow in its own types.
+        ignore_nan: True to ignore elements that are NaN in the outputs of the original model.
+        keep_a_key: True to generate only masks that allow at least one key in each row.
+        timed: True to measure the run time of both models.
     """
     found = compare(
         before, after, inputs, wide=wide, ignore_nan=ignore_nan, keep_a_key=keep_a_key, timed=timed
@@ -119,7 +119,7 @@ def build(before: Path, after: Path, sm: int | None) -> CheckResult:
 
 
 def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
-    """Parse both models with TensorRT, and compare how well each network matches its ONNX model.
+    """Parse both models with TensorRT, and compare how well each TensorRT network matches its ONNX model.
 
     Args:
         before: file of the original model.
@@ -166,7 +166,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> CheckResult | None:
 
 
 def _no_worse(before: str, after: str) -> bool | None:
-    """Return whether a build after the fix got at least as far as the build before. None if unknown."""
+    """Return whether the build after the fix got at least as far as the build before; None if unknown."""
     if before in _STAGES and after in _STAGES:
         return _STAGES.index(after) >= _STAGES.index(before)
     if _STAGES[-1] in (before, after):
@@ -175,7 +175,7 @@ def _no_worse(before: str, after: str) -> bool | None:
 
 
 def _stage(found: DryBuild) -> str:
-    """Return how far a build got, as one of ``_STAGES``; other texts if it did not end normally."""
+    """Return how far a build got: an entry of ``_STAGES``, or another text if it did not end normally."""
     result = found.result
     if result.built:
         return "built"

@@ -21,21 +21,21 @@ MOST_CHECKS = 24
 """Maximum number of checks of a whole model."""
 
 Check = Callable[[onnx.ModelProto, tuple[Patch, ...]], str]
-"""Function that describes what is wrong with a patched model.  Empty if it is as good as its source."""
+"""Function that returns the error of a patched model; empty if the model is as good as its source."""
 Run = Callable[[Mapping[Key, str]], FixOutcome]
-"""Function that rewrites the model without the rewrites of the given keys."""
+"""Function that rewrites the model, and skips the rewrites with the given keys."""
 
 
 class _SpentError(TrtlintError):
-    """The maximum number of checks is reached."""
+    """Error: the maximum number of checks is reached."""
 
 
 def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> FixOutcome:
     """Rewrite a model, and skip the rewrites that make the model worse.
 
     Args:
-        run: called with the rewrites to skip; rewrites the model.
-        check: called with a rewritten model; returns the error, or an empty text.
+        run: function that rewrites the model.  Its argument is the rewrites to skip, with the reasons.
+        check: function that returns the error of a rewritten model; empty if the model is good.
         most: maximum number of checks. When the limit is reached, all rounds that were not checked are
             undone.
 
@@ -80,12 +80,16 @@ def _search(outcome: FixOutcome, check: Check, why: str) -> tuple[int, set[Key],
 
     Args:
         outcome: the applied rounds.
-        check: called with a rewritten model; returns the error, or an empty text.
+        check: function that returns the error of a rewritten model; empty if the model is good.
         why: the error of the check after the last round.
 
     Returns:
-        The number of good rounds; the keys of the rewrites in the bad patch; the error of the check; and
-        whether the maximum number of checks was reached.
+        A tuple of:
+
+        - the number of good rounds
+        - the keys of the rewrites in the bad patch
+        - the error of the check
+        - whether the maximum number of checks was reached
     """
     states = [state for state, _ in outcome.rounds]
     good, bad = 0, len(states)

@@ -16,7 +16,7 @@ from trtlint.model.load import Model
 from trtlint.model.operators import QUANTIZE
 
 _TERMS = 3
-"""Terms of an Einsum with two operands: the operands and the result."""
+"""Number of terms in the equation of an Einsum with two operands: the operands and the result."""
 
 
 class AttentionBlock(Struct, frozen=True):
@@ -46,13 +46,13 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def ports(self) -> tuple[int, int]:
-        """Return the input indices of Q and K in the product Q·Kᵀ. Q and K can be the same tensor."""
+        """The input indices of Q and K in the product Q·Kᵀ. Q and K can be the same tensor."""
         query = self.port(self.path.product.query)
         return query, 1 - query
 
     @property
     def features(self) -> tuple[int, int] | None:
-        """Return the axis of Q and the axis of K over which the product Q·Kᵀ sums; None if unknown."""
+        """The axis of Q and the axis of K over which the product Q·Kᵀ sums; None if unknown."""
         query, _ = self.ports
         if self.product.op != "Einsum":
             return (-1, -2)
@@ -66,10 +66,7 @@ class AttentionBlock(Struct, frozen=True):
 
     @property
     def value_features(self) -> tuple[int, int] | None:
-        """Return the feature axis of V: its index in V, and its index in the result of the product with V.
-
-        None if unknown.
-        """
+        """The feature axis of V: its index in V, and its index in the product with V; None if unknown."""
         node = self.weights.node
         port = node.inputs.index(self.weights.value)
         if node.op != "Einsum":
@@ -82,9 +79,9 @@ class AttentionBlock(Struct, frozen=True):
 
 
 def letters(node: Node) -> tuple[str, str, str] | None:
-    """Return the axis letters of two operands and the result of an Einsum, such as ``("bqd", "bkd", "bqk")``.
+    """Return the axis letters of the operands and the result of an Einsum: ``("bqd", "bkd", "bqk")``.
 
-    None if the equation is not supported.
+    The result is None if the equation is not supported.
 
     https://onnx.ai/onnx/operators/onnx__Einsum.html
     """
@@ -141,11 +138,11 @@ def require_way_down(scale: Scaled, end: Node) -> None:
 
 
 def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[Node, int, str]]:
-    """Return the entries of ``Patch.rewire`` that connect readers of removed scalings to unscaled tensors.
+    """Return entries for ``Patch.rewire`` that connect the readers of removed scalings to unscaled tensors.
 
     Args:
         scales: the removed scalings.
-        gone: other nodes that the patch removes. They get no entries.
+        gone: other nodes that the patch removes. No entry is created for them.
     """
     data = {scale.node.output: scale.data for scale in scales}
     removed = {scale.node for scale in scales} | set(gone)

@@ -1,4 +1,4 @@
-"""Inlining of ``If`` and ``Loop`` bodies into the surrounding graph."""
+"""Inline the bodies of ``If`` and ``Loop`` into the surrounding graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trtlint.model.protos import bodies, defined, text
 from trtlint.model.walks import search
 
 _MOST_VISITED = 10_000
-"""Maximum number of visited values; beyond it, a dependency is assumed."""
+"""Maximum number of visited values. If more values must be visited, a dependency is assumed."""
 
 
 def store(draft: Draft, body: onnx.GraphProto) -> dict[str, str]:
@@ -43,11 +43,12 @@ def copy(
         draft: the draft.
         body: the body.
         given: names in the surrounding graph for the inputs and stored tensors of the body.
-        wanted: names in the surrounding graph for computed values that must have a certain name.
-        varies: whether shapes differ between copies, so that declared shapes must be removed.
+        wanted: names in the surrounding graph for computed values of the body, where a certain name is
+            required.
+        varies: True if shapes differ between copies. Then declared shapes are removed.
 
     Returns:
-        The names in the surrounding graph of all values of the body, by their names in the body.
+        The name of each value of the body in the surrounding graph, by its name in the body.
     """
     computed = dict.fromkeys(text(name) for inner in body.node for name in inner.output if name)
     names = {**given, **{name: wanted.get(name) or draft.name(name) for name in computed}}
@@ -88,7 +89,7 @@ def _forget_shapes(node: onnx.NodeProto) -> None:
 
 
 def hangs_on_sizes(value: Value) -> bool:
-    """Return whether a value in a loop body is computed from tensor sizes in that body.
+    """Return whether a value in a loop body is computed from the sizes of tensors in that body.
 
     Such sizes may change in each iteration.
     """
@@ -100,5 +101,5 @@ def hangs_on_sizes(value: Value) -> bool:
 
 
 def _inside(node: Node) -> Sequence[Value | None]:
-    """Return the inputs of a node if the node is in a body."""
+    """Return the inputs of a node in a body; empty for a node of the main graph."""
     return node.inputs if node.scope else ()

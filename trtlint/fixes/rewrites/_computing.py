@@ -1,4 +1,4 @@
-"""Constant folding with ONNX's reference evaluator."""
+"""Compute constants with ONNX's reference evaluator."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def computed(value: Value, model: Model) -> Array:
 
 
 def _result(proto: onnx.ModelProto) -> bytes:
-    """Run a model without inputs, and serialize its only output. Return empty bytes if it is too large."""
+    """Run a model without inputs, and serialize its only output; empty if the output is too large."""
     (array,) = run_reference(proto, {})
     tensor: onnx.TensorProto = numpy_helper.from_array(array)
     return bytes(tensor.SerializeToString()) if array.size <= MOST_ELEMENTS else b""
 
 
 def known(value: Value | None, model: Model) -> Array | None:
-    """Return the elements of a constant in its own element type; None if ``value`` is no known constant."""
+    """Return the elements of a constant in its own element type; None for other values."""
     array = None if value is None else model.constants.array(value)
     if value is None or array is None or np.ma.is_masked(array) or value.dtype is None:
         return None
@@ -74,7 +74,7 @@ def known(value: Value | None, model: Model) -> Array | None:
 
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:
-    """Return a copy of a node with the weights of its attribute tensors, which are read from the file."""
+    """Return a copy of a node. The weights in its tensor attributes are read from the file."""
     proto = onnx.NodeProto()
     proto.CopyFrom(node.proto)
     for attribute in proto.attribute:

@@ -1,4 +1,4 @@
-"""Find operators that are connected, and must be rewritten together."""
+"""Find connected operators that must be rewritten together."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ def connected(
 
     Args:
         start: the first operator.
-        near: returns the operators that share such a value with an operator.
-        takes: returns whether the rewrite supports an operator.
+        near: function that returns the operators that share a value of this kind with an operator.
+        takes: function that returns whether the rewrite supports an operator.
         kind: name of the kind in error messages, such as ``sequence``.
-        most: maximum number of operators. With more, NotApplicable is raised.
+        most: maximum number of operators.
+
+    Raises:
+        NotApplicable: more operators are connected, or the rewrite does not support one of them.
     """
     found, pending = {start}, [start]
     while pending:

@@ -54,7 +54,7 @@ class Forms:
     def reduced(
         self, op: str, value: Tensor, axes: Sequence[int], out: str = "", *, keep: bool = False
     ) -> str:
-        """Insert the reduction ``op`` over ``axes``. With ``keep``, reduced axes stay as axes of size one."""
+        """Insert the reduction ``op`` over ``axes``. If ``keep`` is true, they stay as axes of size one."""
         if self._own < (_AXES_ARE_INPUTS if op == "ReduceSum" else _REDUCED_BY_INPUTS):
             return self.draft.op(op, value, axes=list(axes), keepdims=int(keep), out=out)
         return self.draft.op(op, value, self.draft.ints(*axes), keepdims=int(keep), out=out)
@@ -176,7 +176,7 @@ def heads_joined(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, o
 
 
 def rank_of(value: Value | None, depth: int = 0) -> int | None:
-    """Return the rank of a value: from shape inference, or from the length of the shape that Reshape gets."""
+    """Return the rank of a value: from shape inference, or from the length of a Reshape's shape input."""
     if value is None or value.rank is not None or value.producer is None or depth > _DEEPEST:
         return None if value is None else value.rank
     node = value.producer

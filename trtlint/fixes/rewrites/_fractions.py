@@ -1,4 +1,4 @@
-"""Detect tensors whose elements are zero or not close to zero."""
+"""Detect tensors in which each element is zero or has a magnitude of at least 2^-24."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.values import Constants
 
 MOVES = MOVING | {"Slice", "Gather", "GatherElements", "Tile"}
-"""Operators whose outputs contain only elements of their first input."""
+"""Operators whose output elements all come from their first input."""
 DEEPEST = 16
 """Maximum number of consecutive operators to follow."""
 _WHOLE = frozenset({"Add", "Sub", "Mul", "Neg", "Min", "Max", "Abs"})
-"""Operators whose results are integers if their inputs are."""
+"""Operators whose results are integers if their inputs are integers."""
 
 
 def is_coarse(value: Value, constants: Constants) -> bool:

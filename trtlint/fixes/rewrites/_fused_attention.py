@@ -1,8 +1,8 @@
-"""Decomposition of ONNX Runtime's fused attention into MatMul, Softmax and MatMul.
+"""Decompose ONNX Runtime's fused attention into MatMul, Softmax and MatMul.
 
 The operators ``MultiHeadAttention`` and ``Attention`` are defined in
-https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md. ``mask_filter_value`` is added to
-the score of a masked key. The score of a future key becomes the lowest number of its type.
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md. The number ``mask_filter_value``
+is added to the score of a masked key. The score of a future key becomes the lowest number of its type.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Operands(Struct, frozen=True):
 
 
 def multi_head_attention(forms: Forms, node: Node) -> None:
-    """Decompose MultiHeadAttention, whose Q, K and V are already projected."""
+    """Decompose MultiHeadAttention. Its inputs are projected Q, K and V."""
     draft = forms.draft
     mask, added, past_key, past_value = (node.input(port) for port in range(4, 8))
     if any(node.input(port) is not None for port in (8, 9)) or _reads(node, 3):
@@ -105,7 +105,7 @@ def multi_head_attention(forms: Forms, node: Node) -> None:
 
 
 def _separate_operands(forms: Forms, node: Node) -> _Operands:
-    """Return the operands of an attention whose Q, K and V are separate tensors.
+    """Return the operands of an attention with Q, K and V in separate tensors.
 
     K and V may already have the heads as a separate axis.
     """
@@ -141,7 +141,7 @@ def _head_size(value: Value, heads: int) -> Dimension:
 
 
 def _packed_operands(forms: Forms, node: Node) -> _Operands:
-    """Split a packed tensor with the axes batch, positions, heads, Q/K/V and features into its operands."""
+    """Split a packed tensor with the axes batch, positions, heads, Q/K/V and features into Q, K and V."""
     query, key = node.input(0), node.input(1)
     heads = int(node.number("num_heads", 0))
     whole, count = (query, 3) if key is None else (key, 2)
@@ -255,7 +255,7 @@ def _insert_attention(
 
 
 def _allowed_keys(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str:
-    """Convert a mask to BOOL, True for allowed keys. The result broadcasts to the scores."""
+    """Convert a mask to BOOL: True for allowed keys. The result broadcasts to the scores."""
     draft = forms.draft
     if mask.shape is None or mask.dtype is None:
         raise NotApplicable("the shape of the mask is not known")
@@ -322,7 +322,7 @@ def _with_bias(
 ) -> list[Tensor]:
     """Add a packed bias to Q, K and V.
 
-    A tensor of rank 4 gets no bias, because its heads are already separate and include the bias.
+    A tensor of rank 4 gets no bias, because the model has already added it and separated the heads.
 
     Args:
         forms: inserts operators.

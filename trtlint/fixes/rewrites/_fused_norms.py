@@ -1,4 +1,4 @@
-"""Decomposition of norms that ONNX Runtime fused with neighbouring operators.
+"""Decompose norms that ONNX Runtime fused with neighbouring operators.
 
 Definitions: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.  As in ONNX Runtime,
 statistics are computed in FP32.
@@ -14,7 +14,7 @@ from trtlint.model.protos import FLOAT_DTYPES
 _EPSILON = {"SkipLayerNormalization": 1e-12, "SkipSimplifiedLayerNormalization": 1e-12}
 _SIMPLIFIED_EPSILON = 1e-5
 _SUM = 3
-"""Index of the output with the sum.  Outputs 1 and 2 are statistics."""
+"""Index of the output that returns the sum.  Outputs 1 and 2 return statistics."""
 
 
 def skip_layer_norm(forms: Forms, node: Node) -> None:
@@ -124,7 +124,10 @@ def group_norm(forms: Forms, node: Node) -> None:
 
 
 def _with_skip(forms: Forms, node: Node, channels: int) -> str:
-    """Insert the sum before a group norm. The second output of the operator, if used, returns this sum."""
+    """Insert the sum before a group norm.
+
+    If the second output of the operator is used, it returns this sum.
+    """
     draft, skip, shift = forms.draft, node.inputs[3], node.input(4)
     named = node.outputs[1].name if len(node.outputs) > 1 else ""
     if skip is not None and skip.rank == 2:

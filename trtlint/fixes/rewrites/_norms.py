@@ -15,8 +15,8 @@ class Norm(Struct, frozen=True):
 
     Attributes:
         tensor: the normalized tensor x.
-        mean, centre, square, variance, epsilon, root, divide: the nodes. ``centre`` is x - mean, ``epsilon``
-            is the Add of the epsilon, ``root`` is the square root. None if a node is missing.
+        mean, centre, square, variance, epsilon, root, divide: the nodes. ``centre`` computes x - mean,
+        ``epsilon`` adds the epsilon, ``root`` computes the square root. A node that is missing is None.
     """
 
     tensor: Value

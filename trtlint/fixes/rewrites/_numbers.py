@@ -16,7 +16,7 @@ from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
 
 _MOST_STORED = 4096
-"""Largest stored tensor, in elements, that is stored again as floats."""
+"""Largest stored tensor, in elements, that the rewrite stores again as floats."""
 _DEEPEST = 64
 """Maximum number of consecutive operators that only move quantized elements."""
 F32 = onnx_type("f32")
@@ -29,7 +29,7 @@ MOVING = frozenset(
     {"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Gather", "MaxPool", "Concat"}
     | {"Identity", "Expand", "Tile", "Split"}
 )
-"""Operators that only move elements of their inputs."""
+"""Operators whose output elements all come from their inputs."""
 
 
 def quantized_type(value: Value | None) -> str | None:
@@ -52,7 +52,7 @@ def quantized_type(value: Value | None) -> str | None:
 
 
 class Numbers:
-    """Insert operators that compute with quantized integers, stored as FP32 numbers.
+    """Inserts operators that compute with quantized integers, stored as FP32 numbers.
 
     Args:
         model: the model.
@@ -71,7 +71,7 @@ class Numbers:
         return self._model.opset or 1
 
     def of(self, value: Value | None) -> str:
-        """Return the name of the FP32 tensor with the integers of a quantized tensor. Create it if needed."""
+        """Return the name of an FP32 tensor with the integers of a quantized tensor. Create it if needed."""
         if value is None:
             raise NotApplicable("a required operand is missing")
         if value in self.known:
@@ -109,8 +109,8 @@ class Numbers:
             node: the operator.
             port: index of the input with the integers.
             zero: index of the input with the zero point.
-            behind: number of axes after the axis of the zero points, if there is one zero point for each
-                channel.
+            behind: number of axes after the channel axis, if each channel has its own zero point; None for
+                one zero point.
         """
         value, point = node.input(port), node.input(zero)
         numbers = self.of(value)
@@ -139,9 +139,9 @@ class Numbers:
         """Quantize a float tensor: divide it by a scale, round, and clip to the result type of ``node``.
 
         Args:
-            node: the operator whose result the tensor becomes.
+            node: the operator whose result the quantized tensor replaces.
             value: name of the float tensor.
-            scale: a scale with one element; None if the tensor is already divided.
+            scale: a scale with one element; None if the tensor is already divided by it.
             zero: index of the input of ``node`` with the zero point.
         """
         result, point = node.output, node.input(zero)
@@ -161,7 +161,7 @@ class Numbers:
 
 
 def along(parameter: Array, behind: int | None) -> Array:
-    """Reshape a scalar or vector to broadcast along an axis that is followed by ``behind`` further axes."""
+    """Reshape a scalar or vector so that it broadcasts along the axis before the last ``behind`` axes."""
     if parameter.size == 1:
         return parameter.reshape(())
     if behind is None or parameter.ndim != 1:

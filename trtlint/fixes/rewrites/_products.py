@@ -24,7 +24,7 @@ _CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "st
 
 
 def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
-    """Return the attributes in ``names`` that a node sets. Other attributes have their defaults."""
+    """Return the attributes of a node that are in ``names``. Attributes that the node does not set are absent."""
     protos = node.attributes
     return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
 
@@ -32,7 +32,7 @@ def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
 def matmul_integer(numbers: Numbers, node: Node) -> str | None:
     """Replace a MatMulInteger by a float MatMul.
 
-    Return the name of the FP32 result. Return None if the sums are too large for FP32 and stay INT32.
+    Return the name of the FP32 result; None if the sums are too large for FP32 and stay INT32.
     """
     return _integer(numbers, node, _of_matmul(node, (0, 1, 2, 3)), _matmul(numbers))
 
@@ -40,7 +40,7 @@ def matmul_integer(numbers: Numbers, node: Node) -> str | None:
 def conv_integer(numbers: Numbers, node: Node) -> str | None:
     """Replace a ConvInteger by a float Conv.
 
-    Return the name of the FP32 result. Return None if the sums are too large for FP32 and stay INT32.
+    Return the name of the FP32 result; None if the sums are too large for FP32 and stay INT32.
     """
     return _integer(numbers, node, _of_conv(node, (0, 1, 2, 3)), _conv(numbers, node))
 

@@ -19,7 +19,7 @@ RANGES = {"u8": (0, 255), "i8": (-128, 127), "u16": (0, 65535), "i16": (-32768, 
 
 
 def is_quantizer(node: Node, *ops: str) -> bool:
-    """Return whether a node is one of the operators ``ops`` of ONNX, or of ONNX Runtime.
+    """Return whether the type of a node is in ``ops``, and its domain is that of ONNX or ONNX Runtime.
 
     Before opset 21, models with 16-bit integers use the operators of ONNX Runtime.
     """
@@ -93,7 +93,7 @@ def quantizer(node: Node, model: Model) -> StoredQuantizer:
 
 
 def folded(read: StoredQuantizer, model: Model) -> Array | None:
-    """Return the floats that a DequantizeLinear computes from a stored tensor. None if too large."""
+    """Compute the floats that a DequantizeLinear returns for a stored tensor; None if it is too large."""
     tensor = model.constants.stored(read.data)
     if tensor is None or int(np.prod(tensor.dims, dtype=np.float64)) > MOST_ELEMENTS:
         return None

@@ -1,4 +1,4 @@
-"""Unroll loops whose carried values include a sequence of tensors.
+"""Unroll loops that pass a sequence of tensors from one iteration to the next.
 
 PyTorch's exporter writes ``unfold`` as a loop that inserts one slice at a time
 (https://github.com/microsoft/onnxscript/blob/main/onnxscript/function_libs/torch_lib/ops/core.py).
@@ -22,7 +22,7 @@ _DEEPEST = 16
 
 
 def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
-    """Return the input indices at which a Loop carries a sequence from one iteration to the next.
+    """Return the indices of the Loop inputs that are sequences, which each iteration passes to the next.
 
     Args:
         node: the Loop.
@@ -42,7 +42,9 @@ def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
 
 
 def outermost(node: Node, graph: Graph, giving: Set[str]) -> Node:
-    """Return the outermost Loop around ``node`` that carries a sequence. If there is none, return ``node``.
+    """Return the outermost Loop around ``node`` that passes a sequence from one iteration to the next.
+
+        If no Loop around ``node`` does so, return ``node``.
 
     Args:
         node: an operator.
@@ -68,7 +70,7 @@ def near(node: Node, graph: Graph, giving: Set[str]) -> Iterator[Node]:
 
 
 def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) -> list[str]:
-    """Unroll a Loop, and replace each sequence that it carries by separate tensors.
+    """Unroll a Loop, and replace each sequence by separate tensors.
 
     Args:
         draft: the draft.

@@ -1,7 +1,7 @@
 """Insert products of quantized operands so that all sums are exact, in FP32 or INT32.
 
-FP32 represents integers up to 2^24 exactly. A sum cannot exceed the largest magnitude of the left operand,
-times the sum of the magnitudes in the right operand. Zero points are subtracted first.
+FP32 represents integers up to 2^24 exactly. A sum cannot exceed this bound: the largest magnitude in the left
+operand, times the sum of the magnitudes in the right operand. Zero points are subtracted first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from trtlint.fixes.rewrites._quantizers import RANGES, Array
 from trtlint.model.graph import Node, Value
 
 _EXACT = 1 << 24
-"""Largest exact integer range of FP32: https://en.wikipedia.org/wiki/Single-precision_floating-point_format"""
+"""Largest integer up to which FP32 holds all integers:
+https://en.wikipedia.org/wiki/Single-precision_floating-point_format
+"""
 _MOST_PARTS = 64
 _INT32 = onnx_type("i32")
 
@@ -26,15 +28,16 @@ Write = Callable[[str, str], str]
 
 
 class Operands(Struct, frozen=True):
-    """Inputs of a matrix product or convolution: operands, zero points and summed axes.
+    """Input indices and axes of a matrix product or convolution of quantized operands.
 
     Attributes:
         left, right: input indices of the operands.
         left_zero, right_zero: input indices of their zero points.
-        left_axis, right_axis: summed axes; of a convolution, the channel axes.
-        behind: number of axes after the axis of the right zero points, if there is one for each channel.
-        is_convolution: whether it is a convolution, whose kernel covers several positions.
-        grouped: whether a convolution has groups. Its sum then cannot be split.
+        left_axis, right_axis: summed axes; for a convolution, the channel axes.
+        behind: number of axes after the channel axis of the right operand, if each channel has its own zero
+            point.
+        is_convolution: True for a convolution, whose kernel covers several positions.
+        grouped: True for a convolution with groups. Its sum cannot be split.
     """
 
     left: int
@@ -49,7 +52,12 @@ class Operands(Struct, frozen=True):
 
 
 class Sums(Struct, frozen=True):
-    """The result of a product: the name of the tensor, and whether its type is INT32 instead of FP32."""
+    """The result of a product.
+
+    Attributes:
+        name: name of the tensor.
+        is_integer: True if the type of the tensor is INT32, False if it is FP32.
+    """
 
     name: str
     is_integer: bool
@@ -70,7 +78,7 @@ def product(
         numbers: inserts operators.
         node: the quantized operator.
         operands: input indices and axes of the operands.
-        write: inserts the product of two float tensors, and returns its name.
+        write: function that inserts the product of two float tensors, and returns the name of the product.
         bias: a bias that broadcasts to the sums.
         out: name of the result if it is INT32.
     """
@@ -103,7 +111,9 @@ def as_floats(numbers: Numbers, sums: Sums) -> str:
 
 
 def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[tuple[int, int]]:
-    """Split the summed axis into as few ranges as possible, so that FP32 holds the sum of each range exactly.
+    """Split the summed axis into ranges for which FP32 holds the sums exactly.
+
+        The number of ranges is as small as possible.
 
     Return the start and stop of each range.
     """
@@ -150,10 +160,11 @@ def _largest_magnitude(numbers: Numbers, node: Node, port: int, zero: int) -> in
 
 
 def _right_magnitudes(numbers: Numbers, node: Node, operands: Operands) -> Array | None:
-    """Return the magnitudes that the right operand contributes to the sums, [positions, sums].
+    """Return the magnitudes of the right operand's elements, [positions, sums].
 
-    A row belongs to one position of the summed axis, a column to one sum. The magnitudes come from the stored
-    right operand, or from the range of its type. None if the number of positions is unknown.
+    A row has the elements at one position of the summed axis, a column has the elements of one sum. The
+    magnitudes come from the stored right operand, or from the range of its type. The result is None if the
+    number of positions is unknown.
     """
     value, point = node.input(operands.right), node.input(operands.right_zero)
     known = _stored_elements(numbers, value)

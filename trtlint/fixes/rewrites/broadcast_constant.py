@@ -16,7 +16,7 @@ _BROADCAST = frozenset(
     | {"And", "Or", "Xor", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}
 )
 _SINCE = 8
-"""First opset in which all operators that broadcast do so in all dimensions."""
+"""First opset in which operators that broadcast support all dimensions."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -71,6 +71,6 @@ def _same_result(reader: Node, result: Value, source: Value) -> bool:
 
 
 def _size_from_end(value: Value | None, place: int) -> Dimension:
-    """Return the size of a dimension, counted from the last dimension. Missing dimensions have size 1."""
+    """Return the size of dimension ``place``, counted from the last dimension; 1 if it is missing."""
     shape = None if value is None else value.shape
     return None if shape is None else shape[-place] if place <= len(shape) else 1

@@ -1,7 +1,11 @@
 """Clamp the constants of a mask to the range of FP16.
 
-Results change in two cases. In a row in which an added mask masks every key, all probabilities were equal,
-but now depend on the scores. Scores near -60000 also give other results.
+Results change in two cases:
+
+- An added mask masks every key of a row. Before, all probabilities in the row were equal. After the rewrite,
+  they depend on the scores.
+- Scores are near -60000.
+
 :mod:`trtlint.fixes.rewrites.select_mask` preserves the results in both cases.
 """
 
@@ -18,7 +22,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
 _ROOM = 6e4
-"""Magnitude of an added mask; the rest of the FP16 range is for the scores."""
+"""Largest magnitude of an added mask. The rest of the FP16 range is for the scores."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

@@ -51,7 +51,10 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _count(proto: NodeProto, carried: int, draft: Draft) -> None:
-    """Add a carried value to a Loop that counts its iterations. It becomes the last carried value."""
+    """Add a value to a Loop that counts its iterations. It becomes the last carried value.
+
+    ``carried`` is the number of values that the Loop already passes from one iteration to the next.
+    """
     body: GraphProto = next(attribute.g for attribute in proto.attribute if text(attribute.name) == "body")
     before, after, one = (draft.name(what) for what in ("iterations", "iterations", "one"))
     step = helper.make_tensor("one", TensorProto.INT64, [], [1])

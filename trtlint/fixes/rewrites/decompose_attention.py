@@ -39,7 +39,7 @@ class _HeadCounts(Struct, frozen=True):
 
     Attributes:
         query, key: number of heads of Q, and of K and V.
-        split: whether the heads are a separate axis.
+        split: True if the heads are a separate axis of Q, K and V.
         size: number of features of each head of Q and K.
         value_size: number of features of each head of V; None if unknown.
     """
@@ -80,7 +80,12 @@ def _heads(node: Node) -> _HeadCounts:
 
 
 class _Mask(Struct, frozen=True):
-    """The mask of an attention: allowed keys (BOOL), and a bias to add to the scores. None if missing."""
+    """The mask of an attention.
+
+    Attributes:
+        allowed: name of the BOOL tensor that is True for allowed keys; None if missing.
+        bias: name of the tensor that is added to the scores; None if missing.
+    """
 
     allowed: str | None
     bias: str | None
@@ -136,7 +141,7 @@ class _Decomposition:
         return heads_apart(self.draft, tensor, heads, size, out=out)
 
     def _repeat(self, tensor: str) -> str:
-        """Repeat each head of K or V for all heads of Q that use it."""
+        """Repeat each head of K or V once for each head of Q that uses it."""
         heads = np.repeat(np.arange(self.heads.key), self.heads.query // self.heads.key)
         return self.draft.op("Gather", tensor, self.draft.constant(heads, "heads"), axis=1)
 
@@ -226,7 +231,7 @@ class _Decomposition:
     def _scores(self, query: str, key: str, mask: _Mask, out: str) -> str:
         """Insert the scores and the softmax, and return the attention probabilities.
 
-        If the operator also returns its scores, the tensor with these scores gets the name ``out``.
+        If the operator also returns its scores, the tensor with the scores gets the name ``out``.
         """
         node, draft = self.node, self.draft
         mode = int(node.number("qk_matmul_output_mode", 0)) if out else -1
@@ -260,10 +265,14 @@ class _Decomposition:
         return weights
 
     def _masked(self, scores: str, mask: _Mask, out: str) -> tuple[str, tuple[str, bool] | None]:
-        """Mask the scores, and find rows in which all keys are masked: their probabilities must become zero.
+        """Mask the scores, and find the rows in which all keys are masked.
 
-        Return the masked scores and a condition. The condition is a BOOL tensor, and the truth value that it
-        has in rows with at least one allowed key. The condition is None if every row has an allowed key.
+        Probabilities in these rows must become zero.
+
+        Returns:
+            The name of the masked scores, and a condition for rows with at least one allowed key. The
+            condition is the name of a BOOL tensor, and its truth value in these rows. It is None if every row
+            has an allowed key.
         """
         draft = self.draft
         if mask.bias is None and mask.allowed is None:

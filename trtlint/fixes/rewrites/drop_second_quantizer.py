@@ -18,7 +18,7 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _EIGHT_BITS = frozenset({"f8e4m3fn", "f8e5m2"})
-"""8-bit float types, whose numbers can be enumerated."""
+"""8-bit float types. trtlint enumerates all their numbers."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

@@ -12,9 +12,9 @@ from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _PER_OUTPUT = ("scan_output_axes", "scan_output_directions")
-"""Attributes of Scan with an element for each stacked output."""
+"""Attributes of Scan that have one element for each stacked output."""
 _SINCE = 9
-"""First opset in which Scan has no input with sequence lengths."""
+"""First opset in which Scan lacks the input with sequence lengths."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -43,7 +43,10 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _carried(node: Node) -> int | None:
-    """Return the number of carried values of a Loop or Scan. None if its body does not match."""
+    """Return the number of values that a Loop or Scan passes from one iteration to the next.
+
+    The result is None if the body does not match the inputs and outputs of the operator.
+    """
     body = node.attributes.get("body")
     scanned = node.number("num_scan_inputs", 0) if node.op == "Scan" else 2
     carried = len(node.inputs) - int(scanned)

@@ -11,7 +11,7 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _SINCE = 6
-"""First opset in which both infer shapes."""
+"""First opset in which ONNX infers the shapes of both operators."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

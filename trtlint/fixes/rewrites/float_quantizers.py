@@ -1,8 +1,8 @@
 """Replace quantizers that TensorRT does not support: to UINT8, or with a zero point.
 
-TensorRT quantizes to INT8 without a zero point. UINT8 with the zero point 128 is equivalent to INT8 with
-the zero point 0, so the rewrite changes it to INT8. Other quantizers become rounding and clipping in
-floating point. The results stay the same, but TensorRT then uses no INT8 kernels.  Definition:
+TensorRT quantizes to INT8 without a zero point. UINT8 with the zero point 128 is equivalent to INT8 with the
+zero point 0, so the rewrite changes UINT8 to INT8. Other quantizers become rounding and clipping in floating
+point. The results stay the same, but TensorRT then uses no INT8 kernels.  Definition:
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 """
 

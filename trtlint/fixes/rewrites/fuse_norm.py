@@ -126,7 +126,10 @@ def _plain_rms(norm: Norm, constants: Constants) -> bool:
 
 
 def _is_centre(value: Value | None, centre: Node) -> bool:
-    """Return whether ``value`` is x - mean: the output of ``centre``, or of a Sub with equal inputs."""
+    """Return whether ``value`` is x - mean.
+
+    It is the output of ``centre``, or of another Sub with the same inputs.
+    """
     node = None if value is None else value.producer
     return node is not None and (node is centre or (node.op == "Sub" and node.inputs == centre.inputs))
 
@@ -136,12 +139,14 @@ def _parameters(
 ) -> tuple[Value | None, Value | None, list[Node]]:
     """Find the Mul with the gain and the Add with the bias after a division.
 
-    Return the gain and the bias (None if missing or not stored), and the nodes that the fused norm replaces.
-
     Args:
         divide: the division.
         width: size of the last axis.  If it is unknown, the size of the gain is used.
         constants: the constants of the model.
+
+    Returns:
+        The gain and the bias, and the nodes that the fused norm replaces. The gain or the bias is None if it
+        is missing or not stored.
     """
     gain, scaled = _vector_after(divide, "Mul", width, constants)
     if gain is None or scaled is None:
@@ -157,9 +162,11 @@ def _vector_after(
 ) -> tuple[Value | None, Node | None]:
     """Find a node ``op`` that combines the result of ``node`` with a stored vector, and is its only reader.
 
-    Return the vector and the node, or None for both. A vector of several elements is accepted for an axis of
-    unknown size. At run time, the axis could also have size one. But a norm over one element is always zero,
-    so no real model has such an axis.
+    The size of the axis may be unknown. Then a vector of several elements is accepted. At run time, this axis
+    could also have size one. But a norm over one element is always zero, so no real model has such an axis.
+
+    Returns:
+        The vector and the node, or None for both.
     """
     if node.output.is_output or len(node.output.uses) != 1:
         return None, None

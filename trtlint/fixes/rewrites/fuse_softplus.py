@@ -11,7 +11,10 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that replaces the logarithm. The exponential stays if another operator reads it."""
+    """Create a patch that replaces the logarithm by a Softplus.
+
+    The exponential stays if another operator reads it.
+    """
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Exp", "Add", "Log"} <= steps.keys():
         raise NotApplicable("there is no softplus here")

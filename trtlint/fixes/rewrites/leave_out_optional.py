@@ -20,7 +20,7 @@ _REQUIRED: Mapping[str, int] = {
     "LayerNormalization": 1,
     "BatchNormalization": 1,
 }
-"""Number of required outputs of operators with optional ones."""
+"""Number of required outputs of operators that also have optional outputs."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -52,7 +52,7 @@ def _without_empty(names: list[str]) -> list[str]:
 
 
 def _outputs(draft: Draft, node: Node, required: int | None) -> list[str]:
-    """Return the names of the outputs to keep. Kept outputs without a name get one."""
+    """Return the names of the outputs to keep. An output without a name gets a new name."""
     values = list(node.outputs)
     if required is not None:
         while len(values) > required and not values[-1].is_needed:

@@ -1,9 +1,8 @@
 """Replace boolean indexing by a computation on all elements, if the final result has a fixed size.
 
 ``x[mask] = f(x[mask])`` becomes NonZero, GatherND, the operators of f, and ScatterND.  ``x[mask].sum()``
-becomes NonZero, GatherND and a reduction.  The intermediate tensors have one row for each true mask
-element. The rewrite computes with all elements and selects by the mask at the end, so that no size depends
-on data.
+becomes NonZero, GatherND and a reduction.  The intermediate tensors have one row for each true element of the
+mask.  The rewrite computes with all elements and selects by the mask at the end.  So no size depends on data.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__NonZero.html,
 https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html
@@ -33,14 +32,14 @@ _ALONE = frozenset(
     | {"Identity", "LeakyRelu", "Log", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid"}
     | {"Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Tanh"}
 )
-"""Element-wise operators with one tensor operand; other operands are scalars."""
+"""Element-wise operators with one tensor operand. Other operands are scalars."""
 _TOGETHER = frozenset(
     {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min", "Mul"}
     | {"Or", "Pow", "Sub", "Sum", "Where", "Xor"}
 )
-"""Element-wise operators with broadcasting."""
+"""Element-wise operators that broadcast several operands."""
 _REDUCTIONS = {"ReduceSum": 0.0, "ReduceMax": -math.inf, "ReduceMin": math.inf}
-"""Reductions to a fixed size, with their result for an empty selection."""
+"""Reductions to a fixed size, with their result if the mask selects no element."""
 _NARROW = frozenset({"f16", "bf16"})
 
 _IS_OUTPUT = "an output of the model or of a body has a size that is known only at run time"
@@ -49,15 +48,19 @@ Kind = Literal["indices", "positions", "rows", "picked", "sizes"]
 
 
 class _MaskedValue(Struct, frozen=True):
-    """Contents of a tensor whose size depends on the mask.
+    """A tensor whose size depends on the mask.
 
     Attributes:
-        kind: ``indices``: the output of NonZero, one row for each dimension.  ``positions``: its transpose.
-            ``rows``: positions, if the mask has one dimension.  ``picked``: elements of another tensor at the
-            positions. ``sizes``: a shape that begins with the number of positions.
+        kind: what the tensor contains:
+
+            - ``indices``: the output of NonZero, one row for each dimension of the mask.
+            - ``positions``: the transposed output of NonZero.
+            - ``rows``: positions, if the mask has one dimension.
+            - ``picked``: elements of another tensor at the positions.
+            - ``sizes``: a shape that begins with the number of positions.
         full: for ``picked``, name of the tensor with all elements, selected or not.
         rest: for ``picked`` and ``sizes``, the dimensions of the tensor after the first.
-        thin: for ``picked``, whether ``full`` has fewer elements and must be broadcast.
+        thin: for ``picked``, True if ``full`` has fewer elements and must be broadcast.
     """
 
     kind: Kind
@@ -67,7 +70,7 @@ class _MaskedValue(Struct, frozen=True):
 
 
 class _Masking(Struct):
-    """Rewrite of one NonZero and of all operators that depend on its result."""
+    """The rewrite of one NonZero and of all operators that depend on its result."""
 
     model: Model
     draft: Draft
@@ -150,7 +153,7 @@ class _Masking(Struct):
     def _selected_elements(self, node: Node) -> _MaskedValue | None:
         """Return the selected elements that a Gather, GatherND, Expand or ConstantOfShape returns.
 
-        None for other operators.
+        The result is None for other operators.
         """
         sizes, at, first = self._part(node, 0), self._part(node, 1), node.input(0)
         if node.op == "ConstantOfShape" and sizes is not None and sizes.kind == "sizes":
@@ -169,9 +172,9 @@ class _Masking(Struct):
         return _MaskedValue("picked", first.name, rest) if (gathers or takes) and rest is not None else None
 
     def _copied_elementwise(self, node: Node) -> _MaskedValue | None:
-        """Insert a copy of an element-wise operator that reads all elements, not only the selected ones.
+        """Insert a copy of an element-wise operator that reads all elements instead of the selected ones.
 
-        None if the operator is not element-wise, or an operand does not fit.
+        The result is None if the operator is not element-wise, or if the shape of an operand does not match.
         """
         if node.op not in _ALONE | _TOGETHER or len(node.outputs) != 1:
             return None
@@ -194,7 +197,7 @@ class _Masking(Struct):
         return _MaskedValue("picked", full, rest, thin=all(part.thin for part in parts))
 
     def _broadcasts(self, value: Value, rest: tuple[Dimension, ...]) -> bool:
-        """Return whether a tensor gives each selected element the same numbers when it is broadcast.
+        """Return whether a broadcast tensor has the same numbers for each selected element.
 
         Args:
             value: the tensor.

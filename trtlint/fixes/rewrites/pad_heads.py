@@ -19,7 +19,7 @@ from trtlint.model.sizes import Dimensions
 _STEP, _SMALLEST, _LARGEST = 8, 16, 256
 _FAR = np.iinfo(np.int64).max
 _SINCE = 11
-"""First opset in which Pad and Slice read their sizes from inputs."""
+"""First opset in which Pad and Slice read sizes from inputs."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

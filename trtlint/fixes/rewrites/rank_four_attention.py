@@ -94,7 +94,7 @@ def _casts(block: AttentionBlock) -> list[Node]:
 
 
 def _unused_letter(node: Node) -> str:
-    """Return a letter that the equation of an Einsum does not use. Empty for other operators."""
+    """Return a letter that the equation of an Einsum does not use; empty for other operators."""
     terms = letters(node) if node.op == "Einsum" else None
     return "" if terms is None else next(x for x in ascii_letters if not any(x in term for term in terms))
 
@@ -114,8 +114,8 @@ def _with_leading_axis(draft: Draft, value: Value) -> str:
 def _transposed(value: Value) -> tuple[Value | None, list[int]]:
     """Find the Transpose that computes a value.
 
-    Return the input of the Transpose, and its permutation extended by a leading axis. The input is None if no
-    Transpose computes the value.
+    Return the input of the Transpose, and its permutation with an additional leading axis. The input is None
+    if no Transpose computes the value.
     """
     node = value.producer
     perm = None if node is None or node.domain or node.op != "Transpose" else node.attribute("perm")

@@ -20,7 +20,7 @@ from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _SINCE = 11
-"""First opset in which Resize has a choice of coordinates."""
+"""First opset in which Resize has the attribute ``coordinate_transformation_mode``."""
 _COORDINATES = "coordinate_transformation_mode"
 
 

@@ -23,9 +23,12 @@ from trtlint.model.protos import FLOAT_DTYPES
 _LONGEST = 4096
 """Largest size of an axis.  The matrix of weights has up to the square of this number of elements."""
 _MOST_TAPS = 64
-"""Maximum number of input elements for one result.  The gathered tensor grows by this factor."""
+"""Maximum number of input elements for one result.
+
+The gathered tensor is larger than the result by this factor.
+"""
 _NOTHING = 1e-6
-"""Share of the largest weight below which a weight is a rounding error."""
+"""Weights below this share of the largest weight are rounding errors."""
 _KEPT = frozenset(
     {"mode", "coordinate_transformation_mode", "cubic_coeff_a", "antialias", "extrapolation_value"}
 )
@@ -74,8 +77,8 @@ def _taps(matrix: Array) -> tuple[Array, Array]:
     """Return the input positions that each result of a Resize reads, and their weights.
 
     Both arrays have the shape [results, count]. Some results depend on fewer than ``count`` elements. Such a
-    result reads one element several times, with a share of its weight each time. Padding with a weight of
-    zero would turn infinity into NaN.
+    result reads one element several times, each time with a part of its weight. A weight of zero instead
+    would turn infinity into NaN.
 
     Args:
         matrix: weight of each input element in each result, [elements, results].

@@ -1,6 +1,6 @@
 """Move the whole attention scale to Q, before the product with K.
 
-(a·Q)·(b·K)ᵀ = c·(Q·(d·K)ᵀ) for a·b = c·d: the position of a scale affects only rounding.
+(a·Q)·(b·K)ᵀ = c·(Q·(d·K)ᵀ) if a·b = c·d. So the position of a scale affects only rounding.
 """
 
 from __future__ import annotations

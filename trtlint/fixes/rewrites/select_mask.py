@@ -1,16 +1,15 @@
 """Replace a mask of finite numbers by a selection with the same probabilities in every type.
 
-``Where(keep, scores, -1e9)`` and ``scores + mask``, with a mask of 0 and -3.4e38, need a number outside the
-FP16 range. Softmax gives a masked key the probability 0, and -inf does the same in FP16. A fully masked row
-is the exception: all scores of the row become the same number, so all probabilities are equal. In such a
-row, a fill of 0 also gives equal probabilities, but -inf would give NaN. So the rewrite fills with -inf,
-and with 0 in fully masked rows. The fill depends only on the mask, which is small compared with the scores.
-Each scores tensor still has a single ``Where``.
+Models mask scores by ``Where(keep, scores, -1e9)``, or by ``scores + mask`` with a mask of 0 and -3.4e38.
+Such numbers are outside the FP16 range. Softmax gives a masked key the probability 0, and -inf does the same
+in FP16. A fully masked row is the exception: all scores of the row become the same number, so all
+probabilities are equal. In such a row, 0 also gives equal probabilities, but -inf would give NaN. So the
+rewrite replaces masked scores by -inf, and by 0 in fully masked rows. It computes this fill value from the
+mask, which is small compared with the scores. There is still a single ``Where`` for each scores tensor.
 
-The results are the same if no score is as low as the mask value. For ``Where``, scores must be above half
-of the mask value; for an added mask, their magnitude must be at most 1e13. The proof names these bounds.
-Scores that another mask may set to -inf are not rewritten, because both masks together could mask all keys
-of a row.
+The results are the same if no score is as low as the mask value. For ``Where``, scores must be above half of
+the mask value; for an added mask, their magnitude must be at most 1e13. The proof names these bounds. Scores
+that another mask may set to -inf are not rewritten, because both masks together could mask all keys of a row.
 """
 
 from __future__ import annotations
@@ -33,17 +32,20 @@ from trtlint.model.protos import FLOAT_DTYPES
 
 _TITLE = "masks with -inf, and sets fully masked rows to 0"
 _LOWEST_SELECTED = -1e8
-"""Highest fill of a Where that counts as a mask.  Models compute no scores below half of this number."""
+"""Highest fill value of a Where that masks scores. Models compute no scores below half of this number."""
 _LOWEST_ADDED = -1e30
-"""Highest number of an added mask.  Adding a score to such a number changes no bit, even in FP64."""
+"""Highest number in an added mask. A score added to such a number changes no bit, even in FP64."""
 _FARTHEST_ADDED = 1e13
-"""Largest magnitude of scores that leave an added mask unchanged, also a mask of 2^-24 of that number."""
+"""Largest magnitude of scores that leave an added mask unchanged.
+
+Also a mask of 2^-24 times the mask value stays unchanged.
+"""
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Clip"})
 _FINITE = frozenset({"MatMul", "Gemm", "Einsum", "Conv", "Tanh", "Sigmoid"})
 """Operators that return no -inf for finite inputs."""
 _ENDS = frozenset({"Softmax", "LogSoftmax", "Attention"})
 _MOST_NODES = 200
-"""Maximum number of operators to follow from a constant, and back from the scores."""
+"""Maximum number of operators to visit after a constant, and before the scores."""
 _EQUAL_SINCE = 11
 """First opset in which Equal compares floats: https://onnx.ai/onnx/operators/onnx__Equal.html"""
 _ONE_AXIS = 13
@@ -58,8 +60,8 @@ class _Site(Struct, frozen=True):
         scores: the masked scores.
         mask: the condition of the Where, or the added tensor.
         fill: index of the input of the Where with the mask value; 0 for an Add.
-        source: the other factor, if the added mask is the mask value times a tensor. This tensor is zero for
-            allowed keys. Otherwise None.
+        source: if the added mask is the mask value times a tensor, this tensor; it is zero for allowed keys.
+            Otherwise None.
         softmax: the Softmax operators that read the masked scores.
         axis: the axis of the keys in the scores, negative.
         path: operators from the constant with the mask value to ``node``.
@@ -100,14 +102,14 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _likeness(site: _Site, model: Model) -> tuple[object, ...]:
-    """Return a key for a site. Sites with equal keys need only one proof."""
+    """Return a key for a mask operator. Operators with equal keys need only one proof."""
     values = (site.scores, site.mask)
     shapes = [(value.dtype, tuple(model.constants.dimensions(value) or ("?",))) for value in values]
     return (site.node.op, site.fill, site.axis, site.source is None, *shapes)
 
 
 class _Search:
-    """Search for the operators at which a constant masks scores."""
+    """Searches for the operators at which a constant masks scores."""
 
     def __init__(self, model: Model, fact: Constant) -> None:
         self.model = model
@@ -121,18 +123,18 @@ class _Search:
         self.left = _MOST_NODES
 
     def sites(self, held: Value) -> list[_Site]:
-        """Return the sites at which the constant ``held`` masks scores."""
+        """Return the operators at which the constant ``held`` masks scores."""
         mask = self._is_mask(held)
         return list(self._follow(held, mask, (), None))
 
     def _follow(
         self, value: Value, mask: bool, path: tuple[Node, ...], source: Value | None
     ) -> Iterator[_Site]:
-        """Yield the sites that depend on a value.
+        """Yield the mask operators that depend on a value.
 
         Args:
             value: the constant, or a tensor computed from it.
-            mask: whether ``value`` contains only zeros and the mask value.
+            mask: True if ``value`` contains only zeros and the mask value.
             path: operators from the constant to ``value``.
             source: the tensor that is multiplied with the mask value; None if there is none.
         """
@@ -303,14 +305,14 @@ class _Search:
 def _patch(
     model: Model, sites: list[_Site], around: tuple[Node, ...], lowest: float, *, drawn: bool = False
 ) -> Patch:
-    """Create one patch for several sites.
+    """Create one patch for several mask operators.
 
     Args:
         model: the model.
-        sites: the sites.
-        around: operators from the constant to the first site.
+        sites: the mask operators.
+        around: operators from the constant to the first mask operator.
         lowest: the mask value.
-        drawn: whether the proof chooses each element of an added mask randomly: 0 or the mask value.
+        drawn: True if the proof chooses each element of an added mask randomly: 0 or the mask value.
     """
     draft = Draft(model, sites[0].node)
     written: dict[tuple[object, ...], tuple[str, str]] = {}
@@ -357,7 +359,10 @@ def _conditions(sites: list[_Site], lowest: float, *, keep_a_key: bool) -> Itera
 
 
 def _selection(draft: Draft, site: _Site) -> tuple[str, str]:
-    """Insert the condition and the fill of the new Where. Return their names. Both have the mask's size."""
+    """Insert the condition and the fill value of the new Where, and return their names.
+
+    Both tensors have the size of the mask.
+    """
     forms, dtype = Forms(draft), site.scores.dtype
     mask = site.source or site.mask
     reduces = mask.rank is None or mask.rank >= -site.axis

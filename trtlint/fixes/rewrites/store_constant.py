@@ -16,7 +16,7 @@ from trtlint.model.load import Model
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces Constants by stored tensors of the same name.
 
-    The patch replaces a single Constant, or all Constants of sizes that one operator reads.
+    The patch replaces a single Constant, or all Constants with sizes that one operator reads.
     """
     node = fact.node
     constants = [] if node is None or not node.outputs else _constants(node)
@@ -35,7 +35,10 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _constants(node: Node) -> list[Node]:
-    """Return the Constant itself, or the inputs of an operator that are Constants with ``value_ints``."""
+    """Return the Constants to replace.
+
+    They are the Constant itself, or the inputs of an operator that are Constants with ``value_ints``.
+    """
     if node.op == "Constant":
         return [node]
     made = dict.fromkeys(value.producer for value in node.inputs[1:] if value is not None)

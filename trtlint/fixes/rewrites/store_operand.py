@@ -1,6 +1,6 @@
 """Store operands of an operator that the model computes from constants.
 
-The parser requires some operands, such as the axes of a reduction, as stored tensors.  It does not fold
+The parser requires stored tensors for some operands, such as the axes of a reduction.  It does not fold
 arithmetic on constants: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp.
 """
 

@@ -15,7 +15,10 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that inlines the branch that runs. The fact names the If, or a node inside it."""
+    """Create a patch that inlines the branch that runs.
+
+    The fact names the If, or a node in one of its branches.
+    """
     decided = decided_if(fact.node, model.graph, model.constants)
     if decided is None:
         raise NotApplicable("the condition of the If is known only at run time")

@@ -1,7 +1,7 @@
 """Insert Casts where an operator reads different float types.
 
-All inputs of an operator get the widest of their types, so that no value overflows. There is one exception: a
-matrix product with stored weights gets the type of the weights, as the exporter intended.
+All inputs of an operator get the widest of their types, so that no value overflows. A matrix product with
+stored weights is an exception: its inputs get the type of the weights, as the exporter intended.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 class _Region:
-    """An operator that reads different float types, and all operators that its result affects."""
+    """An operator that reads different float types, and the operators that depend on its result."""
 
     def __init__(self, model: Model, start: Node) -> None:
         self.model = model
@@ -102,7 +102,7 @@ class _Region:
         self._record_output_types(node, opset, results)
 
     def _common_type(self, node: Node, ports: Sequence[int]) -> str | None:
-        """Return the type that a group of inputs gets; None if these inputs are not floats."""
+        """Return the new type of a group of inputs; None if the inputs are not floats."""
         found = {port: kind for port in ports if (kind := self._type(node.inputs[port])) is not None}
         if not found:
             return None
@@ -181,7 +181,7 @@ class _Region:
 
 
 def _ports(group: tuple[int, ...], count: int) -> list[int]:
-    """Return the input indices of a group of inputs that must have the same type.
+    """Return the indices of the inputs that must have the same type.
 
     Args:
         group: the indices. If the last one is -1, all inputs after the previous index belong to the group.

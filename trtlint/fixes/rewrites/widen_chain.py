@@ -28,9 +28,9 @@ _ARITHMETIC = frozenset(
     | {"MatMul", "Einsum", "Floor", "Ceil", "Round", "Abs"}
 )
 _DEEPEST = 4
-"""Largest inner dimension of a product to compute in FP32: three coordinates and a one."""
+"""Largest inner dimension of a product that runs in FP32: three coordinates and a one."""
 _ROUNDED = {"Sin": 0, "Cos": 0, "GridSample": 1}
-"""Operators with an operand that must not be rounded, and the input index of that operand."""
+"""Operators with an operand that must not be rounded, each with the input index of the operand."""
 _SMALLER = frozenset({"Sqrt", "Reciprocal", "Log", "Div", "Mul", "Pow"})
 """Operators that make a sum of squares smaller."""
 _BEHIND = _SMALLER | {"Add", "Clip", "Max", "Expand", "Unsqueeze", "Squeeze", "Reshape"}
@@ -68,7 +68,10 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
-    """Return whether an operator of ``chosen`` makes a sum smaller before it is rounded to 16 bits."""
+    """Return whether an operator of ``chosen`` makes a sum smaller before it is rounded to 16 bits.
+
+    ``total`` is the operator that computes the sum.
+    """
     return total is not None and any(node.op in _SMALLER and node.index > total.index for node in chosen)
 
 
@@ -86,7 +89,10 @@ def _has_path(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
 
 
 def _arithmetic_before(core: Iterable[Node], model: Model) -> list[Node] | None:
-    """Return the 16-bit arithmetic that computes the operands of ``core``. None for too many operators."""
+    """Return the 16-bit arithmetic that computes the operands of ``core``.
+
+    The result is None if it has too many operators.
+    """
     found: dict[Node, None] = {}
     pending = [value for node in core for value in _operands(node)]
     while pending:
@@ -117,7 +123,7 @@ def _is_cheap(node: Node) -> bool:
 
 
 def _operands(node: Node) -> list[Value]:
-    """Return the operands of an operator. For Sin, Cos and GridSample: only the angle or positions."""
+    """Return the operands of an operator. For Sin, Cos and GridSample, return only the angle or positions."""
     port = _ROUNDED.get(node.op)
     values = node.inputs if port is None else node.inputs[port : port + 1]
     return [value for value in values if value is not None]
@@ -126,7 +132,7 @@ def _operands(node: Node) -> list[Value]:
 def _rounded_operand(node: Node, chosen: dict[Node, None]) -> Value | None:
     """Return the operand of a Sin, Cos or GridSample that is rounded to 16 bits before the operator.
 
-    None if the arithmetic before the operator already runs in FP32.
+    The result is None if the arithmetic before the operator already runs in FP32.
     """
     port = _ROUNDED.get(node.op)
     value = None if port is None else node.input(port)

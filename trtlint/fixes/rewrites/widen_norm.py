@@ -35,7 +35,7 @@ def _types(nodes: list[Node]) -> set[str | None]:
 
 
 def _between(norm: Norm) -> list[Node] | None:
-    """Return the nodes from the norm's input to its division, in graph order. None if there are too many."""
+    """Return the nodes from the norm's input to its division, in graph order; None if there are too many."""
     reached: set[Node] = set()
     pending = [norm.divide]
     while pending:

@@ -1,7 +1,7 @@
 """Replace the ellipsis in an Einsum equation by letters.
 
-The ellipses of two operands can have different ranks. Then the shorter ellipsis gets the last letters of the
-longer ellipsis, as in broadcasting: https://onnx.ai/onnx/operators/onnx__Einsum.html
+The ellipses of two operands can stand for a different number of dimensions. Then the shorter ellipsis gets
+the last letters of the longer ellipsis, as in broadcasting: https://onnx.ai/onnx/operators/onnx__Einsum.html
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _written(equation: str, ranks: Sequence[int]) -> str:
 
 
 def _broadcast(equation: str, ranks: Sequence[int], operands: Sequence[Value]) -> str:
-    """Return an error if two operands have different sizes along the same letter. Empty if they do not.
+    """Return the error if two operands have different sizes along the same letter; else empty.
 
     TensorRT does not support broadcasting in Einsum.
     """

@@ -97,7 +97,7 @@ def _bias_add(forms: Forms, node: Node) -> None:
 
 
 def _bias_split_gelu(forms: Forms, node: Node) -> None:
-    """Decompose BiasSplitGelu: after adding a bias, the first half times the Gelu of the second half."""
+    """Decompose BiasSplitGelu: add a bias, then multiply the first half by the Gelu of the second half."""
     draft, dtype, bias = forms.draft, _dtype(node), node.input(1)
     width = None if bias is None or not bias.shape else bias.shape[-1]
     if not isinstance(width, int) or width % 2:
@@ -178,8 +178,8 @@ def _transposed(draft: Draft, value: Tensor, rank: int, turned: bool, batch: boo
         draft: the draft of the patch.
         value: the operand.
         rank: rank of the operand.
-        turned: whether to swap the last two axes.
-        batch: whether to move the first axis behind the other batch axes.
+        turned: True to swap the last two axes.
+        batch: True to move the first axis behind the other batch axes.
     """
     if rank < 2:
         return value
@@ -239,7 +239,7 @@ _BY_NUMBERS: Mapping[str, tuple[str, ...]] = {
     "LeakyRelu": ("alpha",),
     "HardSigmoid": ("alpha", "beta"),
 }
-"""Fused activations, and the attributes for their parameters."""
+"""Fused activations, each with the attributes that its parameters set."""
 
 
 def _activation(node: Node) -> str:
@@ -269,7 +269,7 @@ def _insert_activation(forms: Forms, node: Node, value: str, parameters: list[fl
 
 
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization", "Gelu"})
-"""Operators in ONNX's domain that only ONNX Runtime or newer opsets define."""
+"""Operators that models use in ONNX's domain, but that only ONNX Runtime or newer opsets define."""
 
 _CACHED = "the operator writes into a cache whose length is known only at run time"
 _DECODER = "the operator runs a decoder in a loop, and the output of the decoder ends the loop"
@@ -280,7 +280,7 @@ _LEFT: Mapping[str, str] = {
     ),
     **dict.fromkeys(("BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"), _DECODER),
 }
-"""Operators without an equivalent decomposition, each with the reason."""
+"""Operators without an equivalent decomposition, each with the reason for the user."""
 
 _WRITERS: Mapping[str, Write] = {
     "Gelu": _gelu,
@@ -305,4 +305,4 @@ _WRITERS: Mapping[str, Write] = {
     "MultiHeadAttention": multi_head_attention,
     "Attention": attention,
 }
-"""Decomposition of each operator."""
+"""For each operator, the function that decomposes it."""

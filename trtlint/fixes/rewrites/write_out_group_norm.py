@@ -12,7 +12,10 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _BY_CHANNEL = 21
-"""First opset with a gain and a bias for each channel.  Before, there was one of each for each group."""
+"""First opset with a gain and a bias for each channel.
+
+Older opsets have a gain and a bias for each group.
+"""
 
 
 def propose(fact: Fact, model: Model) -> Patch:

@@ -1,8 +1,9 @@
 """Unroll a ``Loop`` with a known number of iterations, or add inputs that TensorRT's parser requires.
 
-In an unrolled loop, the shapes of carried values may grow, and no condition remains. If a Loop cannot be
-unrolled, the rewrite adds an initial condition if it is missing. If the Loop has no trip count, the rewrite
-adds a carried value that counts the iterations.
+A carried value is a value that the loop passes from one iteration to the next. In an unrolled loop, the
+shapes of carried values may grow, and no condition remains. If a Loop cannot be unrolled, the rewrite adds an
+initial condition if it is missing. If the Loop has no trip count, the rewrite adds a carried value that
+counts the iterations.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -30,9 +31,9 @@ from trtlint.model.protos import text
 from trtlint.process.fork import ComputationError, compute
 
 _MOST_TIMES = 64
-"""Maximum number of iterations to unroll."""
+"""Maximum number of iterations that are unrolled."""
 _MOST_NODES = 2000
-"""Maximum number of operators to insert."""
+"""Maximum number of operators that a patch inserts."""
 _COUNTLESS = 2**31 - 1
 """Smallest trip count that the parser treats as unlimited."""
 _AT_RUN_TIME = "the number of iterations is known only at run time"
@@ -43,7 +44,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class _EndlessError(NotApplicable):
-    """The Loop never ends."""
+    """Error: the Loop never ends."""
 
 
 class _LoopBody(Struct, frozen=True):
@@ -54,7 +55,7 @@ class _LoopBody(Struct, frozen=True):
         proto: the body as stored in the file.
         body: the inputs and outputs of the body.
         most: the trip count; None if it is missing or unknown.
-        fed: whether the Loop has a trip count that is known only at run time.
+        fed: True if the Loop has a trip count that is known only at run time.
     """
 
     node: Node
@@ -65,12 +66,12 @@ class _LoopBody(Struct, frozen=True):
 
     @property
     def carried(self) -> int:
-        """Return the number of carried values."""
+        """The number of carried values."""
         return len(self.body.inputs) - 2
 
     @property
     def goes_on(self) -> bool:
-        """Return whether the body returns its condition unchanged."""
+        """True if the body returns its condition unchanged."""
         value = self.body.outputs[0]
         while value.producer is not None and value.producer.op == "Identity":
             before = value.producer.input(0)
@@ -177,7 +178,7 @@ def _times_of(
 ) -> tuple[int | None, str]:
     """Run the condition of a Loop in ONNX's reference evaluator until it is false.
 
-    Return the number of iterations and an empty text; or None and the reason why the number is unknown.
+    Return the number of iterations, and an empty text. If the number is unknown, return None and the reason.
 
     Args:
         proto: a model that computes the condition and the carried values of the next iteration.
@@ -214,8 +215,11 @@ def _condition_operators(
     """Find the operators of a Loop body that compute the condition for the next iteration.
 
     Returns:
-        The operators; the constants that they read, by name; and the initial carried values that they read,
-        by input index of the body. None if the condition depends on an input of the model.
+        None if the condition depends on an input of the model. Otherwise:
+
+        - the operators
+        - the constants that they read, by name
+        - the initial carried values that they read, by input index of the body
     """
     places = {value: place for place, value in enumerate(loop.body.inputs)}
     scope = f"{loop.node.path}/body"
@@ -306,7 +310,7 @@ def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
 def _with_condition_and_counter(loop: _LoopBody, model: Model) -> Patch | None:
     """Create a patch that adds an initial condition to a Loop, and a counter if it has no trip count.
 
-    None if the Loop needs neither, or the addition would change the results.
+    The result is None if the Loop needs neither, or if the addition would change the results.
     """
     node, inputs = loop.node, loop.body.inputs
     countless = not loop.fed and (loop.most is None or loop.most >= _COUNTLESS)
@@ -355,6 +359,6 @@ def _add_counter(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> N
 
 
 _MOST_CARRIED = 4096
-"""Largest carried value of the condition, in elements."""
+"""Largest carried value that the condition may depend on, in elements."""
 _GROWING = frozenset({"ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize"})
-"""Operators whose output size is an operand."""
+"""Operators with an operand that sets the size of the output."""

@@ -2,8 +2,8 @@
 
 ONNX Runtime's quantizer writes ``QLinearConv`` and similar operators.  For dynamic quantization it writes
 ``DynamicQuantizeLinear``, ``MatMulInteger`` and ``ConvInteger``.  TensorRT does not support these operators.
-The rewrite changes all operators that are connected by quantized tensors.  It computes the same integers in
-FP32. The results stay the same, but the model no longer runs at the speed of INT8.
+The rewrite replaces all operators that are connected by quantized tensors.  The new operators compute the
+same integers in FP32. The results stay the same, but the model no longer runs at the speed of INT8.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__QLinearConv.html,
 https://onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html and
@@ -40,7 +40,10 @@ _ONE_AXIS = 13
 _TITLE = "computes quantized tensors in FP32"
 
 Write = Callable[[Numbers, Node], "str | None"]
-"""Function that writes an operator.  It returns the name of the integers, or None for float outputs."""
+"""Function that inserts the replacement of an operator.
+
+It returns the name of the tensor with the integers; None if the outputs are floats.
+"""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -86,8 +89,8 @@ def _near(node: Node) -> Iterator[Node]:
 def _connect_readers(numbers: Numbers, node: Node, value: Value) -> list[Node]:
     """Connect a result that is now FP32 to its readers outside the rewritten operators.
 
-    Insert a Cast to the original integer type if the value is an output, or if an operator other than a Cast
-    to FP32 reads it. Return the Casts to FP32, which are no longer needed.
+    A Cast to the original integer type is inserted in two cases: the value is an output, or an operator other
+    than a Cast to FP32 reads it. Return the Casts to FP32, which are no longer needed.
     """
     name = numbers.known.get(value, "")
     if not name:
@@ -241,8 +244,8 @@ def _pooling(op: str, *names: str) -> Write:
 def _softmax(numbers: Numbers, node: Node) -> str | None:
     """Replace a QLinearSoftmax by a float Softmax.
 
-    The attribute ``opset`` must agree with the model's opset: before opset 13, Softmax covers all axes from
-    ``axis`` on.
+    The attribute ``opset`` must agree with the model's opset, because Softmax covers all axes from ``axis``
+    on before opset 13.
     """
     axis, opset = int(node.number("axis", -1)), numbers.opset
     own = node.number("opset", opset)
@@ -254,7 +257,7 @@ def _softmax(numbers: Numbers, node: Node) -> str | None:
 
 
 def _concatenated(numbers: Numbers, node: Node) -> str | None:
-    """Replace a QLinearConcat, whose inputs are tensors, each followed by its scale and zero point."""
+    """Replace a QLinearConcat. Its inputs are tensors; each is followed by its scale and zero point."""
     parts = []
     for port in range(2, len(node.inputs), 3):
         real = _dequantized(numbers, node, port)
@@ -285,4 +288,4 @@ _WRITERS: Mapping[tuple[str, str], Write] = {
     (ONNX_RUNTIME, "QLinearConcat"): _concatenated,
     (ONNX_RUNTIME, "QGemm"): gemm,
 }
-"""Writer of each operator."""
+"""For each operator (domain and type), the function that inserts its replacement."""

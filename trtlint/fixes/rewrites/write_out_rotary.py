@@ -19,7 +19,7 @@ from trtlint.model.operators import ONNX_RUNTIME
 _TITLE = "decomposes RotaryEmbedding"
 _FAR = np.iinfo(np.int64).max
 _PARTS_ARE_COUNTED = 18
-"""First opset in which a ``Split`` into equal parts requires their number."""
+"""First opset in which a ``Split`` into equal parts requires the number of parts."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -95,7 +95,7 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
 def _size(data: Value, parts: int) -> int | None:
     """Divide the features of a tensor into ``parts`` equal parts, and return the size of each part.
 
-    None if this is not possible, or the number of features is unknown.
+    The result is None if the features cannot be divided, or if their number is unknown.
     """
     last = data.shape[-1] if data.shape else None
     return last // parts if isinstance(last, int) and parts else None

@@ -22,7 +22,7 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _MOST = 1 << 26
-"""Largest intermediate tensor in elements."""
+"""Largest intermediate tensor of a patch, in elements."""
 _TITLE = "replaces the scatter by a comparison of positions and a reduction"
 
 
@@ -30,8 +30,8 @@ class _Reduction(Struct, frozen=True):
     """Operators that replace the reduction of a scatter.
 
     Attributes:
-        reduce: reduces all updates of one position, such as ``ReduceSum``.
-        combine: combines this number with the data, such as ``Add``.
+        reduce: operator that reduces all updates of one position, such as ``ReduceSum``.
+        combine: combines the reduced update with the data, such as ``Add``.
     """
 
     reduce: str

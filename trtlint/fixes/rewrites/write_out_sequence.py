@@ -30,7 +30,7 @@ _TAKING: Mapping[str, str] = {
     "OptionalHasElement": "whether there is one",
     "OptionalGetElement": "the one there is",
 }
-"""Operators that return a tensor from a sequence or an optional tensor, and the meaning of that tensor."""
+"""Operators that compute a tensor from a sequence or an optional tensor, each with a description of it."""
 _MOST_NODES = 500
 _MOST_ELEMENTS = 256
 _SIZES_BY_INPUT = 13
@@ -38,7 +38,7 @@ _SIZES_BY_INPUT = 13
 
 
 class _Lists(Struct, frozen=True):
-    """Replace the operators on sequences by operators on the tensors in these sequences.
+    """Replaces the operators on sequences by operators on the tensors in the sequences.
 
     Attributes:
         model: the model.
@@ -55,7 +55,7 @@ class _Lists(Struct, frozen=True):
     retyped: list[str]
 
     def write(self, node: Node) -> None:
-        """Rewrite one operator. If it returns a sequence, only record the tensors in this sequence."""
+        """Rewrite one operator. If it returns a sequence, only record the tensors in the sequence."""
         if node.op == "Loop":
             self._unroll_loop(node)
             return
@@ -124,7 +124,7 @@ class _Lists(Struct, frozen=True):
         return int(number) + (count if number < 0 else 0)
 
     def _split(self, node: Node) -> list[str] | None:
-        """Replace SplitToSequence by Split. Return the names of the parts; None if sizes are unknown."""
+        """Replace SplitToSequence by Split. Return the names of the parts; None if the sizes are unknown."""
         data = node.input(0)
         shape = None if data is None else data.shape
         if data is None or not shape:
