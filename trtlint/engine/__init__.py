@@ -1,1 +1,1 @@
-"""The rule engine: evaluates rules with facts and evidence, and creates findings for each target."""
+"""The rule engine. It evaluates rules with facts and evidence, and creates findings for each target."""

@@ -1,6 +1,6 @@
-"""Decision whether a rule applies to a target, and whether it holds for a subject.
+"""Decide whether a rule applies to a target, and whether the condition of the rule is true.
 
-A subject is one place in the model or build that a rule is checked at.
+The condition is evaluated for a subject: a fact about the model or build, or a match of the rule's pattern.
 """
 
 from __future__ import annotations
@@ -22,11 +22,16 @@ def version_truth(rule: Rule, target: Target) -> Truth:
 
 
 def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: Truth) -> Truth:
-    """Return whether the condition of a rule holds.
+    """Return whether the condition of a rule is true for a target.
 
-    ``names`` are the values of the names in the condition, and ``applies`` is the result of
-    :func:`version_truth`.  If only the target's version is unset, the finding is not conditional, because it
-    names the affected versions.
+    If only the version of the target is unset, the finding does not depend on unset options, because it names
+    the affected versions.
+
+    Args:
+        rule: the rule.
+        names: the values of the names in the condition.
+        target: the target.
+        applies: the result of :func:`version_truth`.
     """
     known = True if isinstance(applies, Unknown) and target.version is None else applies
     if known is False or rule.where is None:
@@ -37,17 +42,17 @@ def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: 
 def affects(ranges: Mapping[Product, str], target: Target) -> Truth:
     """Return whether the version range of the target's product includes the target.
 
-    False if ``ranges`` has no range for this product.
+    ``ranges`` are the version ranges by product.  The result is False if the product has none.
     """
     specifier = ranges.get(target.product)
     return False if specifier is None else target.matches(specifier, target.product)
 
 
 def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:
-    """Return the interpretation of a subject that fits the rule best, and whether the rule holds for it.
+    """Return the match of a subject that fits the rule best, and whether the rule's condition is true for it.
 
-    A pattern can match the same nodes in several ways, and each way is one interpretation.  The first one for
-    which the rule holds is the best; otherwise, the first one for which the rule may hold.
+    A pattern can match the same nodes in several ways.  The best match is the first one for which the
+    condition is true; otherwise, the first one for which the condition may be true.
     """
     possible: tuple[Subject, Truth] = subject, False
     for reading in (subject, *subject.others):
@@ -62,8 +67,8 @@ def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -
 def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
     """Return the versions that are both in the range of the rule and in the range of the fact.
 
-    Only the ranges for the target's product count.  Return None if the fact has no range for this product, or
-    if no version is in both ranges.
+    Only the ranges for the target's product count.  The result is None if the fact has no range for this
+    product, or if no version is in both ranges.
     """
     own = rule.applies[target.product]
     if subject.applies is None:
@@ -99,10 +104,10 @@ def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
 def shown_advice(
     advice: Iterable[tuple[str, Advice]], names: Mapping[str, object]
 ) -> list[tuple[str, Advice]]:
-    """Return the advice from :func:`advice_for` whose conditions hold at one place.
+    """Return the advice from :func:`advice_for` whose conditions are true for one node.
 
-    ``names`` are the values of the names in these conditions.  Advice with ``default: true`` is left out
-    after an entry that surely applies: its condition holds and its prefix is empty.
+    ``names`` are the values of the names in the conditions.  If earlier advice has a true condition and an
+    empty prefix, advice with ``default: true`` is left out.
     """
     shown: list[tuple[str, Advice]] = []
     sure = False
@@ -116,7 +121,10 @@ def shown_advice(
 
 
 def cited(rule: Rule, shown: Iterable[tuple[str, Advice]]) -> tuple[str, ...]:
-    """Return the references of a rule; the references of the advice that a report shows come first."""
+    """Return the references of a rule, without duplicates.
+
+    The references of the advice that a report shows come first.
+    """
     return tuple(dict.fromkeys([*(url for _, entry in shown for url in entry.see), *rule.references]))
 
 

@@ -1,4 +1,7 @@
-"""Merging of refusals that have a common cause: a report explains the cause once."""
+"""Merge refusals that have a common cause, so that a report explains the cause once.
+
+A refusal is a finding about an operator that the parser or builder rejects.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
-    """Return the operator types that the parser refuses as a consequence of the problem at these subjects."""
+    """Return the operator types that the parser also refuses because of the problem at these subjects."""
     facts = (subject.fact for subject in subjects if subject.fact is not None)
     return tuple(sorted({op for fact in facts for op in fact.consequences}))
 
 
 def folded(report: ModelReport) -> ModelReport:
-    """Replace the refusals that follow from another finding by a list in that finding.
+    """Move the refusals that follow from another finding into that finding, for reports.
 
-    This is for reports.  Selection, suppression, baselines and fixes use the report with all findings.
+    Selection, suppression, baselines and fixes use the report with all findings.
     """
     findings = _folded(report.findings)
     conditional = _folded(report.conditional)
@@ -43,7 +46,7 @@ def _folded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def _follows(finding: Finding, cause: Finding) -> bool:
-    """Return whether the refusals in a finding all follow from the problem in ``cause``."""
+    """Return whether all refusals in a finding follow from the problem in ``cause``."""
     return (
         finding is not cause
         and finding.refusal is not None

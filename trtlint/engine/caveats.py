@@ -1,4 +1,4 @@
-"""Caveats: facts that a reader must know before treating a model as clean.
+"""Caveats about a report, such as suppressed findings or a search that did not finish.
 
 Every format shows caveats, even with ``--quiet``.  So a model whose metadata suppresses findings looks
 different from a model without findings.
@@ -14,7 +14,7 @@ from msgspec import Struct
 from trtlint.engine.finding import ModelReport
 
 _RULES = 5
-"""Largest number of rules named in one sentence."""
+"""Largest number of rules that one sentence names."""
 
 
 class Caveat(Struct, frozen=True):
@@ -31,7 +31,7 @@ class Caveat(Struct, frozen=True):
     message: str
     severity: Literal["warning", "note"] = "note"
     rule: str = ""
-    """The rule that the caveat is about; empty for several."""
+    """The rule that the caveat is about; empty if it is about several rules."""
 
 
 def suppressed_by_model(reports: Iterable[ModelReport]) -> tuple[tuple[str, str], ...]:
@@ -84,7 +84,7 @@ def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
 
 
 def _named(rules: Sequence[str]) -> str:
-    """Return the first few ids of rules as a list in words, such as ``ACC101, BLD201, ...``."""
+    """Return the ids of the first few rules as a list in words, such as ``ACC101, BLD201, ...``."""
     return ", ".join(rules[:_RULES]) + (", ..." if len(rules) > _RULES else "")
 
 

@@ -1,4 +1,4 @@
-"""Rules whose search in a model did not finish, so that findings may be missing."""
+"""Record the rules whose search in a model did not finish. Their findings may be missing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Completeness:
 
     Args:
         facts: the facts of the model.
-        subjects: the places that rules are checked at.
+        subjects: the facts and pattern matches that rules are evaluated for.
     """
 
     def __init__(self, facts: Facts, subjects: Subjects) -> None:
@@ -28,14 +28,14 @@ class Completeness:
 
     @contextmanager
     def searching(self, rule: Rule) -> Iterator[None]:
-        """While the context is open, record whether the search for a rule stops at its limit of nodes."""
+        """Return a context manager that records whether the search for a rule reaches its limit of nodes."""
         with watching() as watch:
             yield
         if watch.cut:
             self._cut.add(rule.id)
 
     def missing(self, rule: Rule) -> Iterator[Unsearched]:
-        """Yield a record with the reason if findings of a rule may be missing."""
+        """Yield a record with the reason if some findings of a rule may be missing."""
         # The highest severity that its findings can have.
         severities = (rule.severity, *(severity for _, severity in rule.severity_when))
         severity = min(severities, key=SEVERITIES.index)

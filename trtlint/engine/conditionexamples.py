@@ -1,10 +1,12 @@
-"""Examples in conditions.yaml, the table of models that the parser or builder refuses.
+"""Run the examples in conditions.yaml, the table of models that the parser or builder refuses.
 
 The examples test the table.  An entry in trtlint/knowledge/conditions.yaml has the keys ``refused`` and
-``accepted``.  Each key holds one model or a list of models, in the text form of rule examples
-(:mod:`trtlint.engine.examples`).  The words before the first bracket of a model are command-line options,
-``unchecked``, or ``opset`` with a number. Without options, the target is the newest known release that the
-entry applies to.  A model without a header has the opset of these words, or 17.
+``accepted``.  Each key has one model or a list of models, in the text form of rule examples
+(:mod:`trtlint.engine.examples`).
+
+The text before the first bracket of a model has command-line options, ``unchecked``, or ``opset`` with a
+number. Without options, the target is the newest known release that the entry applies to.  If a model has no
+header, its opset is the number after ``opset``, or 17.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ def run_condition_examples() -> Iterator[ExampleResult]:
     """Run the examples of every entry of conditions.yaml.
 
     trtlint must refuse each model in ``refused`` for the reason of its entry, and accept each model in
-    ``accepted``.  An entry without an example of either kind gives a result that is not ok.
+    ``accepted``.  An entry that lacks one of these two kinds of examples gives a failed result.
 
     Raises:
         ValueError: an entry is wrong.
@@ -110,7 +112,7 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
 
 
 def read_example(applies: Mapping[Product, str], text: object) -> ConditionExample:
-    """Parse an example of an entry. ``applies`` are the releases that the entry is about.
+    """Parse an example of an entry. ``applies`` has the releases that the entry is about, by product.
 
     Raises:
         ValueError: the text is not an example, or names an unknown option, release or GPU.

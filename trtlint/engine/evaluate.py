@@ -1,4 +1,4 @@
-"""Evaluation of rules against facts and a target, which creates findings with their advice."""
+"""Evaluate rules against facts and a target, and create findings with their advice."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from trtlint.target.truth import Truth, Unknown
 class Evaluation:
     """Evaluates rules against the facts of one model, for one target after another.
 
-    Everything that does not depend on the target is computed once, so further targets cost little.
+    Data that do not depend on the target are computed once, so further targets cost little time.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -69,7 +69,10 @@ class Evaluation:
         self._complete = Completeness(facts, self.subjects)
 
     def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
-        """Return the findings of rules for one target.  Rules without facts in the model are not read."""
+        """Return the findings of rules for one target.
+
+        Rule files without facts in the model are not read.
+        """
         facts = self.facts
         found: list[Finding] = []
         reported = Reported()
@@ -119,7 +122,7 @@ class Evaluation:
         return facts.has(rule.find) or not facts.searched(rule.find)
 
     def _kept(self, search: _RuleSearch) -> Iterable[Finding]:
-        """Return the findings of one rule, cached for all targets that the rule cannot distinguish."""
+        """Return the findings of one rule. Targets that the rule cannot distinguish share a cached result."""
         rule, reported = search.rule, search.reported
         if self.evidence or rule.default:
             # Findings that others have reported count, too.
@@ -155,7 +158,13 @@ def _rank(finding: Finding) -> tuple[bool, float, int, str]:
 
 
 class _Versions(Struct, frozen=True):
-    """The releases of a finding, as a specifier and in words; ``sure`` if the target is surely included."""
+    """The releases that a finding applies to.
+
+    Attributes:
+        specifier: the releases as a version specifier.
+        sure: True if the target surely is one of the releases.
+        scope: the releases in words.
+    """
 
     specifier: str
     sure: bool
@@ -163,7 +172,7 @@ class _Versions(Struct, frozen=True):
 
 
 class _Group(Struct, frozen=True):
-    """The data of a finding.  Places with equal data become sites of one finding."""
+    """The data of a finding except its sites.  Subjects with equal data become sites of one finding."""
 
     versions: _Versions
     refusal: Refusal | None
@@ -179,7 +188,7 @@ class _Group(Struct, frozen=True):
 
 
 class _Hit(Struct, frozen=True):
-    """A place where a rule holds, with the data of the finding at this place."""
+    """A subject for which a rule's condition is true or may be true, with the data of the finding."""
 
     subject: Subject
     group: _Group
@@ -193,8 +202,8 @@ class _RuleSearch(Struct, frozen=True):
         evaluation: the evaluation of the model.
         rule: the rule.
         target: the target.
-        applies: whether the rule applies to the target's version.
-        reported: what earlier findings report. The search does not repeat it.
+        applies: True if the rule applies to the target's version; unknown if the version is unset.
+        reported: the log messages and nodes in earlier findings. The search does not report them again.
     """
 
     evaluation: Evaluation
@@ -205,7 +214,6 @@ class _RuleSearch(Struct, frozen=True):
 
     @property
     def facts(self) -> Facts:
-        """The facts of the model."""
         return self.evaluation.facts
 
     def findings(self) -> Iterator[Finding]:
@@ -214,7 +222,7 @@ class _RuleSearch(Struct, frozen=True):
         return self._findings(hits)
 
     def of(self, subject: Subject) -> Iterator[Finding]:
-        """Return the finding of the rule about one subject, even if the rule's condition does not hold."""
+        """Return the finding of the rule about one subject, even if the rule's condition is false."""
         versions = common_versions(self.rule, subject, self.target)
         if versions is not None:
             verdict = self._verdict(subject, holds=True)
@@ -247,7 +255,7 @@ class _RuleSearch(Struct, frozen=True):
                 yield replace(finding, refusal=refusal, causes=causes_of(subjects))
 
     def _hits(self) -> Iterator[_Hit]:
-        """Yield the places where the rule holds or may hold."""
+        """Yield the subjects for which the rule's condition is true or may be true."""
         rule, target, reported = self.rule, self.target, self.reported
         advice = advice_for(rule, target)
         for candidate in self.evaluation.subjects.candidates(rule):
@@ -383,7 +391,7 @@ class _RuleSearch(Struct, frozen=True):
 
 
 def _confidence(rule: Rule, product: Product, group: _Group) -> Confidence:
-    """Return the confidence of a finding: from its rule's level of evidence, or from a build."""
+    """Return the confidence of a finding, from the rule's level of evidence or from a build."""
     if group.standing == "confirmed":
         return "confirmed"
     own: Confidence = "high" if EVIDENCE[rule.evidence] else "medium"

@@ -1,4 +1,4 @@
-"""Fenced blocks in a rule file that make up an example, and the evidence that these blocks describe."""
+"""Read the fenced blocks of an example in a rule file, and the evidence in these blocks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Kind = Literal[
 ]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _MOST_BLOCKS = 300
-"""Largest number of code blocks in a rule, because shape inference of each model starts a process."""
+"""Largest number of code blocks in a rule. Shape inference of each model starts a process."""
 RELEASE = "--torch-tensorrt"
 """Option for the release of Torch-TensorRT."""
 _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
@@ -84,7 +84,7 @@ def examples_in(rule: Rule) -> list[tuple[ExampleBlock, ...]]:
 
 
 def _blocks(rule: Rule) -> Iterator[tuple[ExampleBlock, bool]]:
-    """Yield each block, and whether text or another block is between this block and the previous one."""
+    """Yield each block, and whether text or another block is between the previous block and this one."""
     section, fence, apart = "", None, True
     text: list[str] = []
     for number, line in enumerate(rule.body.split("\n"), rule.body_line):
@@ -146,7 +146,7 @@ def _text_of(kind: Kind, blocks: Sequence[ExampleBlock]) -> str | None:
 
 
 def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
-    """Return the dry build that a JSON block describes. ``record`` has the log, from another block."""
+    """Return the dry build that a JSON block describes. ``record`` has the log from another block."""
     try:
         result = DryBuildResult.of(json.loads(text))
     except ValueError as error:

@@ -1,8 +1,10 @@
-"""Small models in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md).
+"""Read small models in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md).
 
-There are three extensions.  Lines that begin with ``#`` are comments.  A tensor without elements, such as
-``float[64,3,7,7] w = {}``, is filled with zeros.  Elements of ``float16`` and ``bfloat16`` are written as
-numbers, not as bit patterns.
+The text form has three extensions:
+
+- Lines that begin with ``#`` are comments.
+- A tensor without elements, such as ``float[64,3,7,7] w = {}``, is filled with zeros.
+- Elements of ``float16`` and ``bfloat16`` are written as numbers instead of bit patterns.
 """
 
 from __future__ import annotations
@@ -45,11 +47,11 @@ class ModelTextError(FileError, ValueError):
 
 
 class BrokenTextError(ModelTextError):
-    """Error: a model in ONNX's text format is too large for the memory, or too deeply nested for protobuf."""
+    """Error: a model in ONNX's text form is too large for the memory, or too deeply nested for protobuf."""
 
 
 def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
-    """Write the model that a text describes to a file, and load this file like any model.
+    """Write the model that a text describes to a file, and load the file.
 
     Args:
         text: the model in ONNX's text form.
@@ -58,7 +60,7 @@ def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
 
     Raises:
         ModelTextError: the text is not a model.
-        BrokenTextError: the model is too large for the memory, or too deep for protobuf.
+        BrokenTextError: the model is too large for the memory, or too deeply nested for protobuf.
     """
     # ONNX's parser does not support comments; empty lines preserve the line numbers.
     lines = ("" if line.lstrip().startswith("#") else line for line in text.split("\n"))
@@ -111,7 +113,7 @@ def _bit_patterns(tensor: re.Match[str]) -> str:
 
 
 def _fill(graph: onnx.GraphProto) -> None:
-    """Fill each initializer of a graph that has no elements. All new elements are zero."""
+    """Fill the initializers of a graph that have no elements with zeros."""
     room = _MOST_ZEROS
     for tensor in graph.initializer:
         external = tensor.data_location == onnx.TensorProto.EXTERNAL

@@ -1,26 +1,27 @@
-"""Examples in rule files, which test the rules.
+"""Run the examples in rule files, which test the rules.
 
-Below the headings ``## Fires`` and ``## Stays silent``, each fenced block ``onnx`` is a small model
-in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md, extended by
+Below the headings ``## Fires`` and ``## Stays silent``, each fenced block ``onnx`` is a small model in ONNX's
+text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md, extended by
 :mod:`trtlint.engine.examplemodel`).  The words after ``onnx`` are options, most of them options of the
 command line:
 
-* ``--trt 10.7 --fp16`` is the target.  Without a version, it is the newest known release that the rule
+- ``--trt 10.7 --fp16`` is the target.  Without a version, it is the newest known release that the rule
   applies to.
-* ``--build "trtexec ..."`` is the build command, ``--from 8.6`` is the version before an upgrade.
-* ``unchecked`` marks a model that the ONNX checker rejects.
-* ``at: conv1,conv2`` lists all nodes of the findings, and ``times: 2`` is their number of places.
+- ``--build "trtexec ..."`` is the build command, ``--from 8.6`` is the version before an upgrade.
+- ``unchecked`` marks a model that the ONNX checker rejects.
+- ``at: conv1,conv2`` lists all nodes with findings.
+- ``times: 2`` is the number of sites of the findings.
 
 Other blocks contain the files of a build or other evidence:
 
-* ``log``: lines of a build log.
-* ``layers``, ``profile``: JSON of ``--exportLayerInfo`` and ``--exportProfile``.
-* ``plan``: product and version of an engine.
-* ``ranges``: measured ranges (:mod:`trtlint.measurement.measuredtext`).
-* ``dry-build``: result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`).  A block with the
+- ``log``: lines of a build log.
+- ``layers``, ``profile``: JSON of ``--exportLayerInfo`` and ``--exportProfile``.
+- ``plan``: product and version of an engine.
+- ``ranges``: measured ranges (:mod:`trtlint.measurement.measuredtext`).
+- ``dry-build``: result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`).  A block with the
   log precedes it.
-* ``torch-script``: a Python script for the release after ``--torch-tensorrt``.
-* ``torch-program``: an exported program as JSON, for the release after ``--torch-tensorrt``.
+- ``torch-script``: a Python script for the release after ``--torch-tensorrt``.
+- ``torch-program``: an exported program as JSON, for the release after ``--torch-tensorrt``.
 
 Adjacent blocks of different kinds are one example, such as a model and the log of its build.  The options of
 the first block take precedence over the target in the log.
@@ -71,13 +72,16 @@ Outcome = Literal[
 ]
 """Outcome of an example.
 
-For a rule: a finding, a finding at other places, a finding that depends on the target, or none.  ``invalid``
-is not a model, ``broken`` ends its process or exceeds a limit, ``missing`` is a required part of the rule.
-For a condition: refused or accepted.  For a rewrite: fixed, unchanged, or different results.
+- For a rule: ``fires`` (a finding), ``elsewhere`` (a finding at other nodes), ``conditional`` (a finding that
+  depends on the target), ``silent`` (no finding).
+- For a model: ``unreadable`` (not a model), ``broken`` (ends its process or exceeds a limit).
+- ``missing``: the rule lacks a required part.
+- For a condition: ``refused`` or ``accepted``.
+- For a rewrite: ``fixed``, ``left`` (unchanged), or ``different`` (different results).
 """
 
 _SHOWN = 5
-"""Largest number of places named for an example that fires elsewhere."""
+"""Largest number of nodes that the message about an ``elsewhere`` example names."""
 _SECTIONS: dict[str, Literal["fires", "silent"]] = {"fires": "fires", "stays silent": "silent"}
 
 
@@ -92,7 +96,7 @@ class Example(Struct, frozen=True):
         blocks: the model, the files of its build, or both.
         checked: whether the ONNX checker must accept the model.
         at: the expected nodes; None to accept any nodes.
-        times: the expected number of places; None to accept any number.
+        times: the expected number of sites; None to accept any number.
     """
 
     line: int
@@ -114,7 +118,7 @@ class ExampleResult(Struct, frozen=True):
         line: line of the example, or the line where a missing example is reported.
         expected: the expected outcome.
         got: the outcome.
-        detail: why the example cannot be read, or what is missing.
+        detail: the reason why the example cannot be read, or the missing part of the rule.
     """
 
     rule: str
@@ -137,7 +141,10 @@ class ExampleResult(Struct, frozen=True):
 
 
 Begin = Callable[[ExampleResult], bool]
-"""Function that receives the next example, as a result without an outcome, and returns whether to run it."""
+"""Function that is called before each example, and returns whether to run it.
+
+Its argument is the example, as a result without an outcome.
+"""
 
 
 def always(_: ExampleResult) -> bool:
@@ -148,15 +155,18 @@ def always(_: ExampleResult) -> bool:
 def run_examples(
     rules: Iterable[Rule], fixes: Collection[str] | None = None, begin: Begin = always
 ) -> Iterator[ExampleResult]:
-    """Run every example of these rules.  Each rule runs only on the examples in its own file.
+    """Run the examples of rules.  Each rule runs only on the examples in its own file.
 
-    There is also a failed result for a rule that names an unknown fix, or lacks a public reference, an
-    example below ``## Fires`` or an example below ``## Stays silent``.
+    There is also a failed result for a rule in these cases:
+
+    - It names an unknown fix.
+    - It lacks a public reference.
+    - It lacks an example below ``## Fires`` or below ``## Stays silent``.
 
     Args:
         rules: the rules.
         fixes: the names of all fixes; None if unknown.
-        begin: called before each example; the example is skipped if the call returns False.
+        begin: function that is called before each example.  If it returns False, the example is skipped.
 
     Raises:
         RuleError: an example is not below one of the headings, is not closed, or names an unknown target.
@@ -217,7 +227,7 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
 def _placed(example: Example, nodes: list[str]) -> tuple[Outcome, str]:
     """Return ``fires`` if the findings are at the nodes that the example expects, else ``elsewhere``.
 
-    The text lists the nodes with findings.
+    The second value is a text that lists the nodes with findings.
     """
     places = ", ".join(node or "the whole model" for node in nodes[:_SHOWN])
     places += ", ..." if len(nodes) > _SHOWN else ""

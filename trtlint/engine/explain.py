@@ -1,4 +1,4 @@
-"""Explanation why a rule has no finding at a node."""
+"""Explain why a rule has no finding at a node."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def _subject(rule: Rule, subject: Subject, target: Target) -> Iterator[str]:
 
 
 def _values(part: str, rule: Rule, names: Mapping[str, object]) -> Iterator[str]:
-    """Yield a text such as ``op is 'Conv'`` for each value that a part of a condition reads.
+    """Yield a text such as ``op is 'Conv'`` for each value that a part of a condition uses.
 
-    The values are fields, elements and function calls.
+    The values are fields of facts, elements, and results of function calls.
     """
     for text in dict.fromkeys(_reads(ast.parse(f"({part})", mode="eval").body)):
         value = compile_expression(text, scope_of(rule)).value(names)

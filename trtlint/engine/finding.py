@@ -1,7 +1,7 @@
-"""Findings: results of the rule engine, as plain data for reports.
+"""Define findings: results of the rule engine, as plain data for reports.
 
-Nothing here refers to a graph or a rule, so a finding can be pickled, cached or sent to another process.
-Findings store positions of nodes and facts, which are valid again after the same file is read.
+Findings do not refer to a graph or a rule, so they can be pickled, cached or sent to another process.
+Instead, they store positions of nodes and facts. The positions are valid again after the same file is read.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Confidence = Literal["confirmed", "high", "medium", "low"]
 Standing = Literal["confirmed", "refuted", "open"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""Highest severity first."""
+"""The severities, from the highest to the lowest."""
 CONFIDENCES: tuple[Confidence, ...] = ("confirmed", "high", "medium", "low")
-"""Highest confidence first."""
+"""The confidences, from the highest to the lowest."""
 
 SUPPRESS_KEY = "trtlint.suppress"
 """The key of a model's ``metadata_props`` with suppressions for this model."""
@@ -52,14 +52,14 @@ class Row(Struct, frozen=True):
 
 
 class Route(Struct, frozen=True):
-    """Reference to a fact of the same model: ``facts.of(kind)[position]``."""
+    """The position of a fact among the facts of the same model: ``facts.of(kind)[position]``."""
 
     kind: str
     position: int
 
 
 class Site(Struct, frozen=True):
-    """One place in a model, build or script where a finding holds."""
+    """A node, log line or script line where a finding is reported."""
 
     node: str
     """The node's path: subgraph scopes and node name joined with ``/``."""
@@ -71,9 +71,9 @@ class Site(Struct, frozen=True):
     fingerprint: str
     """16 hex digits that stay the same if a re-export renames nodes and values."""
     route: Route | None = None
-    """The position of the fact; None for a match of a pattern."""
+    """The fact that caused the finding; None for a match of a pattern."""
     unfixable: str = ""
-    """Why no rewrite exists for this place, from the rule; empty if the rule gives no reason."""
+    """The reason why no rewrite exists for this site, from the rule; empty if the rule gives no reason."""
 
 
 class Rewrite(Struct, frozen=True):
@@ -101,13 +101,13 @@ class Suppression(Struct, frozen=True):
 
 
 class StaleBaselineEntry(Struct, frozen=True):
-    """An entry of a baseline that matches no site in the model any more."""
+    """A baseline entry that no longer matches a site in the model."""
 
     rule: str
     fingerprint: str
     """The site's fingerprint."""
     place: str
-    """Module path or node at the time of the baseline; empty for the whole model."""
+    """Module path or node of the site at the time of the baseline; empty for the whole model."""
 
 
 class Finding(PartlyCompared, frozen=True):
@@ -127,33 +127,36 @@ class Finding(PartlyCompared, frozen=True):
     message: str
     sites: tuple[Site, ...]
     applies: str
-    """In words, the versions, GPUs and precisions that the finding holds for."""
+    """The versions, GPUs and precisions that the finding applies to, in words."""
     advice: tuple[str, ...]
-    """Actions for this target; ``8.6 to 10.x: ...`` if the version is unset."""
+    """Actions for this target.
+
+    If the version is unset, an action can begin with versions: ``8.6 to 10.x: ...``.
+    """
     references: tuple[str, ...]
     fingerprint: str
     depends: tuple[str, ...] = ()
     """The options that would decide a conditional finding, such as ``--fp16``."""
     said: tuple[str, ...] = ()
-    """Evidence about it: lines of the log, layers of the engine, measured times."""
+    """Sentences with evidence: lines of the log, layers of the engine, measured times."""
     fixes: tuple[Rewrite, ...] = ()
-    """The rewrites of ``trtlint fix`` that may remove it."""
+    """The rewrites of ``trtlint fix`` that may remove the finding."""
     refusal: Refusal | None = None
     """TensorRT's refusal, if the finding is about a model that cannot be built."""
     suppression: Suppression | None = None
-    """Why the finding is in ``ModelReport.suppressed``; None everywhere else."""
+    """The reason why the finding is in ``ModelReport.suppressed``; None for other findings."""
     standing: Standing = "open"
-    """Whether the evidence confirms the finding, refutes it, or neither."""
+    """``confirmed`` or ``refuted`` by evidence, or ``open``."""
     ms: float | None = None
-    """Measured milliseconds of the layers of its places in one run; None without a profile."""
+    """Measured time of the finding's engine layers in one run, in milliseconds; None without a profile."""
     share: float | None = None
-    """Their share of the time of all layers, 0 to 1."""
+    """Share of the finding's engine layers in the time of all layers, 0 to 1."""
     causes: tuple[str, ...] = ()
-    """The operators whose refusals this finding causes; usually empty."""
+    """The operator types that TensorRT refuses because of this finding; usually empty."""
     includes: tuple[Finding, ...] = ()
-    """The findings that this one causes.  Reports count them, but do not explain them."""
+    """The findings that this finding causes.  Reports count them, but do not explain them."""
     options: tuple[str, ...] = ()
-    """The options of the command line that describe the target, for commands that reports print."""
+    """The command-line options that describe the target. Reports print commands with them."""
 
 
 class Unsearched(Struct, frozen=True):
@@ -164,18 +167,20 @@ class Unsearched(Struct, frozen=True):
     severity: Severity
     """The highest severity that a finding of the rule can have."""
     cause: Literal["places", "types", "walk"] = "places"
-    """The step that reached the limit: the search for matches, the inference of types, or a walk."""
+    """The step that reached its limit: search for matches (``places``), inference of ``types``, or graph
+    ``walk``.
+    """
     reason: str = ""
-    """The limit of the inference of types; empty for the other causes."""
+    """The limit that the inference of types reached; empty for other causes."""
 
 
 class EvidenceSummary(Struct, frozen=True):
-    """What one piece of evidence, such as a dry build, adds to a report."""
+    """The data that one piece of evidence, such as a dry build, adds to a report."""
 
     kind: str
-    """The kind of evidence: the key of its data in JSON, such as ``dry_build``."""
+    """The kind of evidence, such as ``dry_build``: the key of the data in JSON."""
     text: str
-    """Its JSON text."""
+    """The data as JSON text."""
 
     @classmethod
     def of(cls, kind: str, data: Mapping[str, Any]) -> EvidenceSummary:
@@ -189,11 +194,11 @@ class EvidenceSummary(Struct, frozen=True):
 
 
 class Further(Struct, frozen=True):
-    """A file that the user can add, and the open question that the file would answer."""
+    """A suggestion to add a file, and the open question that the file would answer."""
 
     what: Literal["model", "layers", "inputs"]
     command: str
-    """The command line with this file; ``MODEL`` is the model, until its name is known."""
+    """The command line with this file. ``MODEL`` stands for the model until its name is known."""
     settles: str
 
     def named(self, path: str) -> Further:
@@ -210,46 +215,48 @@ class ModelReport(Struct, frozen=True):
     """The target in words, such as ``TensorRT 10.7, SM 8.9, FP16``."""
     findings: tuple[Finding, ...] = ()
     conditional: tuple[Finding, ...] = ()
-    """Findings that hold only under an unset option of the target."""
+    """Findings that are true only for certain values of unset options."""
     errors: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
-    """Limits of the lint that did not stop it, such as a missing external data file.
+    """Problems that limit the lint but did not stop it, such as a missing external data file.
 
-    Includes suppressions in the model that are expired or unused.
+    They include expired or unused suppressions in the model.
     """
     suppressed: tuple[Finding, ...] = ()
     """Accepted findings, each with its ``suppression``.
 
     They are reported and counted separately, and do not affect the exit code.  If only some sites of a
-        finding are accepted, the finding is here with these sites and in ``findings`` with the others.  Both
-        parts have the same fingerprint.  A finding with ``depends`` is conditional.
+    finding are accepted, the finding is in this list with these sites, and in ``findings`` with the other
+    sites.  Both parts have the same fingerprint.  A finding with ``depends`` is conditional.
     """
     gone: tuple[StaleBaselineEntry, ...] = ()
-    """Baseline entries for this model that match no finding of any target, equal in every target's report.
+    """Baseline entries for this model that match no finding of any target.
+
+    The reports of all targets have the same entries.
     """
     suppress: str = ""
     """The value of :data:`SUPPRESS_KEY` in the metadata of the model."""
     withheld: int = 0
-    """Number of findings below ``--min-confidence``, which are left out."""
+    """Number of findings that were left out because of ``--min-confidence``."""
     data_files: tuple[str, ...] = ()
     """Files with external data that the model names, relative to its folder."""
     exporter: str = ""
     """The exporter of the model, from the fact about the model; empty without a model."""
     skipped: bool = False
-    """Whether the file was skipped without an error, such as a Git LFS pointer.  A note gives the reason."""
+    """True if the file was skipped without an error, such as a Git LFS pointer.  A note gives the reason."""
     revision: str = ""
-    """Revision of the model's content, where rows are written; empty if it cannot be identified."""
+    """Hash of the model's content, for formats that write one row for each finding; empty if unknown."""
     unsearched: tuple[Unsearched, ...] = ()
     """Rules whose search did not finish."""
     evidence: tuple[EvidenceSummary, ...] = ()
-    """The evidence for this target with data of its own, such as a dry build."""
+    """The data of the evidence for this target that has data of its own, such as a dry build."""
     further: tuple[Further, ...] = ()
     """Files that the user can add to explain a problem in a log, or an accuracy warning."""
     form: str = "model"
-    """The kind of the file: ``model``, or ``log``, ``script`` and so on for evidence without a model."""
+    """The kind of the file: ``model``; for evidence without a model, ``log``, ``script`` and so on."""
 
     def with_options(self, options: tuple[str, ...]) -> ModelReport:
-        """Return the report with command-line options in each finding that describe the target.
+        """Return a copy in which each finding has the command-line options that describe the target.
 
         ``trtlint fix`` needs these options to lint for the same target.
         """
@@ -261,7 +268,7 @@ class ModelReport(Struct, frozen=True):
         )
 
     def located(self, find: Callable[[Source], Source]) -> ModelReport:
-        """Return the report with the source location of every site, as converted by ``find``."""
+        """Return a copy in which ``find`` has replaced the source location of every site."""
 
         def findings(listed: tuple[Finding, ...]) -> tuple[Finding, ...]:
             return tuple(replace(finding, sites=tuple(map(site, finding.sites))) for finding in listed)
@@ -278,11 +285,15 @@ class ModelReport(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """Result of one run: a report for each model and target, in the order of the arguments."""
+    """Result of one run: a report for each model and target.
+
+    The reports have the order of the arguments.
+    """
 
     models: tuple[ModelReport, ...] = field(default=())
     notes: tuple[str, ...] = ()
-    """Notes about the run and not about one model.
+    """Notes about the run.
 
-    These are expired or unused suppressions in the configuration, and models that only the baseline lists.
+    They are about expired or unused suppressions in the configuration, and about models that only the
+    baseline lists.
     """

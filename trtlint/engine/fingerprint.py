@@ -1,17 +1,18 @@
-"""Fingerprints, which identify a place in a model even if every name in the file has changed.
+"""Compute fingerprints. They identify a site in a model even if every name in the file has changed.
 
 A site is described by properties that another export of the same network preserves:
 
-* the rule, * the module path in the metadata of the exporter, with its numbers replaced, * the operators
-upstream of the site.
+- the rule
+- the module path in the metadata of the exporter, with its numbers replaced
+- the operators upstream of the site
 
 Names of nodes and values, the order of nodes in the file, and values of constants are ignored.  Operators
 downstream are ignored, so that a node after a block does not change the fingerprint of the block.
 
 Sites with equal descriptions are numbered along the data flow. The operators upstream are hashed with a few
-rounds of Weisfeiler-Leman colouring (https://arxiv.org/abs/1905.12259 compares the variants), only around the
-sites. If two sites have equal descriptions, the whole graph is coloured, so that the numbers of these sites
-do not depend on the order of nodes in the file.
+rounds of Weisfeiler-Leman colouring (https://arxiv.org/abs/1905.12259 compares the variants). Usually, only
+the operators around the sites are coloured. If two sites have equal descriptions, the whole graph is
+coloured. Then the numbers of these sites do not depend on the order of nodes in the file.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def finding_fingerprint(rule: str, descriptions: Iterable[str]) -> str:
 
 
 class Fingerprints:
-    """Descriptions and fingerprints of the places of one model, with a cache."""
+    """Descriptions and fingerprints of the sites of one model, with a cache."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -56,10 +57,13 @@ class Fingerprints:
         self._upstream: dict[tuple[Node, int], str] = {}
 
     def describe(self, rule: str, kind: str, node: Node | None, place: str = "") -> str:
-        """Return the description of a place as 16 hex digits.  Similar places have the same description.
+        """Return the description of a site as 16 hex digits.  Similar sites have the same description.
 
-        ``node`` is None for a place without an operator, such as an input of the graph.  Then ``place``, the
-        name of the place, is used instead of the operators.
+        Args:
+            rule: id of the rule.
+            kind: kind of fact of the rule.
+            node: the node of the site; None for a site without an operator, such as an input of the graph.
+            place: name of the site, used instead of the operators if ``node`` is None.
         """
         rule = first_id(rule)
         if node is None:
@@ -69,10 +73,10 @@ class Fingerprints:
         return digest(rule, kind, module, node.scope and "body", self._operators(node, _RADIUS))
 
     def number(self, places: Sequence[tuple[str, Node | None]]) -> list[str]:
-        """Return the fingerprints of all places of one rule.
+        """Return the fingerprints of all sites of one rule.
 
-        A place is a pair of its description and its node.  All fingerprints are different, because places
-        with the same description are numbered along the data flow.
+        A site is a pair of its description and its node.  All fingerprints are different, because sites with
+        the same description are numbered along the data flow.
         """
         alike: dict[str, list[int]] = defaultdict(list)
         for index, (description, _) in enumerate(places):
@@ -110,14 +114,17 @@ class Fingerprints:
 def _producer(value: Value | None, constants: Constants) -> Node | None:
     """Return the operator that computes a value at run time; None for a constant.
 
-    A value that depends only on constants is a constant, too.  The reason: exporters and simplifiers fold
-    different parts of a graph, and store constants as initializers or ``Constant`` nodes.
+    A value that depends only on constants is also a constant, because exporters and simplifiers fold
+    different parts of a graph. They store constants as initializers or ``Constant`` nodes.
     """
     return None if value is None or constants.foldable(value) else value.producer
 
 
 def _source(value: Value | None, constants: Constants) -> str:
-    """Return where a value comes from (nowhere, a constant, an input or an operator), with its type."""
+    """Return the source of a value and its type, as text.
+
+    The source is empty, a constant, an input or an operator.
+    """
     if value is None:
         return "-"
     if constants.foldable(value):
@@ -128,9 +135,13 @@ def _source(value: Value | None, constants: Constants) -> str:
 class _Order:
     """Sorts nodes along the data flow, independently of their names and their order in the file.
 
-    The sort key has three parts: the largest number of operators between the node and the inputs, a colour of
-    everything upstream, and a colour of everything downstream.  A colour is a hash of a tuple of integers,
-    which is the same in each Python process.
+    The sort key has three parts:
+
+    - the largest number of operators between the node and the inputs
+    - a colour of all operators upstream
+    - a colour of all operators downstream
+
+    A colour is a hash of a tuple of integers.  It is the same in each Python process.
     """
 
     def __init__(self, graph: Graph, constants: Constants) -> None:
@@ -158,7 +169,7 @@ class _Order:
         self._depth, self._above, self._below = depth, above, below
 
     def key(self, node: Node | None) -> tuple[int, int, int]:
-        """Return the sort key of a node.  None comes first."""
+        """Return the sort key of a node.  The key of None is the lowest."""
         if node is None:
             return (0, 0, 0)
         return (self._depth[node], self._above[node], self._below[node])

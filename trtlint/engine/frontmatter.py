@@ -1,8 +1,8 @@
 """Parser for the front matter of a Markdown file: a small YAML tree with line numbers.
 
 It supports only the YAML of rule files: mappings, sequences and text.  Every scalar stays text, so that a
-version ``0.10`` is not read as the number 0.1, and tags never construct objects. Anchors, aliases and tags
-are rejected, and nesting is limited.  So the time to read an untrusted file grows only linearly with its
+version ``0.10`` is not read as the number 0.1. Anchors, aliases and tags are rejected, so that a file cannot
+construct objects. Nesting is limited.  So the time to read an untrusted file grows only linearly with its
 length.
 """
 
@@ -20,11 +20,11 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST = 12
 _FEW = 12
 _LONGEST_WORD = 500
-"""Largest length of a key, or of a word from a fixed set."""
+"""Largest length of a key, or of a word from a fixed set, in characters."""
 
 
 class FrontMatterError(SettingError):
-    """An error in the front matter, with its line in the file (from 1)."""
+    """Error in the front matter, with its line in the file (from 1)."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class Item(Struct, frozen=True):
     line: int
 
     def text(self, what: str) -> str:
-        """Return the text of a scalar that is not empty. ``what`` names the value in the error message.
+        """Return the text of a scalar. ``what`` names the value in the error message.
 
         Raises:
             FrontMatterError: the value is a list, a mapping, or empty.
@@ -69,7 +69,7 @@ class Item(Struct, frozen=True):
         return text
 
     def items(self, what: str) -> list[Item]:
-        """Return the items of a list.
+        """Return the items of a list. ``what`` names the value in the error message.
 
         Raises:
             FrontMatterError: the value is not a list.
@@ -79,7 +79,7 @@ class Item(Struct, frozen=True):
         return self.value
 
     def mapping(self, what: str, keys: Iterable[str] | None = None) -> Mapping[str, Item]:
-        """Return the entries of a mapping whose keys are all in ``keys``.
+        """Return the entries of a mapping.  If ``keys`` is given, it must contain all keys of the mapping.
 
         Raises:
             FrontMatterError: the value is not a mapping, or has an unknown key.  The message names the
@@ -98,7 +98,7 @@ class Item(Struct, frozen=True):
 def _hint(word: str, words: Iterable[str]) -> str:
     """Return a hint about the allowed words, for an error message about an unknown word.
 
-    It names the nearest allowed word, or all of them if there are few.
+    The hint names the nearest allowed word, or all allowed words if there are few.
     """
     known = sorted(words)
     short = f"; there are {', '.join(known)}" if 0 < len(known) <= _FEW else ""
@@ -168,7 +168,7 @@ def _item(event: yaml.NodeEvent, events: Iterator[yaml.Event], depth: int) -> It
 
 
 def _children(events: Iterator[yaml.Event]) -> Iterator[yaml.NodeEvent]:
-    """Yield the YAML nodes up to the end of the list or mapping that is being read."""
+    """Yield the YAML nodes up to the end of the current list or mapping."""
     for event in events:
         if not isinstance(event, yaml.NodeEvent):
             return

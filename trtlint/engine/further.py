@@ -1,4 +1,4 @@
-"""Open questions after a lint of a log without its model, and the files that would answer them.
+"""Suggest files that would explain the problems in a log that was linted without its model.
 
 trtlint suggests a file only if this file could explain the problem.  For example, a model cannot explain why
 a library does not load.
@@ -16,20 +16,23 @@ from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.knowledge.releases import PRODUCTS
 
 _OF_MODEL = frozenset({"parse", "optimise", "tactics", "weights"})
-"""Build phases whose messages are about the model, and not about loading, libraries or devices."""
+"""Build phases with messages about the model. Other phases are about loading, libraries or devices."""
 _REJECTING = frozenset({"parse", "optimise", "tactics"})
 """Phases in which a release rejects an operator."""
 _ELSEWHERE = frozenset({"model_unreadable", "no_scales", "calibration"})
-"""Messages of these phases that have other causes than the model, such as missing files or build options."""
+"""Messages of these phases with other causes than the model, such as missing files or build options."""
 _SHAPES = frozenset({"no_profile", "missing_shape", "profile_inconsistent"})
 """Messages about shapes that the model contains."""
 _LAYERS = frozenset({"norm_fp16", "norm_overflow", "constraint_ignored", "nonconforming", "no_scale"})
-"""Messages about types of layers, which the engine's layers show."""
+"""Messages about types of layers. The layers of the engine show these types."""
 _TORCH = "torch_error"
-"""Errors of Torch-TensorRT."""
+"""Name of the messages with errors of Torch-TensorRT."""
 _BUILDS = "buildSerializedNetwork"
 _EXPORT = "trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed"
-"""https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec"""
+"""Command that writes the layers of an engine to a file.
+
+https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec
+"""
 
 
 def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:

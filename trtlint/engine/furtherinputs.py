@@ -1,4 +1,4 @@
-"""Suggestion to measure the model with real inputs, after a warning about accuracy."""
+"""Suggest a measurement of the model with real inputs, after a warning about accuracy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from trtlint.facts.of_model.model import ModelFact
 from trtlint.target.target import Target
 
 _ABOUT_TYPES = re.compile(r"\bb?f16\b|\btarget\.(?:fp16|bf16|tf32)\b")
-"""Conditions of rules about rounding and overflow in a narrow type."""
+"""Pattern of conditions in rules about rounding and overflow in a 16-bit type or TF32."""
 _STORED = {"f16": "fp16", "bf16": "bf16"}
-"""Types that a measurement takes from the file, if the file has tensors of such a type."""
+"""Types of tensors in the file, and the option value of ``trtlint measure`` for each."""
 
 
 def measuring(

@@ -1,8 +1,8 @@
 """Examples in known_bad.yaml, the table of TensorRT releases with known bugs.
 
 The examples test the table.  An entry in trtlint/knowledge/known_bad.yaml has the keys ``bad`` and ``good``.
-Each key holds one model or a list of models, like the examples of :mod:`trtlint.engine.conditionexamples`.
-The rules that use the table run on these models, with the GPU, types and release of the example.
+Each key has one model or a list of models, like the examples of :mod:`trtlint.engine.conditionexamples`. The
+rules that use the table run on these models, with the GPU, types and release of the example.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trtlint.facts.blocks.knownbad import PATH, BadReleaseEntry, entries
 from trtlint.facts.of_model.known_bad import KnownBad
 
 KIND = "known_bad"
-"""The kind of fact from the table."""
+"""The kind of facts from the table known_bad.yaml."""
 
 
 def run_known_bad_examples(rules: Sequence[Rule]) -> Iterator[ExampleResult]:
@@ -52,7 +52,7 @@ def _outcome(
 ) -> tuple[Outcome, str]:
     """Return whether an entry gives a finding for the model in ``text``.
 
-    The second value is an error message if the text is unreadable, and else empty.
+    The second value is an error message if the text is unreadable; else it is empty.
     """
     try:
         example = read_example(entry.cause.applies, text)

@@ -1,4 +1,4 @@
-"""Prediction from findings: which nodes of a model an execution provider of ONNX Runtime runs."""
+"""Predict from findings which nodes of a model an execution provider of ONNX Runtime runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 _MIXED = "BLD101"
-"""The rule about inputs of two types.  Its finding names the first node of each region."""
+"""The rule about operators with inputs of two types.
+
+Its finding names the first node of each affected region.
+"""
 _FOLDING = frozenset({"store-operand", "store-constant"})
 """Rewrites that store constants.  ONNX Runtime folds such constants before it partitions a model."""
 
@@ -31,7 +34,7 @@ def predicted(
     *,
     rewritten: bool = True,
 ) -> Partition:
-    """Predict the partition of a model: the provider does not run the nodes that the parser refuses."""
+    """Predict the partition of a model. The provider does not run the nodes that the parser refuses."""
     listed = tuple(findings)
     refused = _with_followers(model, refused_nodes(model, listed))
     if rewritten:
@@ -42,10 +45,10 @@ def predicted(
 
 
 def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Reason]:
-    """Add the nodes with mixed input types that follow the first such node.
+    """Add the later nodes with mixed input types after each such node in ``refused``.
 
-    The finding names only the first node, because when the parser reads the whole model, all later nodes have
-    one type.  But the execution provider lets the parser read each part of the model separately.
+    The finding names only the first node, because all later nodes have one type when the parser reads the
+    whole model.  But the execution provider lets the parser read each part of the model separately.
     """
     first = next((reason for reason in refused.values() if _MIXED in reason.rules), None)
     if first is None:
@@ -55,7 +58,7 @@ def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Rea
 
 
 def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
-    """Return whether a refusal disappears because ONNX Runtime folds an operand of the node to a constant."""
+    """Return whether a refusal disappears because ONNX Runtime folds an operand of the node."""
     if not _FOLDING.intersection(reason.fixes) or len(reason.rules) > 1:
         return False
     constants = model.constants
@@ -66,7 +69,7 @@ def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
 
 
 def unbuildable(findings: Iterable[Finding], partition: Partition) -> str:
-    """Return a sentence about a node that TensorRT's builder refuses.  Empty without such a node.
+    """Return a sentence about a node that TensorRT's builder refuses; empty without such a node.
 
     The parser decides how the model is partitioned. If the builder then refuses a node that the parser
     accepted, ONNX Runtime cannot create the session.

@@ -1,8 +1,8 @@
-"""Evidence about findings that predict an error of the parser or builder, called a refusal.
+"""Find evidence about refusals: findings that predict an error of the parser or builder.
 
 Such a finding has a :class:`~trtlint.facts.refusal.Refusal`.  An error at the node confirms the finding.
-Only success of the parser or builder refutes the finding.  This is the same for every rule, so rule files do
-not repeat it.
+Success of the parser or builder refutes it; no other evidence does.  This is the same for every rule, so rule
+files do not repeat it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Node
 
 _OF_PARSER = frozenset({"parser_error", "parser_bare", "plugin_not_found", "type_error"})
-"""Messages of the parser.
+"""Log messages of the parser.
 
 ONNX Runtime also prints them, although it builds the model without the refused nodes.
 """
@@ -27,7 +27,7 @@ ONNX Runtime also prints them, although it builds the model without the refused 
 def nodes_of(subject: Subject) -> frozenset[Node]:
     """Return the nodes that the parser or builder refuses according to a finding.
 
-    These are the node of the finding, and all nodes with the same role in the pattern.
+    These are the node of the finding, and all nodes with the same role in the fact or match.
     """
     if subject.node is None:
         return frozenset()
@@ -38,7 +38,7 @@ def nodes_of(subject: Subject) -> frozenset[Node]:
 def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMessage, ...]:
     """Return the log errors about the refused nodes, in the order of the log.
 
-    If the rule depends on unset options (``holds`` is false), an error of the builder can have another
+    If ``holds`` is false, the rule depends on unset options, and an error of the builder can have another
     reason.  Then only errors of the parser count, and only if the rule predicts an error of the parser.
     """
     found: dict[int, LogMessage] = {}
@@ -65,7 +65,7 @@ def errors_of_parser(
 
 
 def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
-    """Yield parser errors in the log that name no node; of equal errors only the first."""
+    """Yield parser errors in the log that name no node. Of equal errors, only the first is returned."""
     if refusal.stage == "parse":
         for message in facts.node_evidence.nameless:
             if message.name in _OF_PARSER and message.first:
@@ -73,9 +73,9 @@ def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
 
 
 def success(facts: Facts, refusal: Refusal) -> str:
-    """Return a sentence which states that the parser or builder succeeded, so that a refusal is refuted.
+    """Return a sentence which states that the parser or builder succeeded, and so refutes a refusal.
 
-    Empty if neither the parser nor the builder succeeded.
+    The result is empty if neither succeeded.
     """
     for build in facts.of("build"):
         if isinstance(build, BuildFact):

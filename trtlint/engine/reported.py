@@ -1,4 +1,4 @@
-"""Record of what the findings of an evaluation report, so that later findings do not repeat it."""
+"""Record the nodes and log messages in findings, so that later findings do not repeat them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Node
 
 _PARSER = "parser_refusal"
-"""The kind of fact with the parser's errors as values."""
+"""The kind of facts about the parser's errors."""
 
 
 def about_builds(rule: Rule) -> bool:
@@ -24,17 +24,17 @@ def about_builds(rule: Rule) -> bool:
 
 
 def about_experiments(rule: Rule) -> bool:
-    """Return whether a rule is about results of running the model."""
+    """Return whether a rule is about results of experiments, such as a dry build."""
     return ground_of(rule.find) == "trial"
 
 
 def reads_the_graph(rule: Rule) -> bool:
-    """Return whether a rule is about the graph, so that types and shapes affect its findings."""
+    """Return whether a rule is about the graph or weights, so that types and shapes affect its findings."""
     return ground_of(rule.find) in ("model", "weights")
 
 
 def turn(rule: Rule) -> tuple[int, bool]:
-    """Return the phase in which a rule is evaluated.
+    """Return a sort key with the phase in which a rule is evaluated.
 
     Rules about the model come first, because their findings quote matching messages of a build.  Then come
     rules about errors of the parser, rules about the build, and rules about other experiments.  Later rules
@@ -46,12 +46,12 @@ def turn(rule: Rule) -> tuple[int, bool]:
 
 
 class Reported(Struct):
-    """What the findings of an evaluation have reported so far.
+    """The nodes and log messages that the findings of an evaluation have reported so far.
 
     Attributes:
-        messages: places (``file:line``) of the log messages that findings quote.
-        lines: places (``file:line``) of the log messages that a finding is about.
-        places: for each rule, the nodes with a finding.
+        messages: ``file:line`` of the log messages that findings quote.
+        lines: ``file:line`` of the log messages that a finding is about.
+        places: the nodes with a finding, by rule.
         refused: pairs of a refused node and the stage that refuses the node.  The node is None if it is
             unknown.
     """
@@ -62,7 +62,7 @@ class Reported(Struct):
     refused: set[tuple[Node | None, Literal["parse", "build"]]] = field(default_factory=set)
 
     def covers(self, rule: Rule, subject: Subject) -> bool:
-        """Return whether an earlier finding reports the problem that a rule would report at this place."""
+        """Return whether an earlier finding reports the problem that a rule would report for a subject."""
         others = (self.places.get(other, ()) for other in rule.yields)
         at = subject.values.get("at")
         if at in self.messages or any(node in reported for reported in others for node in subject.nodes):
@@ -74,16 +74,17 @@ class Reported(Struct):
         return self._refused(subject, subject.refusal)
 
     def _refused(self, subject: Subject, refusal: Refusal) -> bool:
-        """Return whether an earlier finding reports this predicted error of the parser or builder.
+        """Return whether an earlier finding reports this error of the parser or builder.
 
-        One predicted error of the builder is enough, because the builder stops at its first error.
+        For the builder, any earlier finding about a builder error is enough, because the builder stops at its
+        first error.
         """
         if refusal.stage == "build":
             return any(stage == "build" for _, stage in self.refused)
         return any((node, "parse") in self.refused for node in subject.nodes or (None,))
 
     def add(self, rule: Rule, subject: Subject) -> None:
-        """Record that a rule has a finding at a place."""
+        """Record that a rule has a finding about a subject."""
         self.places[rule.id].update(subject.nodes)
         if rule.find == LOG_MESSAGE and isinstance(at := subject.values.get("at"), str):
             self.lines.add(at)

@@ -1,4 +1,4 @@
-"""Rule that is ready to be evaluated."""
+"""Define a rule that is ready to be evaluated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EVIDENCE: Mapping[str, bool] = {
     "user-reported": False,
     "inferred": False,
 }
-"""Evidence levels of a rule, each with whether it allows high confidence."""
+"""Evidence levels of a rule. The value is True if the level allows high confidence."""
 
 Status = Literal["preview", "stable", "deprecated"]
 """``preview`` runs only on request; ``deprecated`` will be removed."""
@@ -44,19 +44,25 @@ GROUPS: Mapping[str, str] = {
     "quantization": "types of 8 bits and less: scales, calibration, layers that fall back to wider types",
     "portability": "differences between releases, GPUs and platforms",
 }
-"""Folders of rules by consequence, with a description."""
+"""Folders of rules by consequence, each with a description."""
 
 Also = Literal["", "torch-tensorrt"]
-"""A second source of the facts of a rule about the model."""
+"""Another source of facts for a rule about the model."""
 
 Safety = Literal["safe", "unsafe"]
 
 Concern = Literal["graph", "command", "code"]
-"""What a rule is about: the model, its build command, or the program that runs the engine."""
+"""The object that the user has to change.
+
+It is the model, its build command, or the program that runs the engine.
+"""
 
 
 class RuleError(SettingError):
-    """Error: a rule file is wrong.  It has the file, the line (from 1; 0 if unknown), and the message."""
+    """Error: a rule file is wrong.
+
+    The error has the file, the line (from 1; 0 if unknown), and the message.
+    """
 
     def __init__(self, path: Path, line: int, message: str) -> None:
         super().__init__(f"{path}:{line}: {message}" if line else f"{path}: {message}")
@@ -70,12 +76,12 @@ class Advice(Struct, frozen=True):
 
     Attributes:
         applies: version specifier by product; empty if the advice applies to all versions of all products.
-        where: condition on the place; None if the advice applies to all places.
+        where: condition on the fact or match; None if the advice applies to all findings.
         do: the sentence of the advice.
         fix: name of the automatic fix; None if there is none.
-        safety: whether the fix preserves the results for all inputs, up to rounding.  If not, the user
-            decides.
-        default: whether the advice is shown only at places without other advice.
+        safety: ``safe`` if the fix preserves the results for all inputs, up to rounding.  Otherwise
+            ``unsafe``, and the user decides.
+        default: True to show the advice only for findings without other advice.
         see: URLs about this advice.  A report lists them first.
     """
 
@@ -92,7 +98,7 @@ class Unfixable(Struct, frozen=True):
     """The reason why trtlint cannot fix a finding automatically.
 
     Attributes:
-        where: condition on the place; None if the reason applies to all places.
+        where: condition on the fact or match; None if the reason applies to all findings.
         because: the reason, a clause without a full stop.
     """
 
@@ -106,21 +112,21 @@ class Rule(Struct, frozen=True):
     Attributes:
         id: the id, such as ``ACC102``.
         name: the name in words, such as ``sdpa-scale-on-both-operands``.
-        severity: the severity, unless ``severity_when`` sets another one.
+        severity: the severity, unless ``severity_when`` sets another severity.
         since: the first version of trtlint with the rule.
         evidence: the basis of the rule, a key of :data:`EVIDENCE`.
-        applies: PEP 440 specifier of release numbers by product; a product not named is not affected.
+        applies: PEP 440 specifier of release numbers by product.  Other products are not affected.
         find: the kind of fact that the rule is about, or :data:`PATTERN`.
         pattern: the pattern of a :data:`PATTERN` rule.
         where: the condition on a fact or match; None if every fact or match is a finding.
-        mark: the roles in the pattern that a report underlines, each with a label. A label that is None
-            stands for the default label.
-        severity_when: severities with conditions.  The first one whose condition holds is used.
+        mark: the roles in the pattern that a report underlines, each with a label; None for the default
+            label.
+        severity_when: severities with conditions.  The first severity with a true condition is used.
         message: the first line of the finding.
         advice: the advice, in the order of the file.
-        unfixable: reasons why there is no automatic fix.  The first entry whose condition holds is used.
+        unfixable: reasons why there is no automatic fix.  The first reason with a true condition is used.
         references: public URLs that prove or explain the rule.
-        concerns: what the user has to change: the model, the command or the code.
+        concerns: the object that the user has to change: the model, the command or the code.
         witness: the conditions under which a build or measurement confirms or refutes the findings.
         yields: ids of rules about the model.  If one of them has a finding at a node, this rule about the
             build does not report the node again.
@@ -128,9 +134,9 @@ class Rule(Struct, frozen=True):
         body: the documentation of the rule, in Markdown.
         body_line: line of the file where ``body`` begins.
         status: ``preview``, ``stable`` or ``deprecated``.
-        also: ``torch-tensorrt`` if the rule also holds for networks of Torch-TensorRT; else empty.
+        also: ``torch-tensorrt`` if the rule also runs on networks of Torch-TensorRT; else empty.
         summary: one sentence with the defect and its consequence; empty if the file has none.
-        default: whether the rule only reports problems that no other rule explains.  Such a rule skips log
+        default: True if the rule only reports problems that no other rule explains.  Then the rule skips log
             lines that have another finding.  It reports a failed build if no other rule reports an error.
     """
 
@@ -169,7 +175,7 @@ class Rule(Struct, frozen=True):
         return group_of(self.path)
 
     def why_unfixable(self, names: Mapping[str, object]) -> str:
-        """Return the reason why trtlint cannot fix a place automatically; empty if the rule gives none.
+        """Return the reason why trtlint cannot fix a finding automatically; empty if the rule gives none.
 
         ``names`` are the values of the names that the conditions use.
         """
@@ -180,6 +186,6 @@ class Rule(Struct, frozen=True):
 
 
 def group_of(path: Path) -> str:
-    """Return the group of a rule file: the name of its folder, or an empty text for other folders."""
+    """Return the group of a rule file: the name of its folder; empty for other folders."""
     folder = path.parent.name
     return folder if folder in GROUPS else ""

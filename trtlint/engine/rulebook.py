@@ -1,4 +1,4 @@
-"""Rulebook: the rules in folders of rule files, found by id or name."""
+"""Rules in folders of rule files, which are found by id or name."""
 
 from __future__ import annotations
 
@@ -17,19 +17,24 @@ from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.redirects import redirect
 
 _MOST_ENTRIES = 20_000
-"""Largest number of files and folders in a folder of rules: a configuration with ``/`` must not scan a disk.
+"""Largest number of files and folders in a folder of rules.
+
+With this limit, a configuration with ``/`` does not scan the whole disk.
 """
 _NO_RULE = "readme.md"
 _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
 _STATUS = re.compile(r"^status: (preview|deprecated)$", re.MULTILINE)
 _ALSO = re.compile(r"^also: torch-tensorrt$", re.MULTILINE)
-"""Patterns of the lines with kind, status and second source in trtlint's own rule files."""
+"""Pattern of the line with the second source of facts, in trtlint's own rule files.
+
+The patterns above match the lines with the kind and the status.
+"""
 
 
 class RuleEntry(Struct, frozen=True, eq=False):
-    """A rule of a rulebook, whose file is read only on first use.
+    """A rule of a rulebook.  The rule file is read only on first use.
 
-    This saves time: a run without a build needs less than half of all rules.
+    This saves time, because a run without a build needs less than half of all rules.
 
     Attributes:
         id, name, find, status, path, also: see :class:`Rule`.
@@ -67,7 +72,7 @@ class Rulebook(Struct, frozen=True):
         return len(self.entries)
 
     def rule(self, key: str) -> Rule:
-        """Return the rule with this id or name, ignoring case. Former ids and names are accepted, too.
+        """Return the rule with this id or name, ignoring case. Former ids and names also work.
 
         Raises:
             LookupError: there is no such rule.  The message names the nearest rule, or states that the rule
@@ -143,7 +148,7 @@ def load_builtin() -> Rulebook:
     """Return the rules that come with trtlint.  Further calls return the same object.
 
     Each rule is read and compiled on first use, because a run needs only some rules.  So a run does not check
-    all rule files; the tests of trtlint do.
+    all rule files.  The tests of trtlint check them.
     """
     return _builtin(builtin_rules())
 
@@ -158,9 +163,9 @@ def load_rules(paths: Iterable[Path]) -> Rulebook:
 
 
 def with_builtin(paths: Iterable[Path]) -> Rulebook:
-    """Return the rules that come with trtlint, and the rules in other folders or files.
+    """Return the rules that come with trtlint, and the rules in the folders or files ``paths``.
 
-    Only the rules in other folders or files are checked.
+    Only the rules in ``paths`` are checked.
 
     Raises:
         RuleError: a file is wrong, or two rules have the same id or name.
@@ -179,7 +184,7 @@ def _builtin(folder: Path) -> Rulebook:
 
 
 def _unread(path: Path) -> RuleEntry:
-    """Return an entry for a built-in rule.  Only one line of the rule file is read, and the file's name."""
+    """Return an entry for a built-in rule, from the name of the rule file and a few of its lines."""
     text = path.read_text(encoding="utf-8")
     id_, _, name = path.stem.partition("-")
     front = text[: text.find("\n---", 1)]

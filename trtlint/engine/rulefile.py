@@ -1,8 +1,8 @@
 """Rule files: one Markdown file for each rule, with front matter that is validated on load.
 
 A mistake in a rule file gives an error with file and line, instead of a rule that silently has no findings.
-Examples are an unknown key, a field that the fact does not have, or a role that the pattern does not have.
-``trtlint test`` checks the expressions of the built-in rules, so a run does not check them again.
+Examples are an unknown key, or a field that the fact lacks, or a role that the pattern lacks. ``trtlint
+test`` checks the expressions of the built-in rules, so a run does not check them again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RELEASE = re.compile(r"[0-9]+(\.[0-9]+){1,2}")
 _URL = re.compile(r"https://[^\s/]+\.[^\s/.]+(/\S*)?")
 _LONGEST_WORD = 500
-"""Largest length of an id, a name, a summary, a URL or a version specifier."""
+"""Largest length of an id, a name, a summary, a URL or a version specifier, in characters."""
 
 _KEYS = (
     *("id", "name", "summary", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
@@ -154,10 +154,7 @@ class _FrontMatterReader:
         return found
 
     def _also(self, find: str) -> Also:
-        """Read ``also``: ``torch-tensorrt`` if the rule also runs on networks of Torch-TensorRT.
-
-        Empty for other rules.
-        """
+        """Read ``also``: ``torch-tensorrt`` if the rule also runs on Torch-TensorRT networks; else empty."""
         item = self.front.get("also")
         if item is None:
             return ""
@@ -183,7 +180,7 @@ class _FrontMatterReader:
         return frozenset(_matching(id_, "yields", _ID, "the ids of rules") for id_ in ids)
 
     def _find(self) -> tuple[str, Pattern | None]:
-        """Read which kind of fact or which pattern the rule is about.
+        """Read the kind of fact or the pattern that the rule is about.
 
         Set the names that the expressions of the rule can use.
         """

@@ -1,4 +1,4 @@
-"""Set of selected rules that another process can load again by name."""
+"""A set of selected rules that another process can load again by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OtherRulesError(TrtlintError):
 class RuleSet:
     """The rules that the user selected.
 
-    Pickling stores only the paths and ids of the rules, so every process loads the rules from their files.
+    Pickling stores only the paths and ids of the rules. So every process loads the rules from their files.
     Two sets are equal only if they are the same object.
 
     Args:
@@ -59,13 +59,13 @@ class RuleSet:
 
     @property
     def digest(self) -> str:
-        """Digest of the rule files."""
+        """Hash of the rule files."""
         return self._names[2]
 
     def stamp(self) -> RuleSet:
-        """Store the digest of the current rule files in the set.
+        """Store the hash of the current rule files in the set. Return the set.
 
-        A worker process compares this digest with its own files, and raises an error if they differ.
+        A worker process compares this hash with its own files, and raises an error if they differ.
         """
         self._named = self._names
         return self
@@ -78,7 +78,7 @@ class RuleSet:
 
     @property
     def _names(self) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-        """Return the paths of the user's rule files, the ids of all rules, and the digest."""
+        """Return the paths of the user's rule files, the ids of all rules, and the hash of the files."""
         if self._named is None:
             home = builtin_rules()
             own = [entry.path for entry in self.entries if home not in entry.path.parents]
@@ -98,7 +98,7 @@ def _found_again(files: tuple[str, ...], ids: tuple[str, ...], digest: str) -> t
     """Load the rules with these ids from built-in rules and the user's files.
 
     Raises:
-        OtherRulesError: the digest of the rule files on this machine is not ``digest``.
+        OtherRulesError: the hash of the rule files on this machine is not ``digest``.
     """
     try:
         book = with_builtin(map(Path, files))

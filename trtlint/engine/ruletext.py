@@ -1,4 +1,4 @@
-"""Reading of rule files as text, which :mod:`trtlint.engine.rulefile` parses."""
+"""Read rule files as text. :mod:`trtlint.engine.rulefile` parses the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cache keys for the findings of a rule: targets that the rule cannot distinguish have equal keys.
+"""Compute cache keys for the findings of a rule. Targets that the rule cannot distinguish have equal keys.
 
 With this cache, a lint for a range of versions takes little more time than for one version.
 
@@ -29,7 +29,7 @@ _TARGET = re.compile(r"\btarget\b(?:\.(\w+))?")
 def _properties(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return the properties of ``target`` that the texts of expressions read.
 
-    An empty name means the whole target.
+    An empty name stands for the whole target.
     """
     return tuple(sorted({name for text in texts for name in _TARGET.findall(text)}))
 
@@ -38,7 +38,7 @@ def _properties(texts: tuple[str, ...]) -> tuple[str, ...]:
 def _releases(texts: tuple[str, ...]) -> tuple[tuple[int, int], ...] | None:
     """Return the releases that the texts of expressions compare ``target.release`` with.
 
-    None if an expression uses ``target.release`` in another way.
+    The result is None if an expression uses ``target.release`` in another way.
     """
     uses = sum(name == "release" for text in texts for name in _TARGET.findall(text))
     compared = [(int(major), int(minor)) for text in texts for major, minor in _COMPARED.findall(text)]
@@ -67,7 +67,7 @@ class TargetKeys:
     """Computes the cache key of a target for each rule, and stores the cached findings.
 
     Attributes:
-        found: the findings of a rule and the nodes of these findings, by cache key.
+        found: the findings of a rule, and the nodes of the findings, by cache key.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Names that the expressions of a rule can use, and analysis of a rule's condition."""
+"""Determine the names that the expressions of a rule can use, and analyse a rule's condition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trtlint.engine.rule import Rule
 
 _PLACES = frozenset({"node", "chain", "code_origin"})
-"""Fields of every fact about its place; expressions cannot use them."""
+"""Fields that every fact has to describe its node or code line. Expressions cannot use them."""
 _OF_MODEL = frozenset({"model"})
 
 
@@ -65,9 +65,8 @@ def operands(expression: Expression) -> list[str]:
 def about_the_model(expression: Expression) -> Expression | None:
     """Return the part of a condition that depends only on the model, as an expression.
 
-    The part consists of the operands of the outermost ``and`` that read only the fact ``model``.  None if
-    there are no such operands.  If the part is false for a model, the rule cannot have a finding in this
-    model.
+    The part consists of the operands of the outermost ``and`` that read only the fact ``model``.  The result
+    is None without such operands.  If the part is false for a model, the rule cannot have a finding in it.
     """
     own = [text for text in operands(expression) if Expression(text).names == _OF_MODEL]
     return Expression(" and ".join(f"({text})" for text in own), condition=True) if own else None
@@ -77,16 +76,20 @@ def about_the_model(expression: Expression) -> Expression | None:
 def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
     """Return a field, and the texts that the field must have so that an expression can be true.
 
-    For ``op == "Conv" and x > 1`` the result is ``op`` and ``{"Conv"}``.  One operand of the outermost
-    ``and`` must be ``op == "Conv"``, ``op in ("Conv", "Gemm")``, or an ``or`` of such comparisons of one
-    field, else the result is None.  An expression with such an operand is never true for a fact whose field
-    is None.
+    For ``op == "Conv" and x > 1`` the result is ``op`` and ``{"Conv"}``.  The result is None unless an
+    operand of the outermost ``and`` has one of these forms:
+
+    - ``op == "Conv"``
+    - ``op in ("Conv", "Gemm")``
+    - an ``or`` of such comparisons of one field
+
+    An expression with such an operand is never true for a fact whose field is None.
     """
     return _demand(ast.parse(f"({expression.text}\n)", mode="eval").body)
 
 
 def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
-    """Return the field and the allowed texts that one operand requires; None for another operand."""
+    """Return the field and the allowed texts that one operand requires; None for other forms of operands."""
     if isinstance(tree, ast.Compare):
         return _comparison(tree)
     if not isinstance(tree, ast.BoolOp):

@@ -1,4 +1,7 @@
-"""Subjects that a rule is evaluated for: the facts about a model, and the matches of the rule's pattern."""
+"""Subjects of rules: the facts about a model, and the matches of a rule's pattern.
+
+A rule is evaluated for each of its subjects.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,11 @@ class Subject(Struct, frozen=True, eq=False):
 
     Attributes:
         node: the node that reports show; None for the whole model.
-        place: the name of the place in reports; empty for the whole model.
+        place: the name of the node, tensor or line in reports; empty for the whole model.
         chain: the operators in the fact or match, in data-flow order, each with its role.
         values: the names that expressions can use, except ``target``.
         others: other matches of the pattern at the same nodes.  A finding needs only one match for which the
-            rule holds.
+            condition of the rule is true.
     """
 
     node: Node | None
@@ -42,12 +45,12 @@ class Subject(Struct, frozen=True, eq=False):
     values: Mapping[str, object]
     others: tuple[Subject, ...] = ()
     applies: Mapping[Product, str] | None = None
-    """The versions that the fact is true for; None for all."""
+    """The versions that the fact is true for, by product; None for all versions."""
     refusal: Refusal | None = None
     fact: Fact | None = None
     """The fact; None for a match of a pattern."""
     position: int | None = None
-    """Position of the fact among those of its kind."""
+    """Index of the fact among the facts of its kind."""
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -64,7 +67,10 @@ class Subject(Struct, frozen=True, eq=False):
         return "" if self.fact is None else self.fact.scope
 
     def origin(self, model: Model) -> Origin | None:
-        """Return the location in Python code that the exporter or the script gives for the node."""
+        """Return the module and the line of Python code that the node comes from; None if unknown.
+
+        They come from the exporter or from the script.
+        """
         if self.node is not None:
             return origin(model, self.node)
         return None if self.fact is None else self.fact.code_origin
@@ -82,14 +88,17 @@ class Subjects:
         self._made: dict[tuple[str, int], Subject] = {}
         self._positions: dict[tuple[str, str], Mapping[str, list[int]]] = {}
         self._candidates: dict[int, tuple[Rule, tuple[Subject, ...]]] = {}
-        """Subjects by ``id`` of a rule.
+        """The possible subjects, by ``id`` of the rule object.
 
-        The rule is stored, too, so that no new rule gets the same ``id``.
+        The rule is stored, too, so that no new rule object gets the same ``id``.
         """
         self._unsearched: set[int] = set()
 
     def searched(self, rule: Rule) -> bool:
-        """Return whether the search for the pattern of a rule finished.  If not, findings may be missing."""
+        """Return whether the search for the pattern of a rule finished.
+
+        If it did not, findings may be missing.
+        """
         return id(rule) not in self._unsearched
 
     def of(self, rule: Rule) -> Iterator[Subject]:
@@ -106,10 +115,10 @@ class Subjects:
             yield self._match(rule, match)
 
     def candidates(self, rule: Rule) -> Sequence[Subject]:
-        """Return the subjects for which the condition of a rule may hold for some target, in graph order.
+        """Return the subjects for which the condition of a rule may be true for some target, in graph order.
 
-        If the condition requires ``op == "Conv"``, only facts about Conv operators are checked.  Then the
-        time of a rule depends on the number of these facts, and not on the size of the model.  The result is
+        If the condition requires ``op == "Conv"``, only facts about Conv operators are checked.  So the time
+        of a rule depends on the number of these facts instead of the size of the model.  The result is
         cached, so a further target takes little time.
         """
         if id(rule) not in self._candidates:
@@ -118,7 +127,7 @@ class Subjects:
         return self._candidates[id(rule)][1]
 
     def _of_this_model(self, rule: Rule) -> Iterator[Subject]:
-        """Yield the subjects of a rule, but none if the rule cannot have a finding in this model.
+        """Yield the subjects of a rule; none if the rule cannot have a finding in this model.
 
         See :func:`~trtlint.engine.scope.about_the_model`.
         """
@@ -183,7 +192,7 @@ class Subjects:
     def _common(self) -> Mapping[str, object]:
         """Return the values of the names that all expressions can use.
 
-        Functions also need the value of ``constants``.
+        Functions in expressions also need the value of ``constants``.
         """
         facts = self._facts
         build = next(iter(facts.of("build")), None)
@@ -193,8 +202,8 @@ class Subjects:
 def _possible(rule: Rule, subject: Subject) -> bool:
     """Return whether the condition of a rule can be true for at least one target.
 
-    Nothing is known about the target here. A condition that is already false then stays false for every
-    real target, except a condition that asks whether a value is known.
+    The condition is evaluated without a target. If it is false, it is false for every target. An exception is
+    a condition that asks whether a value is known; then the result is always True.
     """
     where = rule.where
     if where is None or ("target" in where.names and any(word in where.text for word in _SEES_UNKNOWN)):

@@ -1,4 +1,4 @@
-"""Releases that accept an operator that other releases refuse."""
+"""Find the releases that accept an operator that other releases refuse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trtlint.model.graph import Node
 from trtlint.target.target import Target
 
 _BY_PLUGIN = frozenset({"plugin", "library"})
-"""Reasons that depend on the loaded plugins."""
+"""Reasons of refusals that depend on the loaded plugins."""
 
 
 class RefusedLines:
@@ -32,12 +32,12 @@ class RefusedLines:
     def of(self, subjects: Iterable[Subject], product: Product) -> tuple[tuple[str, ...], str]:
         """Return the release lines that refuse at least one of the subjects.
 
-        This includes lines that refuse the same node for another reason.  Refusals that depend on the GPU,
-        the typing or a plugin are not included.
+        The result includes lines that refuse the same node for another reason, unless this refusal depends on
+        the GPU, the typing or a plugin.
 
         Returns:
-            The release lines, and a condition in words such as ``on every GPU``.  No lines if a subject is
-            not about a refusal.
+            The release lines, and a condition in words such as ``on every GPU``.  Both are empty if a subject
+            is not about a refusal.
         """
         lines: set[str] = set()
         limit = ""

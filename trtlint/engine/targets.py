@@ -1,4 +1,4 @@
-"""Findings of one model for several targets.
+"""Merge the findings of one model for several targets.
 
 trtlint lints each version of a range separately.  The report lists each finding once, with its versions.  It
 also lists the changes from one version to the next.
@@ -23,7 +23,10 @@ class MergedFinding(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """Findings that a target adds or removes, compared with the previous target, as rule and name."""
+    """The findings that one target has and the previous target lacks, and the reverse.
+
+    A finding is the id and the name of its rule.
+    """
 
     before: str
     after: str
@@ -75,7 +78,7 @@ def _rank(finding: Finding) -> int:
 
 
 def labels(targets: Sequence[str]) -> list[str]:
-    """Return the words in which targets differ.
+    """Return the words in which the names of targets differ.
 
     Words that all targets have at the beginning or the end are left out.
 
@@ -100,7 +103,11 @@ def span(targets: Sequence[str]) -> str:
 
 
 def _parts(targets: Sequence[str]) -> tuple[str, list[str], str]:
-    """Split targets into the words at the start and at the end that all share, and the middle of each."""
+    """Split the names of targets into three parts.
+
+    The parts are the words that all names have at the start, the other words of each name, and the words that
+    all names have at the end.
+    """
     if len(set(targets)) < 2:
         return "", list(targets), ""
     words = [target.split(" ") for target in targets]
@@ -114,7 +121,7 @@ def _parts(targets: Sequence[str]) -> tuple[str, list[str], str]:
 
 
 def _shared(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of words at the start that all rows share.
+    """Return the number of words that all rows have at their start.
 
     The last word of the shortest row does not count.
     """
@@ -156,7 +163,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def changes(models: Sequence[ModelReport]) -> list[Change]:
-    """Return, for each target after the first, the findings that it adds and removes.
+    """Return the changes of the findings from each target to the next.
 
     Targets without a change are left out.
     """

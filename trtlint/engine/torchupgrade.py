@@ -1,4 +1,4 @@
-"""Effects of an upgrade of Torch-TensorRT on a script or an exported program."""
+"""Determine the effects of an upgrade of Torch-TensorRT on a script or an exported program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from trtlint.model.origin import origin_of_trace
 from trtlint.torch_tensorrt.program import Program, ProgramNode
 
 Change = Literal["converts", "falls back", "stays in PyTorch", "unknown"]
-"""The change of an operator from the first to the last release.  ``unknown`` if one was not tested."""
+"""The change of an operator from the first to the last release.
+
+It is ``unknown`` if one of these releases was not tested.
+"""
 CHANGES: tuple[Change, ...] = ("falls back", "converts", "stays in PyTorch", "unknown")
 """The changes in the order of reports."""
 _MOST_PLACES = 20
@@ -25,11 +28,11 @@ class OperatorChange(Struct, frozen=True):
 
     Attributes:
         op: the operator in the program, ``aten.glu.default``.
-        lowered: the operator that has no converter; it is ``op`` or comes from the decomposition of ``op``.
+        lowered: the operator without a converter: ``op``, or an operator that PyTorch decomposes ``op`` into.
         change: the change from the first release to the last.
         since: the first release line with the new behaviour; empty without a change.
         until: the last release line that is known to have the old behaviour; empty without a change.
-        states: for each release, whether PyTorch runs the operator; None if unknown.
+        states: for each release, True if PyTorch runs the operator, False if TensorRT does; None if unknown.
         count: number of these operators in the program.
         places: source lines, modules or names of the first of these operators.
     """
@@ -80,11 +83,11 @@ class TorchUpgrade(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def begins(self, index: int) -> tuple[CallChange, ...]:
-        """Return the findings that a release has and the previous release does not have."""
+        """Return the findings that the release at ``index`` has and the previous release lacks."""
         return tuple(each for each in self.calls if index in each.releases and index - 1 not in each.releases)
 
     def ends(self, index: int) -> tuple[CallChange, ...]:
-        """Return the findings that the previous release has and this release does not have."""
+        """Return the findings that the previous release has and the release at ``index`` lacks."""
         return tuple(each for each in self.calls if index not in each.releases and index - 1 in each.releases)
 
 

@@ -1,4 +1,4 @@
-"""Upgrade report: findings of a model for each version of a range.
+"""Create an upgrade report: findings of a model for each version of a range.
 
 trtlint evaluates the model for every release line of the range, such as 10.7 and 10.8.  The differences from
 one line to the next are the effects of an upgrade.  The safest line is the line with the fewest known risks.
@@ -24,7 +24,7 @@ from trtlint.target.parsing import parse_versions
 from trtlint.target.target import Target
 
 CONCERNS: tuple[Concern, ...] = ("graph", "command", "code")
-"""What may have to change, in the order of the work."""
+"""The objects that the user may have to change, in the order of the work."""
 
 
 class Assessed(Struct, frozen=True):
@@ -37,7 +37,7 @@ class Assessed(Struct, frozen=True):
         supported: False if the release is known not to support the GPU.
         risks: number of findings about the graph by severity.  Findings of low confidence are not counted.
         found: the findings for this line, as indexes into :attr:`Upgrade.findings`.
-        refused: number of places that the parser or the builder refuses.
+        refused: number of nodes that the parser or the builder refuses.
     """
 
     line: str
@@ -54,7 +54,7 @@ class Listed(Struct, frozen=True):
 
     Attributes:
         finding: the finding, with the text for the first release line that has it.
-        concern: what the user has to change: graph, command or code.
+        concern: the object that the user has to change: graph, command or code.
         lines: the release lines, as ascending indexes into :attr:`Upgrade.lines`.
         advice: each advice with the indexes of the release lines that it is for.
     """
@@ -71,7 +71,10 @@ class Listed(Struct, frozen=True):
 
 
 class UpgradeStep(Struct, frozen=True):
-    """Findings that change from one release line to the next, as indexes into :attr:`Upgrade.findings`."""
+    """Findings that appear or disappear from one release line to the next.
+
+    ``fixed`` and ``new`` are indexes into :attr:`Upgrade.findings`.
+    """
 
     before: str
     after: str
@@ -142,7 +145,7 @@ class Upgrade(Struct, frozen=True):
         return ("--rtx" if self.product == "tensorrt-rtx" else "--trt", self.lines[line].line, *self.options)
 
     def with_options(self, options: tuple[str, ...]) -> Upgrade:
-        """Return the report with command-line options in each finding that describe the target.
+        """Return a copy in which each finding has the command-line options that describe the target.
 
         The version in these options is the newest release line of the finding.
         """
@@ -269,13 +272,16 @@ def _assessed(index: int, target: Target, findings: Sequence[Listed], words: str
 
 
 def _refuses(listed: Listed) -> bool:
-    """Return whether a finding shows for sure that the model cannot be built."""
+    """Return whether a finding surely shows that the model cannot be built."""
     finding = listed.finding
     return finding.refusal is not None and finding.severity == "error"
 
 
 def _is_risk(listed: Listed) -> bool:
-    """Return whether a finding is a risk for the engine: it is about the graph, and not of low confidence."""
+    """Return whether a finding is a risk for the engine.
+
+    A risk is about the graph, and has a higher confidence than ``low``.
+    """
     return listed.concern == "graph" and listed.finding.confidence != "low"
 
 
@@ -303,8 +309,8 @@ def _with_hidden(
 ) -> frozenset[int]:
     """Return the indexes of a release line's findings, including findings that another finding hides.
 
-    A finding of rule A hides findings of rule B at the same nodes if the rule file of B names A in
-    ``yields``.
+    If the rule file of rule B names rule A in ``yields``, a finding of A hides findings of B at the same
+    nodes.
     """
     nodes: dict[str, set[str]] = defaultdict(set)
     for number in line.found:
@@ -331,7 +337,7 @@ def _keys(findings: Iterable[Finding]) -> set[str]:
 def _safest(lines: Sequence[Assessed], findings: Sequence[Listed]) -> Safest | None:
     """Return the release line with the fewest errors about the graph, then the fewest warnings.
 
-    Of several equal release lines, return the newest.
+    If several release lines are equal, return the newest.
     """
     usable = [index for index, line in enumerate(lines) if line.supported]
     if not usable:

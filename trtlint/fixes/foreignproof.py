@@ -111,7 +111,10 @@ class _Choices:
         return []
 
     def empty(self) -> list[Feeds]:
-        """Return the input set in which dynamic dimensions have size zero; empty without dynamic dimensions."""
+        """Return the input set in which dynamic dimensions have size zero.
+
+        The result is empty if no dimension is dynamic.
+        """
         while self.next():
             pass
         return self._empty
@@ -122,7 +125,7 @@ def _compared(
 ) -> dict[int, Proof]:
     """Run regions in ONNX Runtime, and return their proofs by index in ``cases``.
 
-        Regions without input sets in ``drawn`` are skipped.
+    Regions without input sets in ``drawn`` are skipped.
 
     Args:
         cases: the regions with all their inputs.

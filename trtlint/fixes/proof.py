@@ -367,7 +367,7 @@ def _difference(before: list[Array], after: list[Array]) -> float:
 def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[Array]) -> float:
     """Run nodes in their own types, and return the difference from the FP64 results.
 
-        The result is 1 for an overflow, and 0 if the reference evaluator does not support the types.
+    The result is 1 for an overflow, and 0 if the reference evaluator does not support the types.
 
     Args:
         proto: the nodes before or after the patch.

@@ -1,4 +1,4 @@
-"""Base class of evidence: the targets it applies to, its verdicts on findings, and its lines in reports."""
+"""Base class of evidence. It defines the targets, the verdicts on findings, and the lines in reports."""
 
 from __future__ import annotations
 
@@ -23,16 +23,14 @@ if TYPE_CHECKING:
 
 
 class Question(Struct, frozen=True):
-    """A question that an evaluation asks each piece of evidence.
-
-    The question is: does the finding of this rule hold at this place?
+    """The question whether a finding is true at one node. An evaluation asks it to each piece of evidence.
 
     Attributes:
         rule: the rule of the finding.
         facts: the facts of the model.
-        subject: the place in the model or build.
+        subject: the fact or pattern match that the finding is about.
         target: the build target.
-        holds: whether the rule holds for sure.  False if unset options decide whether the rule holds.
+        holds: True if the condition of the rule is surely true.  False if it depends on unset options.
     """
 
     rule: Rule
@@ -43,17 +41,17 @@ class Question(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """What a piece of evidence shows about a finding at one place.
+    """The verdict of a piece of evidence about a finding at one node.
 
     Attributes:
-        standing: whether the evidence confirms the finding, refutes it, or leaves it open.
+        standing: ``confirmed``, ``refuted``, or ``open`` if the evidence does not decide.
         said: sentences for the report, each with file and line, layer or tensor.
-        cited: file and line of the messages in these sentences.
+        cited: ``file:line`` of the messages in these sentences.
         support: set if the evidence supports the finding but cannot confirm it.  Then the finding has at
             least this confidence.
         doubt: set if the evidence makes the finding doubtful.  Then the finding has at most this confidence.
-        ended: whether a real build failed with one of the cited messages.
-        everywhere: whether the confirming message names no node. Then a refutation takes precedence over this
+        ended: True if a real build failed with one of the cited messages.
+        everywhere: True if the confirming message names no node. Then a refutation takes precedence over this
             confirmation.
     """
 
@@ -83,8 +81,8 @@ class BlockTimes(Struct, frozen=True):
 class Evidence:
     """One piece of evidence about a model: a build, a dry build, or measured ranges.
 
-    Subclasses are frozen structs that can be pickled.  The default implementation of a method returns the
-    value for "no evidence".
+    Subclasses are frozen structs that can be pickled.  If a subclass does not override a method, the method
+    returns the value for "no evidence".
     """
 
     __slots__ = ()
@@ -94,9 +92,9 @@ class Evidence:
     grounds: frozenset[Ground]
     """The sources of facts that the evidence makes available, such as ``build``."""
     judges = True
-    """Whether the evidence can confirm or refute a finding."""
+    """False if the evidence cannot confirm or refute a finding."""
     settles_targets = False
-    """Whether the evidence is a real build, whose data determine the target."""
+    """True if the evidence is a real build. Then its data determine the target."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -104,33 +102,30 @@ class Evidence:
         return ()
 
     def form(self, path: str) -> str:  # noqa: ARG002
-        """Return the kind of a file that contains the evidence, such as ``log``, for reports."""
+        """Return the kind of a file that contains the evidence, such as ``log``."""
         return "build"
 
     @property
     def data(self) -> object:
-        """Return the data from which facts are derived; None if no facts come from the evidence."""
+        """The data that facts are derived from; None if no facts come from the evidence."""
         raise NotImplementedError
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return sentences for the report.  Reports for targets without this evidence do not show them."""
+        """Sentences for the report.  Only reports for targets with this evidence show them."""
         return ()
 
     @property
     def of_any_form(self) -> Evidence | None:
         """Return the part of the evidence that stays valid after trtlint rewrites the model.
 
-        None if no part stays valid.
+        The result is None if no part stays valid.
         """
         return None
 
     @property
     def summary(self) -> EvidenceSummary | None:
-        """Return the evidence as JSON data for a report.
-
-        None if reports do not show this kind of evidence.
-        """
+        """Return the evidence as JSON data for a report; None if reports do not show this kind of evidence."""
         return None
 
     def conclude(
@@ -151,24 +146,24 @@ class Evidence:
         return True
 
     def states(self, fact: str) -> bool:  # noqa: ARG002
-        """Return whether the facts of this kind come from the evidence itself.
+        """Return whether facts of the kind ``fact`` come from the evidence itself.
 
-        Then no other evidence judges the findings about these facts.
+        If so, no other evidence judges the findings about these facts.
         """
         return False
 
     def holds_for(self, fact: str, target: Target) -> bool:  # noqa: ARG002
-        """Return whether the facts of this kind that come from the evidence are true for a target."""
+        """Return whether facts of the kind ``fact``, which come from the evidence, are true for a target."""
         return True
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge the finding at one place.  Return None if the evidence has no verdict."""
+        """Judge a finding at one node; None if the evidence has no verdict."""
         raise NotImplementedError
 
     def citations(self, subject: Subject) -> Iterable[str]:  # noqa: ARG002
         """Return the log message that a finding is about, as ``file:line: text``.
 
-        Empty if the finding is not about a log message.
+        The result is empty if the finding is not about a log message.
         """
         return ()
 
@@ -177,7 +172,7 @@ class Evidence:
         return None
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:  # noqa: ARG002
-        """Return the places (``file:line``) of messages that a rule reports.
+        """Return ``file:line`` of the messages that a rule reports.
 
         Rules that are evaluated later do not report these messages again.
         """
@@ -192,7 +187,7 @@ class PendingEvidence(Protocol):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The kinds of data that the experiment will make available as facts."""
+        """The kinds of data that the experiment will provide as facts."""
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
         """Run the experiment on a model, for some targets, and return its results as evidence."""

@@ -1,4 +1,4 @@
-"""A build as evidence: its log, the layers of its engine, and their measured times."""
+"""Use a build as evidence: its log, the layers of its engine, and their measured times."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.language.expression import Expression
 
 _ECHOES = 2
-"""Largest number of cited lines that repeat a failure."""
+"""Largest number of cited log lines that repeat a failure."""
 _ASKED = frozenset({"layer", "layers", "build"})
-"""Conditions on facts of a build.  Conditions on messages are not among them."""
+"""Kinds of conditions that are about facts of a build. Conditions on log messages are handled separately."""
 
 
 class BuildEvidence(Evidence, Struct, frozen=True):
@@ -70,11 +70,11 @@ class BuildEvidence(Evidence, Struct, frozen=True):
         return self.record
 
     def states(self, fact: str) -> bool:
-        """Return whether facts of this kind come from the files of a build."""
+        """Return whether facts of the kind ``fact`` come from the files of a build."""
         return ground_of(fact) == "build"
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge a finding at one place by the log, the layers and the settings of the build."""
+        """Judge a finding at one node by the log, the layers and the settings of the build."""
         return None if question.facts.of_another_model else judged(question)
 
     def citations(self, subject: Subject) -> Iterable[str]:
@@ -100,7 +100,7 @@ class BuildEvidence(Evidence, Struct, frozen=True):
 
 
 def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
-    """Return the engine layers that compute the operators at a place, without duplicates."""
+    """Return the engine layers that compute the operators of a subject, without duplicates."""
     if isinstance(subject.fact, LayerFact):
         return (subject.fact,)
     known = facts.node_evidence.layers
@@ -109,7 +109,7 @@ def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
 
 
 def judged(question: Question) -> Verdict:
-    """Judge a finding at one place by a real build or a dry build."""
+    """Judge a finding at one node by a real build or a dry build."""
     facts, conditions = question.facts, question.rule.witness
     if question.subject.refusal is not None:
         return _judged_refusal(question)
@@ -147,24 +147,24 @@ def _judged_refusal(question: Question) -> Verdict:
 
 
 def _places(found: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Return the places (``file:line``) in pairs of a statement and a place.
+    """Return the non-empty places (``file:line``) in pairs of a sentence and a place.
 
-    The place is empty for a statement that is not about a log message.
+    The place is empty for a sentence that is not about a log message.
     """
     return frozenset(at for _, at in found if at)
 
 
 def quotations(question: Question) -> Iterator[tuple[str, str]]:
-    """Yield each error in the log about the refused nodes: the quoted sentence, and its ``file:line``."""
+    """Yield each error in the log about the refused nodes, as its ``file:line`` and a quoting sentence."""
     for message in errors_in_log(question.facts, question.subject, holds=question.holds):
         yield message.at, quoted(message)
 
 
 def statements(conditions: Iterable[EvidenceCondition], question: Question) -> Iterator[tuple[str, str]]:
-    """Yield the statements of a build that meet one of the conditions.
+    """Yield a sentence for each message, layer or build setting that meets one of the conditions.
 
-    Each statement is a pair of a sentence and the place of a log message (``file:line``).  The place is empty
-    for a statement about a layer or the build.
+    Each result is a pair of a sentence and the ``file:line`` of a log message.  The second text is empty for
+    a sentence about a layer or the build.
     """
     subject, target = question.subject, question.target
     for condition in conditions:
@@ -204,10 +204,10 @@ def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator
 
 
 def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield the messages that confirm the finding at every place.
+    """Yield the messages that confirm the finding at every node.
 
-    These are messages for a condition with ``anywhere``, if no message of these names in the log names a
-    node.
+    The messages match a condition with ``anywhere``.  There are none if a log message with the same name
+    mentions a node.
     """
     names = {name for condition in conditions if condition.anywhere for name in condition.messages}
     messages = (message for message in facts.of("log_message") if isinstance(message, LogMessage))
@@ -219,7 +219,7 @@ def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator
 
 
 def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[str]:
-    """Yield the messages that match a condition, but do not name a node and so confirm nothing."""
+    """Yield quotes of the messages that match a condition, but name no node and so confirm nothing."""
     names = {name for condition in conditions for name in condition.messages}
     for message in facts.node_evidence.nameless:
         if message.name in names and message.first:
@@ -227,7 +227,7 @@ def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Ite
 
 
 def cited_message(subject: Subject) -> Iterator[str]:
-    """Yield the log message that a finding is about, then repeated messages and the cause.
+    """Yield the log message that a finding is about, then repetitions of the message and its cause.
 
     Each line begins with ``file:line``.
     """
@@ -239,14 +239,14 @@ def cited_message(subject: Subject) -> Iterator[str]:
 
 
 def _time(timed: Sequence[tuple[float, float, str]], ms: float, share: float) -> str:
-    """Return the time of layers in words, such as ``layer conv1: 18 % of 4.1 ms``.
+    """Return the time of engine layers in words, such as ``layer conv1: 18 % of 4.1 ms``.
 
     For several layers, the sentence has their number and the name of the slowest layer.
 
     Args:
-        timed: time, share and name of each layer.
-        ms: time of all these layers.
-        share: share of all these layers.
+        timed: time (ms), share of the total time, and name of each layer.
+        ms: time of all layers in ``timed``.
+        share: share of all layers in ``timed``.
     """
     total = f"{in_percent(share)} of {milliseconds(ms / share)}" if share else milliseconds(ms)
     _, _, slowest = max(timed, key=lambda layer: layer[0])

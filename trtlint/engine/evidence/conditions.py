@@ -1,4 +1,4 @@
-"""Conditions in rule files for evidence that confirms or refutes a finding.
+"""Read conditions in rule files for evidence that confirms or refutes a finding.
 
 A rule has these conditions in its front matter::
 
@@ -14,15 +14,18 @@ A finding can predict a refusal, an error of the parser or builder.  A rule with
 ``refute``. It needs no ``confirm`` for errors that name the node, because :mod:`trtlint.engine.refusals`
 handles these errors for all rules.
 
-* ``log`` lists names of log messages. A message counts if it names a node of the block of operators that the
-finding is about. ``where`` is an expression over the ``log_message`` fact. A message counts only if this
-expression holds. With ``anywhere``, a message without a node counts for every block. This holds only if none
-of the listed messages in the log names a node. * ``layer`` is an expression over the ``layer`` fact. The
-expression must hold for one engine layer of the block. * ``layers`` is like ``layer``. In addition, the
-expression must not be false for another layer of the block. * ``build`` is an expression over the ``build``
-fact. * ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact. The facts
-are the measured ranges of the tensors of the block. For ``ranges``, the report shows the widest range. *
-``because`` is the sentence that the report adds.
+In the following list, the block is the group of operators that the finding is about.
+
+- ``log`` lists names of log messages. A message matches if it names a node of the block.
+- ``where`` is an expression over the ``log_message`` fact. A message matches only if this expression is true.
+- ``anywhere``: a message without a node matches every block. It does not if one of the listed messages in the
+  log names a node.
+- ``layer`` is an expression over the ``layer`` fact. It must be true for one engine layer of the block.
+- ``layers`` is like ``layer``, and the expression must not be false for another layer of the block.
+- ``build`` is an expression over the ``build`` fact.
+- ``range`` and ``ranges`` are like ``layer`` and ``layers``, for the ``tensor_range`` fact. The facts are the
+  measured ranges of the tensors of the block. For ``ranges``, the report shows the widest range.
+- ``because`` is the sentence that the report adds.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ class EvidenceCondition(Struct, frozen=True):
         messages: names of log messages.
         where: the condition on a layer, the build or the message; None for any message.
         because: the sentence that the report adds; None to quote only the message or layer.
-        anywhere: whether a message without a node counts for every block.
+        anywhere: True if a message that names no node matches every group of operators.
     """
 
     kind: Kind
@@ -66,16 +69,19 @@ class EvidenceCondition(Struct, frozen=True):
 
 
 class EvidenceConditions(Struct, frozen=True):
-    """The conditions under which evidence confirms, and refutes, the findings of a rule."""
+    """The conditions under which evidence confirms or refutes the findings of a rule."""
 
     confirm: tuple[EvidenceCondition, ...] = ()
     refute: tuple[EvidenceCondition, ...] = ()
 
 
 Compile = Callable[[Item, str, str], Expression]
-"""Function that compiles a condition on a kind of fact from an item.  Errors name the item."""
+"""Function that compiles a condition on a kind of fact from an item of the front matter.
+
+Its error messages name the item.
+"""
 CompileText = Callable[[Item, str, str], Template]
-"""Function that compiles a text with expressions in the same way."""
+"""Function that compiles a text with fields, such as ``{name}``, from an item of the front matter."""
 
 
 def read_conditions(
@@ -93,7 +99,7 @@ def read_conditions(
         condition: function that compiles a condition.
         text: function that compiles a text with fields, such as ``{name}``.
         messages: the known names of log messages; None for any.
-        refusal: whether the findings of the rule predict a refusal.
+        refusal: True if the findings of the rule predict an error of the parser or builder.
 
     Raises:
         FrontMatterError: the entry does not have the form that the documentation of this module describes.

@@ -1,9 +1,10 @@
-"""Dry build as evidence: NVIDIA's parser and builder, run without a GPU.
+"""Use a dry build as evidence. It runs NVIDIA's parser and builder without a GPU.
 
-A dry build runs one release of one product.  For targets with this product and release, a dry build is
-evidence like a real build.  In addition, if the parser or the builder succeeds, all predicted errors of the
-parser or the builder are refuted.  For other targets, errors of the parser support findings, and reports only
-quote other messages.
+A dry build runs one release of one product.
+
+- For targets with this product and release, a dry build is evidence like a real build.  In addition, success
+  of the parser or the builder refutes all predicted errors of this stage.
+- For other targets, errors of the parser support findings.  Reports only quote other messages.
 """
 
 from __future__ import annotations
@@ -33,9 +34,12 @@ from trtlint.target.target import Target
 Stage = Literal["parse", "build"]
 
 _FACTS = frozenset({"dry_build", "parser_refusal", "builder_refusal"})
-"""Kinds of facts that come from a dry build alone."""
+"""Kinds of facts that come only from a dry build."""
 _OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
-"""Kinds of facts about kernels, times and settings.  A dry build has them only for its own product."""
+"""Kinds of facts about kernels, times and settings.
+
+Those of a dry build are true only for its own product.
+"""
 
 
 class DryBuildEvidence(Evidence, Struct, frozen=True):
@@ -75,11 +79,11 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
         return not self.targets or target in self.targets
 
     def states(self, fact: str) -> bool:
-        """Return whether facts of this kind come from the dry build or its log."""
+        """Return whether facts of the kind ``fact`` come from the dry build or its log."""
         return fact in _FACTS or ground_of(fact) == "build"
 
     def holds_for(self, fact: str, target: Target) -> bool:
-        """Return whether facts of this kind are true for a target.
+        """Return whether facts of the kind ``fact`` are true for a target.
 
         Facts about kernels, times and settings are true only for the product, release and GPU of the dry
         build.
@@ -97,7 +101,7 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
         return cited_message(subject)
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:
-        """Return the places (``file:line``) of all errors in the log, if ``rule`` is about parser errors.
+        """Return ``file:line`` of all errors in the log, if ``rule`` is about parser errors.
 
         Rules that are evaluated later do not report the same errors again.
         """
@@ -111,13 +115,16 @@ class DryBuildEvidence(Evidence, Struct, frozen=True):
 
 
 def confidence_for(result: DryBuildResult, stage: Stage, target: Target) -> Confidence:
-    """Return how sure the result of a dry build is for a target.
+    """Return the confidence that the result of a dry build gives for a target.
 
-    A dry build uses TensorRT-RTX, perhaps for another GPU.  For TensorRT-RTX of the same release, the result
-    is as good as the result of a real build: ``confirmed``.  For TensorRT, the parser of TensorRT-RTX is good
-    evidence if both parsers come from the same sources, and weak evidence otherwise.  For TensorRT, the
-    builder of TensorRT-RTX is at most an indication: networks are strongly typed, kernels differ, and nothing
-    is timed.
+    A dry build uses TensorRT-RTX, perhaps for another GPU.
+
+    - For TensorRT-RTX of the same release, the result is as good as the result of a real build:
+      ``confirmed``.
+    - For TensorRT, the parser of TensorRT-RTX is good evidence if both parsers come from the same sources,
+      and weak evidence otherwise.
+    - For TensorRT, the builder of TensorRT-RTX is at most an indication: networks are strongly typed, kernels
+      differ, and nothing is timed.
     """
     line = _words(Version(result.version).release)
     if target.product == "tensorrt-rtx" and (target.release is None or _words(target.release) == line):
@@ -135,7 +142,7 @@ def _words(release: tuple[int, ...]) -> str:
 
 
 def _reached(result: DryBuildResult) -> Stage:
-    """Return the last stage that a dry build ran: its errors belong to this stage."""
+    """Return the last stage that a dry build ran. The errors of the dry build belong to this stage."""
     return "build" if result.parsed and result.level == "build" else "parse"
 
 
@@ -161,7 +168,7 @@ def _judged(result: DryBuildResult, question: Question) -> Verdict:
 def _judged_refusal(result: DryBuildResult, question: Question) -> Verdict:
     """Judge a finding that predicts an error of the parser or builder.
 
-    An error that names the node of the finding counts more than a stage that succeeds.
+    An error that names the node of the finding takes precedence over a stage that succeeded.
     """
     refusal, stage = question.subject.refusal, _reached(result)
     assert refusal is not None
@@ -243,7 +250,7 @@ def _values(result: DryBuildResult) -> dict[str, Any]:
 
 
 def _comparison(found: Agreement) -> dict[str, Any]:
-    """Return the comparison of the parsed network with the model as JSON data."""
+    """Return JSON data about how well the parsed network matches the model."""
     return {
         "release": found.release,
         "outcome": found.outcome,

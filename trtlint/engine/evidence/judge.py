@@ -1,4 +1,4 @@
-"""Combination of all evidence about a place into one verdict, and into the lines of a report."""
+"""Combine all evidence about a finding into one verdict, and into the lines of a report."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from trtlint.facts.facts import Facts
 
 
 def judge(evidence: Sequence[Evidence], question: Question) -> Verdict:
-    """Judge a finding at one place by all evidence.  A confirmation takes precedence over a refutation.
+    """Judge a finding at one node by all evidence.  A confirmation takes precedence over a refutation.
 
-    If the finding is about a fact that comes from a piece of evidence, such as a log message, only this piece
-    of evidence judges the finding.
+    A finding can be about a fact that comes from a piece of evidence, such as a log message.  Then only this
+    piece of evidence judges the finding.
     """
     fact = question.subject.fact
     own = () if fact is None else tuple(each for each in evidence if each.states(fact.kind))
@@ -27,7 +27,7 @@ def judge(evidence: Sequence[Evidence], question: Question) -> Verdict:
 
 
 def _joined(verdicts: Sequence[Verdict]) -> Verdict:
-    """Combine the verdicts of several pieces of evidence about the same place."""
+    """Combine the verdicts of several pieces of evidence about the same finding at one node."""
     sides = (
         [each for each in verdicts if each.standing == "confirmed" and not each.everywhere],
         [each for each in verdicts if each.standing == "refuted"],

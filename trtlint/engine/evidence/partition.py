@@ -1,7 +1,7 @@
-"""Partition of a model between ONNX Runtime's execution providers, as evidence.
+"""Use the partition of a model between ONNX Runtime's execution providers as evidence.
 
 trtlint predicts from its findings which nodes TensorRT runs.  If NVIDIA's parser is available, the report
-also shows which nodes this parser accepts.
+also shows the nodes that this parser accepts.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from trtlint.target.target import Target
 
 _REFUSALS = "BLD2"
-"""Prefix of the ids of rules whose findings refuse nodes."""
+"""Prefix of the ids of rules about nodes that the parser or builder refuses."""
 
 
 class PartitionEvidence(Evidence, Struct, frozen=True):
-    """Which nodes of a model one execution provider of ONNX Runtime runs.
+    """The nodes of a model that one execution provider of ONNX Runtime runs.
 
     Attributes:
         provider: the execution provider.
         settings: the options of the provider that affect the partition.
         simulation: the partition according to NVIDIA's parser; None if the parser did not run.
         log: the partition in a log of ONNX Runtime; None without a log.
-        about: sentences about the simulation.
+        about: sentences for reports about the partition according to NVIDIA's parser.
     """
 
     provider: Provider
@@ -57,19 +57,19 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about the simulation."""
+        """Sentences about the partition according to NVIDIA's parser."""
         return self.about
 
     @property
     def of_any_form(self) -> PartitionEvidence:
-        """Return a copy without simulation and log, which are about the original model.
+        """Return a copy without ``simulation`` and ``log``, which are about the original model.
 
         trtlint predicts the partition of each rewritten model again.
         """
         return replace(self, simulation=None, log=None, about=())
 
     def judge(self, question: Question) -> None:  # noqa: ARG002
-        """Return None: a partition cannot confirm a finding, because trtlint derives it from the findings."""
+        """Return None. A partition cannot confirm a finding, because trtlint derives it from the findings."""
         return
 
     def conclude(
@@ -97,7 +97,7 @@ class PartitionEvidence(Evidence, Struct, frozen=True):
 
 
 def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
-    """Return the partition in a log as JSON data, with the result of a comparison to the prediction."""
+    """Return the partition in a log as JSON data, and compare it with the prediction ``expected``."""
     others = None if log.others is None else [each.name or each.op for each in log.others]
     left = {each.node for each in expected.left}
     verdicts = [] if log.parts is None else [log.parts == len(expected.parts)]
@@ -115,9 +115,9 @@ def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
 
 
 def _explained(asked: Partition, expected: Partition) -> Partition:
-    """Add explanations to the partition ``asked``, which NVIDIA's parser gave.
+    """Add reasons to the partition ``asked``, which NVIDIA's parser gave.
 
-    The explanations are the reasons in trtlint's prediction ``expected``.
+    The reasons come from trtlint's prediction ``expected``.
     """
     reasons = {each.node: each for each in expected.left}
     left = tuple(replace(reasons.get(each.node, each), op=each.op) for each in asked.left)

@@ -1,4 +1,4 @@
-"""Measured ranges of tensors as evidence, from ``trtlint measure``."""
+"""Use measured ranges of tensors as evidence, from ``trtlint measure``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trtlint.language.expression import Expression
 from trtlint.measurement.measurement import Measurement
 
 _ASKED = frozenset({"range", "ranges"})
-"""Conditions on ranges."""
+"""Kinds of conditions that are about ranges."""
 
 
 class RangeEvidence(Evidence, Struct, frozen=True):
@@ -42,7 +42,7 @@ class RangeEvidence(Evidence, Struct, frozen=True):
         return fact == TensorRange.kind
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge a finding at one place by the measured ranges of the tensors there."""
+        """Judge a finding at one node by the measured ranges of the tensors in its block."""
         measured = question.subject.fact
         if isinstance(measured, TensorRange):
             return _own(measured)
@@ -59,7 +59,7 @@ class RangeEvidence(Evidence, Struct, frozen=True):
 
 
 def _own(measured: TensorRange) -> Verdict:
-    """Return the verdict about a finding that is about the measured range of one tensor."""
+    """Return the verdict on a finding about the measured range of one tensor."""
     what = measured.inside or "greatest magnitude"
     said = f"{measured.place}: {what} {measured.words}, on {measured.on}"
     return Verdict(support="medium" if measured.made_up else "confirmed", said=(said,))

@@ -11,7 +11,7 @@ from trtlint.facts.kinds import ground_of
 class TorchEvidence(Evidence, Struct, frozen=True):
     """A script or exported program for Torch-TensorRT, as evidence.
 
-    There is no other evidence about such a file.
+    It is the only evidence about the file.
     """
 
     kind = "torch_tensorrt"

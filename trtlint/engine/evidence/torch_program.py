@@ -1,4 +1,4 @@
-"""Exported program as evidence: its operators, and the result of a dry run by Torch-TensorRT."""
+"""Use an exported program as evidence: its operators, and the result of a dry run by Torch-TensorRT."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trtlint.torch_tensorrt.program import Program
 
 _LISTED = 200
 COULD_NOT = "could not ask Torch-TensorRT"
-"""Prefix of the note about a dry run that could not be made."""
+"""Prefix of the note about a dry run that was not possible."""
 
 
 class TorchProgramEvidence(TorchEvidence, frozen=True):
@@ -25,7 +25,7 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:  # type: ignore[override]
-        """The kinds of data with facts: the program, and the networks that Torch-TensorRT made."""
+        """The kinds of data that provide facts: the program, and the networks that Torch-TensorRT created."""
         run = self.program.run
         return frozenset({"torch", "network"} if run is not None and run.graphs else {"torch"})
 
@@ -44,7 +44,7 @@ class TorchProgramEvidence(TorchEvidence, frozen=True):
         return self.program
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge a known fault of a converter by the dry run; None for other findings.
+        """Judge a finding about a known fault of a converter by the dry run; None for other findings.
 
         An error of the dry run at the operator confirms the fault.  If the builder of TensorRT-RTX rejects
         the network, TensorRT can still accept it.  Without an error, results can be wrong.

@@ -1,4 +1,4 @@
-"""Python script as evidence: the calls of Torch-TensorRT, their arguments and the release."""
+"""Use a Python script as evidence: its calls of Torch-TensorRT, their arguments and the release."""
 
 from __future__ import annotations
 

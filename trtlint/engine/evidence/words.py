@@ -1,4 +1,4 @@
-"""Wording of evidence in reports, with limits for the number and length of sentences."""
+"""Format evidence as sentences in reports, with limits for their number and length."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from trtlint.target.target import Target
 
 _COMMON = frozenset({"model", "build", "constants"})
 _SHORT = 160
-"""Largest length of a message or a layer's name in a finding."""
+"""Largest length of a message or a layer's name in a finding, in characters."""
 CITED = 3
-"""Largest number of sentences for one place."""
+"""Largest number of sentences about one node."""
 CITED_IN_ALL = 6
 """Largest number of sentences for one finding."""
 
@@ -25,15 +25,15 @@ CITED_IN_ALL = 6
 def said_under(condition: EvidenceCondition, names: Mapping[str, object], own: str) -> str:
     """Return the sentence in a report about a condition that is met.
 
-    It is ``own``, such as a quoted message, followed by the condition's ``because``.
+    The sentence is ``own``, such as a quoted message, followed by the condition's ``because``.
     """
     return own if condition.because is None else f"{own}: {condition.because.fill(names)}"
 
 
 def names_of(fact: Fact, subject: Subject, target: Target) -> dict[str, object]:
-    """Return the values of the names that a condition on a fact can use.
+    """Return the values of the names in a condition on a fact.
 
-    These names are the fields of the fact, ``target``, and the subject's ``model``, ``build`` and
+    The names are the fields of the fact, ``target``, and the subject's ``model``, ``build`` and
     ``constants``.
     """
     common = {name: value for name, value in subject.values.items() if name in _COMMON}
@@ -44,8 +44,8 @@ def names_of(fact: Fact, subject: Subject, target: Target) -> dict[str, object]:
 def quoted(message: LogMessage) -> str:
     """Quote a message in one line, with file and line number.
 
-    The lines of the message are joined, because the reason is often on the second line.  For a long message
-    with the reason on a later line, only the sentence with the reason is quoted.
+    The lines of the message are joined, because the reason is often on the second line.  If a message is long
+    and the reason is on a later line, only the sentence with the reason is quoted.
     """
     text = " ".join(message.message.split())
     late = len(text) > _SHORT and "\n" in message.message and "why" in message.groups
@@ -53,7 +53,7 @@ def quoted(message: LogMessage) -> str:
 
 
 def quoted_without_place(message: LogMessage) -> str:
-    """Quote a message with a remark that it does not name the nodes it is about."""
+    """Quote a message, with a remark that it does not name a node."""
     return f"{quoted(message)} (the log does not name the nodes of this message)"
 
 

@@ -24,7 +24,7 @@ _CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "st
 
 
 def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
-    """Return the attributes of a node that are in ``names``. Attributes that the node does not set are absent."""
+    """Return the ONNX attributes with these names that a node sets."""
     protos = node.attributes
     return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
 

@@ -44,7 +44,7 @@ def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
 def outermost(node: Node, graph: Graph, giving: Set[str]) -> Node:
     """Return the outermost Loop around ``node`` that passes a sequence from one iteration to the next.
 
-        If no Loop around ``node`` does so, return ``node``.
+    If no Loop around ``node`` does so, return ``node``.
 
     Args:
         node: an operator.

@@ -113,9 +113,7 @@ def as_floats(numbers: Numbers, sums: Sums) -> str:
 def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[tuple[int, int]]:
     """Split the summed axis into ranges for which FP32 holds the sums exactly.
 
-        The number of ranges is as small as possible.
-
-    Return the start and stop of each range.
+    The number of ranges is as small as possible.  Return the start and stop of each range.
     """
     most = float(_largest_magnitude(numbers, node, operands.left, operands.left_zero))
     terms = _right_magnitudes(numbers, node, operands)
