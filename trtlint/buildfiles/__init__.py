@@ -1,6 +1,6 @@
-"""Readers of the files that a build writes: logs, layer information, profiles and engine files.
+"""Read the files that a build writes: logs, layer information, profiles and engine files.
 
-This package knows no rules or facts.  Only :mod:`~trtlint.buildfiles.join` knows the ONNX graph.
+This package does not use rules or facts.  Only :mod:`~trtlint.buildfiles.join` uses the ONNX graph.
 """
 
 from __future__ import annotations

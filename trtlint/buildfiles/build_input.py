@@ -1,4 +1,4 @@
-"""The build files that a lint reads, with or without a model."""
+"""Describe the build files that a lint reads, with or without a model."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class BuildInput(Struct, frozen=True):
     """The files of one build.
 
     Attributes:
-        path: the file that stands for the build in reports if there is no model.
+        path: the file that names the build in reports if there is no model.
         record: the contents; None if no file was readable.
         problems: the unreadable files.
-        alone: whether the build is given without a model.
+        alone: True if the user gives the build without a model.
     """
 
     path: Path

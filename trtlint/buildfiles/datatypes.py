@@ -1,4 +1,4 @@
-"""Names of data types in engine files, mapped to the type names of trtlint."""
+"""Map the names of data types in engine files to the type names of trtlint."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 def data_type(phrase: str | None) -> DataType | None:
     """Return the data type that a word or phrase of TensorRT names.
 
-    Examples are ``Half`` and ``Channel major FP16 format where ...``. Return None if no known type is named.
+    Examples are ``Half`` and ``Channel major FP16 format where ...``. The result is None without a known
+    type.
     """
     if not phrase:
         return None

@@ -1,16 +1,16 @@
-"""Diagnosis of a log: how a build, load or run ended, and the line with the reason.
+"""Diagnose a log: how a build, load or run ended, and which line states the reason.
 
-Each entry of the pattern table (``patterns.yaml``) classifies the lines that it matches:
+Each entry of the pattern table (``patterns.yaml``) can give an outcome to the lines that it matches:
 
-- ``cause``: the reason of a failure;
-- ``skipped``: the builder skipped something; this is the reason of a failure only if no alternative was left;
-- ``unusable``: there is no usable GPU; this is the reason of a failure if no engine was built before;
-- ``refused``: a request was rejected; this is the reason of a failure if no ``skipped`` line follows;
-- ``failed``: there is no engine, and the line gives no reason;
-- ``died``: the process ended;
-- ``passed``: there is an engine;
-- ``anew``: a program tries the failed step in another way;
-- ``harmless``: an error that successful builds print, too.
+- ``cause``: the line states the reason of a failure.
+- ``skipped``: the builder skipped something. This is the reason of a failure only if no alternative was left.
+- ``unusable``: there is no usable GPU. This is the reason of a failure if no engine was built before.
+- ``refused``: a request was rejected. This is the reason of a failure if no ``skipped`` line follows.
+- ``failed``: there is no engine, and the line gives no reason.
+- ``died``: the process ended.
+- ``passed``: there is an engine.
+- ``anew``: a program tries the failed step in another way.
+- ``harmless``: an error that successful builds also print.
 
 An error of the TensorRT library that matches no entry counts as a cause, because successful builds print no
 errors.
@@ -33,19 +33,19 @@ _SETTER = re.compile(r"[bB]uilderConfig(?:\.cpp)?::set\w*(?:: |::\d)")
 _SUBJECTS = re.compile(r"engine|calib|tensorrt|\btrt|onnx|plugin|nvinfer|\bplan\b", re.IGNORECASE)
 _ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died", "failed")
 _GIVEN_UP = "run_failed"
-"""The entry for trtexec's message that a run failed."""
+"""Name of the pattern for trtexec's message that a run failed."""
 _NEXT = _ORDER[2:]
-"""Outcomes whose lines serve as the reason if no line states one, best first."""
+"""Outcomes of the lines that explain a failure if no line states the reason, best first."""
 
 
 class Diagnosis(Struct, frozen=True):
     """How the build, load or run in a log ended.
 
     Attributes:
-        failed: whether something failed without a later success.
+        failed: True if a build, load or run failed and no later one succeeded.
         cause: the first record that states the reason, as classified by the pattern table.
-        line: the record that explains the failure best. None if nothing failed, or if ``cause`` is set and no
-            unknown error comes before it.
+        line: the record that explains the failure best. It is None in two cases: nothing failed, or ``cause``
+            is set and no unknown error comes before it.
     """
 
     failed: bool = False
@@ -67,7 +67,7 @@ class Successes(Struct, frozen=True):
     ends: tuple[int, ...]
 
     def follow(self, line: int) -> bool:
-        """Return whether the run that printed a line produced an engine after this line."""
+        """Return whether the run that printed this line produced an engine later."""
         after = bisect_right(self.lines, line)
         if after == len(self.lines):
             return False
@@ -78,7 +78,7 @@ class Successes(Struct, frozen=True):
 def successes(log: Log) -> Successes:
     """Find the log lines that show a working engine or a new attempt.
 
-    An error before such a line, in the same run, did not prevent the engine.
+    If an error precedes one of these lines in the same run, it did not prevent the engine.
     """
     banners = log.records.get("banner", ())
     lines = [
@@ -147,11 +147,12 @@ def diagnose(log: Log) -> Diagnosis:
 def _outcome(record: Record, says: Mapping[str, Outcome]) -> Outcome:
     """Return the outcome of a record in the pattern table.
 
-    A record with the outcome ``cause`` or ``refused`` gets ``passed`` if it is not printed as an error.
+    If the outcome is ``cause`` or ``refused`` but the line is not printed as an error, the result is
+    ``passed``.
 
     Args:
         record: a record of the log.
-        says: the outcome of each entry of the pattern table, by name.
+        says: the outcomes in the pattern table, by name of the entry.
     """
     outcome = says.get(record.pattern, "")
     return (
@@ -166,7 +167,7 @@ def _is_unknown_error(record: Record) -> bool:
 
 
 def _is_asked_in_vain(record: Record) -> bool:
-    """Return whether a program requested a missing object. Such a request does not affect a build."""
+    """Return whether a program requested an object that does not exist. This does not affect a build."""
     return record.groups.get("code") == "3" and _GETTER.search(record.message) is not None
 
 
@@ -184,16 +185,18 @@ def _is_unexplained(record: Record) -> bool:
 
 
 def _is_anyones(record: Record) -> bool:
-    """Return whether a record may come from a program other than TensorRT.
+    """Return whether a program other than TensorRT may have printed a record.
 
-    Such a record matches no entry of the pattern table, and other programs print log prefixes like its
-    prefix.
+    The record matches no entry of the pattern table, and other programs print similar log prefixes.
     """
     return record.pattern == "other" and record.common
 
 
 def _is_about_engines(record: Record) -> bool:
-    """Return whether an error mentions TensorRT. Used for errors that match no specific pattern."""
+    """Return whether an error mentions TensorRT.
+
+    This is used for errors that match no specific pattern.
+    """
     entry = table().named(record.pattern)
     if entry is not None and entry.tells == "hint":
         return True
@@ -210,7 +213,7 @@ def _verdict(log: Log) -> Record | None:
 _BEFORE_THE_END = frozenset({"start", "parse", "any"})
 """Phases of a build until the parser finishes."""
 _PARSED = frozenset({"parsed", "unparsed"})
-"""Roles of messages that show that the parser finished."""
+"""Roles of messages that are printed after the parser has finished."""
 
 
 def cut_in_parsing(log: Log) -> str:

@@ -1,4 +1,4 @@
-"""Reading of build files. The content of a file decides which kind it has."""
+"""Read a build file. Its content decides the kind of the file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ENGINES = (".engine", ".plan", ".trt")
 def read_build_file(path: Path) -> BuildFile:
     """Read one build file: a log, an engine file (only its header), or JSON.
 
-    The JSON file is layer information, a profile, timings or metadata (see :data:`JSON`).
+    JSON files contain layer information, a profile, timings or metadata (see :data:`JSON`).
 
     Raises:
         BuildFileError: the file is unreadable or truncated, or is JSON of an unknown kind.

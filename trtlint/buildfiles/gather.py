@@ -1,4 +1,4 @@
-"""Reading of build files, grouped by build."""
+"""Read build files, and group them by build."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
     """Read build files that have no model, and group them by build.
 
     If all files differ in kind, they belong to one build. If two files have the same kind, such as two logs,
-    each file is a build of its own.
+    each file is a separate build.
     """
     listed = list(files)
     read, problems = _read(listed)

@@ -1,4 +1,4 @@
-"""Layers of an engine file, read with TensorRT if it is installed and finds a GPU.
+"""Read the layers of an engine file with TensorRT, if it is installed and finds a GPU.
 
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html
 """
@@ -21,7 +21,7 @@ _DRIVERS = ("libcuda.so.1", "nvcuda.dll")
 
 
 def inspect_plan(path: Path) -> LayerInfo | str:
-    """Return the layers of an engine, or a short reason why the layers are not available.
+    """Return the layers of an engine, or a short reason why TensorRT cannot list them.
 
     Raises:
         BuildFileError: the file is unreadable or not an engine.
@@ -49,7 +49,7 @@ def _ask(trt: Any, name: str, path: Path) -> LayerInfo | str:
 
 
 def _has_gpu() -> bool:
-    """Return whether the CUDA driver has a device. Without a device, importing TensorRT can crash."""
+    """Return whether the CUDA driver finds a device. Without a device, importing TensorRT can crash."""
     for name in _DRIVERS:
         with contextlib.suppress(OSError, AttributeError):
             driver = ctypes.CDLL(name)

@@ -1,4 +1,4 @@
-"""Mapping between engine layers and ONNX nodes."""
+"""Map engine layers to ONNX nodes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from trtlint.model.operators import REARRANGING
 from trtlint.model.protos import text
 
 _OWN = ("(Unnamed Layer*", "ONNXTRT_", "node_of_")
-"""Prefixes of names that the parser gives to its own layers."""
+"""Prefixes of the names of layers that the parser adds."""
 _OF_IF = "_OutputLayer"
 """Suffix that the parser adds to the name of an If, for the layer that selects its output:
 https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp"""
 _ISLANDS = 500
-"""Maximum number of islands that are expanded; each costs a walk through its surroundings."""
+"""Maximum number of Myelin islands whose nodes are searched.
+
+Each search visits the nodes around the island.
+"""
 
 
 class NodeNames:
@@ -45,7 +48,7 @@ class NodeNames:
                     self._named[layer] = self._named.get(owner, [])
 
     def find(self, name: str) -> Node | None:
-        """Return the only node with this name; None if there is none, or more than one."""
+        """Return the only node with this name; None if no node or several nodes have it."""
         found = self._named.get(name) or self._named.get(name.removesuffix(_OF_IF)) or ()
         return found[0] if len(found) == 1 else None
 
@@ -54,7 +57,7 @@ class NodeNames:
         return bool(self._named.get(name)) or name in self.graph.values
 
     def computing(self, tensor: str) -> Node | None:
-        """Return the only node that computes a tensor of this name; None for no node or several nodes."""
+        """Return the only node that computes a tensor of this name; None if no node or several nodes do."""
         found = {value.producer for value in self.graph.values.get(tensor, ())} - {None}
         return found.pop() if len(found) == 1 else None
 
@@ -70,9 +73,10 @@ class NodeNames:
 
 
 def is_of_another_model(log: Log, names: NodeNames) -> bool:
-    """Return whether a log belongs to another model: no node or input that the log names is in the graph.
+    """Return whether a log belongs to another model.
 
-    False if the log names no node or input, because it may belong to any model.
+    This is so if the log names nodes or inputs, and none of them is in the graph.  A log that names no node
+    or input may belong to any model, so the result is False.
     """
     found = {
         part.strip()
@@ -92,10 +96,9 @@ class Join(Struct, frozen=True):
         nodes: the nodes that each layer computes, by layer index, in graph order.
         beside: the nodes before or after each reformat layer, by layer index.
         layers: the layers that compute each node, by node, in engine order, without reformats.
-        absorbed: for each layout operator without a layer (such as a Transpose), the layers that absorbed
-            the operator, by accessing memory in a different order. These are the layers that read the
-            operator's result. If there are no such layers, these are the layers that compute the operator's
-            input.
+        absorbed: for each layout operator without a layer, such as a Transpose, the layers that do its work
+            by accessing memory in a different order. They are the layers that read the operator's result. If
+            there are none, they are the layers that compute the operator's input.
     """
 
     nodes: Mapping[int, tuple[Node, ...]]
@@ -104,7 +107,7 @@ class Join(Struct, frozen=True):
     absorbed: Mapping[Node, tuple[EngineLayer, ...]]
 
     def placed(self, node: Node) -> tuple[EngineLayer, ...]:
-        """Return the layers that compute or have absorbed a node; empty if unknown."""
+        """Return the layers that compute a node or do its work; empty if unknown."""
         return self.layers.get(node) or self.absorbed.get(node, ())
 
 
@@ -112,9 +115,9 @@ def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
     """Map the layers of an engine to the nodes of its graph.
 
     The metadata of a layer takes precedence over the layer's name. Some layer names give only the first and
-    the last node of a Myelin island. Such a layer computes the nodes between the two, except nodes that
-    another layer names. If a layer names no nodes, its output tensors decide: the layer computes the nodes
-    of these tensors. All other layers have no nodes.
+    the last node of a Myelin island. Then the layer computes the nodes between these two nodes, except nodes
+    that another layer names. If a layer names no nodes, its output tensors decide: the layer computes the
+    nodes of these tensors. All other layers have no nodes.
     """
     members = island_members(log)
     taken = [layer_names(layer.name, layer.metadata) for layer in info.layers]
@@ -164,8 +167,8 @@ def _absorbed(
 def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
     """Return the nodes between the first and the last node of an island, both included, in graph order.
 
-    If the first or last name is that of an initializer, the nodes that read the initializer take its place.
-    If the graph has only one of the two ends, return the nodes of that end.
+    If the first or last name is the name of an initializer, the nodes that read the initializer are used
+    instead. If the graph has only the first or only the last node, return only this node.
     """
     first, last = _end(range_.first, names), _end(range_.last, names)
     if not first or not last:
@@ -193,7 +196,7 @@ def _island(found: LayerNames, names: NodeNames, claimed: set[Node]) -> tuple[No
 
 
 def island_members(log: Log | None) -> Mapping[str, tuple[str, ...]]:
-    """Return the ONNX nodes of each Myelin island that the log lists, by the name of the island's layer."""
+    """Return the ONNX nodes of each Myelin island that the log lists, by name of the island's layer."""
     if log is None:
         return {}
     return {
@@ -204,6 +207,6 @@ def island_members(log: Log | None) -> Mapping[str, tuple[str, ...]]:
 
 
 def _by_tensors(layer: EngineLayer, names: NodeNames) -> tuple[Node, ...]:
-    """Return the nodes that compute the output tensors of a layer. The tensors have their ONNX names."""
+    """Return the nodes that compute the output tensors of a layer, which have their ONNX names."""
     found = (names.computing(tensor.name) for tensor in layer.outputs)
     return tuple(dict.fromkeys(node for node in found if node is not None))

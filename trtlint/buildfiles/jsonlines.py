@@ -1,4 +1,4 @@
-"""Log messages inside JSON objects, with one JSON object per line.
+"""Extract log messages from JSON objects, with one JSON object per line.
 
 Container runtimes and structured loggers write such logs: Docker
 (https://docs.docker.com/engine/logging/drivers/json-file/), Kubernetes with Fluent Bit, journalctl -o json
@@ -13,7 +13,7 @@ import re
 _KEYS = ("log", "msg", "message", "MESSAGE", "textPayload")
 _KEY = rb'"(?:' + "|".join(_KEYS).encode() + rb')": ?"'
 JSON_LINE = rb'\{ ?"(?:[^\n]{0,2000}?[,{] ?"|)(?:' + "|".join(_KEYS).encode() + rb')": ?"'
-"""Start of a line with a message; other objects may precede it."""
+"""Pattern of the start of a line with a message. Other fields may precede the message."""
 _STARTS = (b'{"', b'{ "')
 _CUT = re.compile(_KEY + rb'(?P<text>(?:[^"\\]|\\.)*)')
 _MOST = 1 << 20  # bytes of a line that are decoded
@@ -26,7 +26,7 @@ def is_json_line(line: bytes) -> bool:
 
 
 def json_message(line: bytes) -> list[bytes] | None:
-    """Return the lines of the message in a JSON object; None if the line is not such an object.
+    """Return the lines of the message in a JSON object; None if the line is no JSON object with a message.
 
     If the object is truncated, return the part of the message before the cut.
     """
@@ -50,7 +50,7 @@ def _message(value: object) -> str | None:
 
 
 def _unescaped(text: bytes) -> str:
-    """Decode a JSON string that was truncated, so that its end is missing."""
+    """Decode the beginning of a JSON string that was truncated."""
     text = text.removesuffix(b"\\")
     try:
         return str(json.loads(b'"' + text + b'"', strict=False))

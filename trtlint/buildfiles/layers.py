@@ -1,4 +1,4 @@
-"""Engine layers, in every format that TensorRT has used.
+"""Parse engine layers, in every format that TensorRT has used.
 
 Most formats are JSON, from ``IEngineInspector`` and ``trtexec --exportLayerInfo``. Some releases list only
 the names of layers, some have ``Bindings`` with ``Format/Datatype``, and some have ``I/O Tensors`` with
@@ -32,9 +32,12 @@ _MOST_LAYERS = 200_000
 class LayerTensor(Struct, frozen=True):
     """An input or output of an engine layer.
 
-    ``dims`` is the shape: -1 for a dynamic dimension, None if the file has no shape. ``dtype`` is a
-    NumPy-style name (``float16``, ``int8``, ``float8`` ...) or None. ``format`` is the memory layout as
-    printed.
+    Attributes:
+        name: name of the tensor.
+        dims: the shape: -1 for a dynamic dimension, None if the file has no shape.
+        dtype: NumPy-style name (``float16``, ``int8``, ``float8`` ...), or None.
+        format: the memory layout as printed.
+        location: where the tensor is stored, as printed.
     """
 
     name: str
@@ -47,11 +50,13 @@ class LayerTensor(Struct, frozen=True):
 class EngineLayer(Struct, frozen=True):
     """One layer of an engine. A field is None if the file does not contain it.
 
-    ``index`` is the position of the layer in the file, from 0. ``profile`` is the number of its optimization
-    profile. ``constants`` are tensors that the engine stores. ``tactic`` is the name of the kernel, and
-    ``tactic_id`` the number of the kernel. ``weights`` is the type in which the engine stores the weights.
-    ``dynamic_filter`` is True if the kernel gets the weights as a tensor at run time. ``origin`` is the
-    reason of a reformat (``REFORMAT``, ``QDQ``).
+    - ``index``: position of the layer in the file, from 0.
+    - ``profile``: number of its optimization profile.
+    - ``constants``: tensors that the engine stores.
+    - ``tactic``: name of the kernel; ``tactic_id``: its number.
+    - ``weights``: the type in which the engine stores the weights.
+    - ``dynamic_filter``: True if the kernel gets the weights as a tensor at run time.
+    - ``origin``: the reason of a reformat (``REFORMAT``, ``QDQ``).
     """
 
     index: int
@@ -94,7 +99,7 @@ class EngineLayer(Struct, frozen=True):
 
 
 class EngineTensor(Struct, frozen=True):
-    """An input or output of the engine; ``ranges`` has a (min, opt, max) shape for each profile."""
+    """An input or output of the engine. ``ranges`` has the (min, opt, max) shapes for each profile."""
 
     name: str
     is_input: bool | None = None
@@ -115,7 +120,8 @@ def load_json(path: Path) -> Any:
     """Parse a JSON file of TensorRT, which may have control characters in strings.
 
     Raises:
-        BuildFileError: the file is too large, truncated, too deeply nested or not JSON; with the line.
+        BuildFileError: the file is too large, truncated, too deeply nested or not JSON. The error has the
+            line.
     """
     try:
         return parse_json(read_bytes(path, LARGEST_JSON))
@@ -143,7 +149,7 @@ def from_json(root: object) -> LayerInfo | None:
 
 
 def _is_layer_json(root: object) -> bool:
-    """Return whether JSON is layer information, and not a profile or measured times."""
+    """Return whether JSON is layer information. A profile and measured times are other kinds of JSON."""
     if isinstance(root, dict):
         return any(key in root for key in ("Layers", "layers", "LayerInfo"))
     if not isinstance(root, list) or not root:

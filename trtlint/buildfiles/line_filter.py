@@ -1,7 +1,7 @@
-"""Fast search for candidate lines in a block of a log, with NumPy, for :mod:`trtlint.buildfiles.scan`.
+"""Find candidate lines in a block of a log quickly, with NumPy, for :mod:`trtlint.buildfiles.scan`.
 
-The search hashes the first 14 bytes of each message below severity W, and looks the hash up in a table of
-known beginnings. A hash collision costs one more check of the line. The search misses no line.
+The search hashes the first 14 bytes of each message below severity W.  Then it looks the hash up in a table
+of known beginnings. A hash collision costs one more check of the line. The search misses no line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from trtlint.buildfiles.patterns import KEY
 
 LONG = KEY + 8
-"""Number of hashed bytes of a literal. Of a shorter literal, ``KEY`` bytes are hashed."""
+"""Number of bytes of a literal that are hashed. For a shorter literal, ``KEY`` bytes are hashed."""
 
 _SURE = LONG + 8  # bytes that are compared before a line is counted without a check
 _BATCH = 1 << 14
@@ -54,8 +54,8 @@ def _slot(text: bytes) -> int:
 class BlockFilter:
     """Finds the lines of a log that need a closer look, without a Python object for each line.
 
-    These are the lines whose message begins with one of ``literals``, and all lines without a usual log
-    prefix. ``shapes`` are the tools whose prefixes occurred.
+    The result contains the lines with a message that begins with one of ``literals``, and all lines without a
+    usual log prefix. ``shapes`` are the tools whose prefixes occurred.
     """
 
     def __init__(self, literals: Iterable[bytes]) -> None:
@@ -82,8 +82,8 @@ class BlockFilter:
     def enough(self, literal: bytes, context: bool) -> None:
         """From now on, count the lines that begin with ``literal`` instead of returning them.
 
-        This has no effect on a beginning that is too short or too long to be recognised for sure. With
-        ``context``, the last of these lines before another candidate is still returned.
+        This has no effect if ``literal`` is too short or too long to identify a line. If ``context`` is true,
+        the last of these lines before another candidate is still returned.
         """
         if LONG <= len(literal) <= _SURE and literal in self._literals:
             self._only_count[self._literals.index(literal)] = True
@@ -96,7 +96,9 @@ class BlockFilter:
         }
 
     def lines(self, data: bytes, begin: int, end: int, number: int) -> tuple[int, int, Iterator[_Batch]]:
-        """Search the bytes of ``data`` from ``begin`` to ``end``; ``number`` lines came before.
+        """Find the candidate lines in the bytes of ``data`` from ``begin`` to ``end``.
+
+        ``number`` is the number of lines before ``begin``.
 
         Returns:
             The number of lines searched, the position in ``data`` of the first line that was not searched,
@@ -129,9 +131,9 @@ class BlockFilter:
         return taken, int(ends[-1]) + 1, batches()
 
     def _offsets(self, view: np.ndarray[Any, Any], words: _Words, starts: Any, ends: Any) -> Any:
-        """Return, for each line, the position where the message starts within the line.
+        """Return, for each line, the position in the line where the message starts.
 
-        0 for a line without a usual prefix of low severity.
+        The position is 0 for a line without a usual prefix of low severity.
         """
         middle, after = words[starts + 20], words[starts + 24]
         marked = (middle == _SAMPLE[0]) | (middle == _SAMPLE[1])
@@ -163,7 +165,10 @@ class BlockFilter:
         return offset
 
     def _pick(self, words: _Words, at: Any, other: Any) -> Any:
-        """Return the indices of the candidate lines. Count the other lines that begin with a literal."""
+        """Return the indices of the candidate lines.
+
+        Also count the lines that begin with a literal for which :meth:`enough` was called.
+        """
         key = words[at]
         key &= np.uint64(_LOW)
         key *= np.uint64(_FACTOR)

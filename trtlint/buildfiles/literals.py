@@ -1,4 +1,4 @@
-"""Index of many fixed texts, to find out quickly which of them a message contains."""
+"""Index many fixed texts, to find out quickly which of them a message contains."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterable
 
 _BEGINNING = re.compile(r"\b\w{3}")
-"""The first characters of a word.  A word that begins inside a text begins in the message, too."""
+"""The first three characters of a word. A text is found by the beginning of one of its words."""
 
 
 class Literals:
     """A set of fixed texts, with an index to find out quickly which of them a message contains.
 
-    The index uses the beginning of one word of each text. A message is split into words once, in linear time,
-    and a text is searched in the message only if a word of the message begins like its indexed word. A text
-    that has no suitable word is always searched.
+    The index uses the first characters of one word of each text. A message is split into words once, in
+    linear time. A text is searched in the message only if a word of the message has the same first
+    characters. A text without a suitable word is always searched.
 
     Args:
         texts: the texts, possibly with repeats.
@@ -44,7 +44,7 @@ class Literals:
         return found
 
     def inside(self, message: str) -> list[tuple[int, int]]:
-        """Return which texts a message contains, and where.
+        """Return the texts that a message contains, and their positions.
 
         Returns:
             Pairs of the index of a text in ``texts`` and the index in the message where the text begins, in

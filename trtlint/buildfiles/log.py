@@ -1,7 +1,7 @@
-"""Reader of build logs: records, settings, engine layers and profile tables, in one pass.
+"""Read build logs: records, settings, engine layers and profile tables, in one pass.
 
-The memory for a log is limited, whatever its length.  Each pattern has a limited number of records and a
-count, messages are shortened, and lists of layers and tables have a limit.
+The memory for a log is limited, even if the log is very long.  A limited number of records is stored for each
+pattern, and all records are counted.  Messages are shortened, and lists of layers and tables have a limit.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from trtlint.knowledge.frontends import marks
 
 _CONTINUED = 60  # maximum number of continuation lines of a message
 _QUOTES = (" In function ", "--- Begin node ---")
-"""Beginnings of parser messages that quote other messages on the following lines."""
+"""Beginnings of parser messages whose following lines quote other messages."""
 _BARE = Prefix("", "", 0, None)
 _EXCEPTION = "exception"
-"""The entry of an exception that ended a Python program."""
+"""Name of the pattern for an exception that ended a Python program."""
 _DUMPS, _LAYERS = 16, 50_000
 _MOST_LOUD = 200_000  # warnings and errors; after them, the rest of the log is not read
 _HEADINGS = (b"Layers:", b"Engine Layer Information:")
@@ -43,12 +43,12 @@ _BEGINNINGS = frozenset(bytes([letter]) for letter in b"[&0123456789CDEFILVW")  
 _ON_ONE_LINE = 8
 _LOOKED_AT = 4000  # bytes of a line that are searched for the name of the library
 _UNSAID = re.compile(r"(?:Error Code:? \d+: [A-Z][A-Za-z ]{1,40}|due to exception)\s*$")
-"""End of an error line without its reason: a terminal or Myelin broke the line there."""
+"""Pattern of the end of an error line without its reason. A terminal or Myelin broke the line there."""
 _TAIL = 200_000  # bytes of a line that are decoded: an island names all its nodes on one line
 
 
 def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -> Log:
-    """Read a log: a path, ``-`` for standard input, or a binary stream; plain or gzip.
+    """Read a log, plain or gzip, from a path, ``-`` (standard input) or a binary stream.
 
     ``vectorised`` turns :class:`~trtlint.buildfiles.line_filter.BlockFilter` on or off, which does not change
     the result. By default, the filter is on for logs above a megabyte.
@@ -64,7 +64,7 @@ def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -
 
 
 class LogReader:
-    """Iterates over the records of a log, in order; :meth:`log` returns the log parsed so far."""
+    """Iterates over the records of a log, in order. :meth:`log` returns the log that was parsed so far."""
 
     def __init__(self, raw: ByteStream, *, vectorised: bool | None = None) -> None:
         self._table = table()
@@ -126,7 +126,7 @@ class LogReader:
         self._kept.ready.clear()
 
     def _ending(self) -> None:
-        """Store the last line of the log if this line suggests that the build was interrupted."""
+        """Store the last line of the log if it suggests that the build was interrupted."""
         number, line = self._scanner.last_line()
         line, prefix = prefixed(line)
         if prefix is None:
@@ -142,7 +142,7 @@ class LogReader:
                 self._kept.keep(pattern, number, severity, message, groups(found), self._working_on())
 
     def log(self) -> Log:
-        """Return the log as parsed so far."""
+        """Return the log that was parsed so far."""
         note = self._limit or self._scanner.note or getattr(self._source, "note", None)
         counts = Counter(self._kept.counts)
         for literal, count in self._scanner.counts().items():
@@ -211,7 +211,7 @@ class LogReader:
             self._tool.take(number, _text(line[start:]))
 
     def _foreign(self, number: int, line: bytes) -> None:
-        """Read a line without a usual log prefix. A program that uses or wraps TensorRT has written it."""
+        """Read a line without a usual log prefix, from a program that uses or wraps TensorRT."""
         if self._open and number > self._open_last + 1:
             self._close()
         head = line[:_LOOKED_AT]
@@ -245,7 +245,7 @@ class LogReader:
             self._begin(number, rest, prefix)
 
     def _ended(self, ending: Ending) -> None:
-        """Record that a program ended with a traceback that has no message."""
+        """Record that a program ended with a traceback without a message."""
         pattern = self._table.named(_EXCEPTION)
         raised = self._traceback.raised(ending.line)
         self._kept.keep(pattern, ending.line, None, ending.message, {"what": ending.message}, raised=raised)
@@ -282,7 +282,7 @@ class LogReader:
         return any(pattern.tells != "hint" or not self._open for pattern, _ in found)
 
     def _dumped(self, line: bytes) -> bool:
-        """Pass a line to the list of layers that is being read. Return False if the list has ended."""
+        """Pass a line to the current list of layers. Return False if the list has ended."""
         if self._dump is None:
             return line.startswith((b"Name: ", b"Layer("))
         text = _text(line)
@@ -294,7 +294,7 @@ class LogReader:
         return True
 
     def _quiet(self, number: int, line: bytes, offset: int, letter: str = "V") -> None:
-        """Read a message of low severity, found by its beginning. Its continuation lines are ignored."""
+        """Read a message of low severity, which was found by its beginning. Ignore its continuation lines."""
         counts = self._kept.counts
         for literal, pattern, alone in self._quiet_table.get(line[offset : offset + KEY], ()):
             if not line.startswith(literal, offset):
@@ -339,7 +339,10 @@ class LogReader:
         self._open_context = self._working_on()
 
     def _working_on(self) -> str | None:
-        """Return the node or layer that the build named last, as the one that it is working on."""
+        """Return the node or layer that the last message with a name mentioned; None if unknown.
+
+        The build is probably working on it.
+        """
         return _text(self._context[self._context_at : self._context_at + 2000]) or None
 
     def _close(self) -> None:

@@ -1,7 +1,7 @@
-"""Names of ONNX nodes in the name of an engine layer.
+"""Find the names of ONNX nodes in the name of an engine layer.
 
-The metadata of the layer takes precedence. Without metadata, this module splits the layer name in the way in
-which the TensorRT optimizer joins node names. Public tools that read the same layer names:
+The metadata of the layer takes precedence. Without metadata, this module splits the layer name, which the
+TensorRT optimizer makes from node names. Public tools that read the same layer names:
 https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer and, for the metadata,
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html.
 """
@@ -26,9 +26,9 @@ _ISLAND = "{ForeignNode["
 
 
 class NodeRange(Struct, frozen=True):
-    """A Myelin island of which TensorRT names only the first and the last node.
+    """A Myelin island. TensorRT names only its first and its last node.
 
-    Each of the two ends can be several fused nodes.
+    The first and the last node can each be several fused nodes.
     """
 
     first: tuple[str, ...]
@@ -38,11 +38,14 @@ class NodeRange(Struct, frozen=True):
 class LayerNames(Struct, frozen=True):
     """The ONNX names in an engine layer's name.
 
-    ``nodes`` are the names in order: nodes, but also initializers and the builder's own ``(Unnamed Layer* 12)
-    [Shuffle]``; the caller must look up which of them are nodes of the graph. ``ranges`` are islands whose
-    name gives only the two ends. ``kind`` is ``reformat`` for a copy to another layout or type, before or
-    after ``nodes``. It is ``internal`` if neither the name nor the metadata contains a node. ``profile`` is
-    the layer's optimization profile; ``exact`` is whether the names come from metadata.
+    Attributes:
+        kind: ``reformat`` for a copy to another layout or type, before or after ``nodes``. ``internal`` if
+            neither the name nor the metadata contains a node.
+        nodes: the names in order. They can be names of nodes, initializers and layers of the builder, such as
+            ``(Unnamed Layer* 12) [Shuffle]``. The caller must check which names are nodes of the graph.
+        ranges: Myelin islands with only their first and last nodes.
+        profile: the layer's optimization profile.
+        exact: True if the names come from metadata.
     """
 
     kind: Kind
@@ -62,7 +65,10 @@ def metadata_nodes(metadata: str | None) -> tuple[str, ...]:
 
 
 def layer_names(name: str, metadata: str | None = None) -> LayerNames:
-    """Find the ONNX names in the name of an engine layer; metadata takes precedence.  Never fails."""
+    """Find the ONNX names in the name of an engine layer.
+
+    The metadata takes precedence.  The function never fails.
+    """
     name, profile = without_profile(name)
     reformat = _REFORMAT.match(name)
     text = reformat[3] if reformat else _CLONE.sub("", name)

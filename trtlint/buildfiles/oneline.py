@@ -1,6 +1,6 @@
-"""Engine layers in a log that prints one line for each layer.
+"""Parse engine layers in a log that prints one line for each layer.
 
-The parser searches forward for the next field name, so that its time is linear in the length of any line.
+The parser searches forward for the next field name, so that its time is linear in the length of a line.
 """
 
 from __future__ import annotations

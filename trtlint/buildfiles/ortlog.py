@@ -1,4 +1,4 @@
-"""Placement of nodes in ONNX Runtime's verbose log.
+"""Read the execution providers of nodes from ONNX Runtime's verbose log.
 
 With ``session.log_severity_level=0``, ONNX Runtime lists the nodes that each execution provider runs:
 https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/session_state.cc
@@ -46,7 +46,7 @@ class OrtLog(Struct, frozen=True):
     Attributes:
         provider: ``TensorRT`` or ``NvTensorRTRTX``; empty if the log names none.
         parts: number of subgraphs that this provider runs; None if unknown.
-        whole: whether TensorRT runs the whole graph.
+        whole: True if TensorRT runs the whole graph.
         others: the nodes of other providers; None if the log does not list them.
         copies: number of copies between a GPU and the host that ONNX Runtime added.
         line: number of the log line that states ``parts``; 0 if there is no such line.
@@ -65,7 +65,7 @@ def ort_log(log: Log, path: Path | None) -> OrtLog | None:
 
     Args:
         log: the parsed log.
-        path: the file of the log. None if the file cannot be read again; then the result has no nodes.
+        path: the file of the log. It is None if the file cannot be read again. Then the result has no nodes.
     """
     said, placed = log.records.get("ort_parts", ()), log.records.get("ort_placed", ())
     if not said and not placed:
@@ -105,7 +105,7 @@ def _parts(last: Record | None, placed: Iterable[Record]) -> int | None:
 
 
 def _nodes(path: Path) -> Iterator[Placed]:
-    """Yield the nodes that, according to the log, run on a provider other than TensorRT."""
+    """Yield the nodes that run on a provider other than TensorRT, according to the log."""
     provider, count, size = "", 0, 0
     try:
         with open_regular(path) as file:

@@ -1,4 +1,4 @@
-"""Entries of the pattern table for log lines, and the lookup of messages in it.
+"""Read the table of patterns for log lines, and look up messages in it.
 
 The entries are data, in ``patterns.yaml`` beside this module.
 """
@@ -15,13 +15,14 @@ from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
 SEARCHED = 1500
-"""Number of characters that a regular expression searches, because some take quadratic or cubic time.
+"""Number of characters that a regular expression searches, because some expressions take cubic time.
+
 Patterns for whole messages ignore this limit.
 """
 _BEFORE = 500
-"""Number of these characters before the text that made the message a candidate."""
+"""How many of the ``SEARCHED`` characters are before the text that made the message a candidate."""
 KEY = 6
-"""Number of leading bytes that select entries; every ``starts`` literal has at least this length."""
+"""Number of leading bytes that select entries. Every ``starts`` literal has at least this length."""
 
 
 Outcome = Literal[
@@ -41,9 +42,18 @@ Tells = Literal[
     "unexplained",
     "unparsed",
 ]
-"""Role of a line in the facts about a build. The roles, in order: none; a possible reason of a failure; an
-input of the network; the seconds of an island; the node of a layer; allocated bytes; bytes that a tactic
-requests; a parsed model; an unknown error; a model that failed to parse.
+"""Role of a line in the facts about a build.
+
+- empty: none
+- ``hint``: a possible reason of a failure
+- ``input``: an input of the network
+- ``island_time``: the seconds of a Myelin island
+- ``layer``: the node of a layer
+- ``memory``: allocated bytes
+- ``memory_wanted``: bytes that a tactic requests
+- ``parsed``: a parsed model
+- ``unexplained``: an unknown error
+- ``unparsed``: a model that failed to parse
 """
 
 _compiled = cache(re.compile)
@@ -52,13 +62,15 @@ _compiled = cache(re.compile)
 class LogPattern(Struct, frozen=True, eq=False):
     """One kind of message that a build prints: an entry of the pattern table.
 
-    ``name`` is the key of the records, ``phase`` the phase of the build, and ``severity`` the printed letters
-    (``V I W E F``). A message is a candidate if it begins with one of ``starts`` or, at severity W and above,
-    contains one of ``contains``. Then ``regex`` is searched in the message, and the named groups of the match
-    are stored in the record. ``meaning`` explains the message, and ``source`` is a public URL with the line.
-    At most ``keep`` records are stored, and later records are only counted. If ``decisive`` is true, a line
-    counts as soon as its beginning matches, without a search for ``regex``. If ``context`` is true, the
-    matching lines name the node or layer that later warnings are about.
+    - ``name`` is the key of the records. ``phase`` is the phase of the build, and ``severity`` are the
+      letters of the accepted severities (``V I W E F``).
+    - A message is a candidate if it begins with one of ``starts``. At severity W and above, it is also a
+      candidate if it contains one of ``contains``.
+    - ``regex`` is searched in each candidate. The record stores the named groups of the match.
+    - ``meaning`` explains the message, and ``source`` is a public URL with the line.
+    - At most ``keep`` records are stored. Later records are only counted.
+    - If ``decisive`` is true, a line matches if its beginning matches, without a search for ``regex``.
+    - If ``context`` is true, the lines name the node or layer that later warnings are about.
 
     The header of ``patterns.yaml`` explains the other fields.
     """
@@ -99,7 +111,7 @@ class LogPattern(Struct, frozen=True, eq=False):
 
     @property
     def compiled(self) -> re.Pattern[str]:
-        """The compiled regular expression, cached.
+        """The compiled regular expression.
 
         It is compiled on first use, because compiling the expressions of all entries takes longer than
         reading a small log.
@@ -107,7 +119,7 @@ class LogPattern(Struct, frozen=True, eq=False):
         return _compiled(self.regex)
 
     def search(self, message: str, at: int = 0) -> re.Match[str] | None:
-        """Search the expression in a message.
+        """Search the regular expression in a message.
 
         ``at`` is the position where the message contains one of the texts in ``contains``. In a long message,
         only the text around ``at`` is searched.
@@ -119,8 +131,9 @@ class LogPattern(Struct, frozen=True, eq=False):
 
 
 Quiet: TypeAlias = "Mapping[bytes, Sequence[tuple[bytes, LogPattern, bool]]]"
-"""Entries by the first bytes of a message. Each has the full beginning, the pattern, and whether the
-beginning alone identifies the pattern.
+"""Entries by the first bytes of a message.
+
+Each has the full beginning, the pattern, and True if the beginning alone identifies the pattern.
 """
 
 
@@ -173,7 +186,7 @@ class Table:
 
     @property
     def endings(self) -> Iterator[LogPattern]:
-        """The entries for messages that count only as the last line of a log."""
+        """The entries for messages that match only as the last line of a log."""
         return (pattern for pattern in self.patterns if pattern.last)
 
     def named(self, name: str) -> LogPattern | None:
@@ -249,7 +262,7 @@ def pattern_names() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def table() -> Table:
-    """Return the table of all patterns, cached."""
+    """Return the table of all patterns.  Further calls return the same object."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -1,4 +1,4 @@
-"""Header of an engine file, read without TensorRT.
+"""Read the header of an engine file without TensorRT.
 
 ``trtexec --getPlanVersionOnly`` reads the same magic and version bytes:
 https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleEngines.cpp.

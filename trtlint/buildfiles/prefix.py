@@ -1,10 +1,10 @@
-"""Prefixes of log lines, such as ``[I] [TRT]``: the severity, and the tool that prints this form.
+"""Parse prefixes of log lines, such as ``[I] [TRT]``: the severity, and the tool that prints this form.
 
 Sources: trtexec and the samples (https://github.com/NVIDIA/TensorRT/blob/main/samples/common/logging.h),
-Polygraphy (https://github.com/NVIDIA/TensorRT/blob/main/tools/Polygraphy/polygraphy/logger/logger.py),
-ONNX Runtime (https://github.com/microsoft/onnxruntime/issues/22164), Torch-TensorRT
-(https://github.com/pytorch/TensorRT/issues/4061).  :mod:`trtlint.buildfiles.wrapped` has the loggers of
-other programs.
+Polygraphy (https://github.com/NVIDIA/TensorRT/blob/main/tools/Polygraphy/polygraphy/logger/logger.py), ONNX
+Runtime (https://github.com/microsoft/onnxruntime/issues/22164), Torch-TensorRT
+(https://github.com/pytorch/TensorRT/issues/4061).  :mod:`trtlint.buildfiles.wrapped` has the loggers of other
+programs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 _DATE = rb"\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\]"
 _STAMP = rb"\[[^\n]{19}\]"  # at the start of a line, any stamp of this length
 WORD = rb"(?:INTERNAL[_ ]ERROR|CRITICAL|FATAL|ERROR|WARNING|WARN|INFO|VERBOSE|DEBUG)"
-"""Severities in words."""
+"""Pattern of a severity that is printed as a word."""
 
 # The first character identifies most forms, so program output fails at once.
 _BRACKET = re.compile(
@@ -42,7 +42,7 @@ _OTHER = re.compile(
 _EMBEDDED = re.compile(_DATE + rb" \[(?:[FEWIV]\]|TRT\] \[[FEWIV]\])")
 _CI_STAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
 _TAIL = 300
-"""Number of bytes at the end of a message that are searched for its origin."""
+"""Number of bytes at the end of a message that are searched for a source location."""
 _ORT_TAIL = re.compile(rb" \[[\w./]*tensorrt_execution_provider[^\]]*\]$")
 _GLOG_LIBRARY = (b" logging.cc:", b" tensorrt.cc:", b" tensorrt_backend.cc:")
 """Triton files that forward TensorRT's messages:
@@ -69,8 +69,10 @@ _SHAPES: dict[str | None, tuple[str, str, bool | None, bool]] = {
     "gst": ("gst", "deepstream", None, True),
     "logging": ("logging", "logger", None, True),
 }
-"""Properties of each form of prefix, by the last group of a match. They are the group of the severity, the
-tool, whether the library printed the line, and whether any program may print this form.
+"""Properties of each form of prefix, by the name of the last group that matched.
+
+Each entry has the group of the severity, the tool, True if the TensorRT library printed the line, and True if
+any program may print this form.
 """
 _LETTERS = {letter: chr(letter[0]) for letter in (b"F", b"E", b"W", b"I", b"V")}
 _LETTER = {
@@ -85,9 +87,9 @@ class Prefix(NamedTuple):
     Attributes:
         severity: one of V I W E F; empty for a line with a name but no severity.
         tool: the tool that prints this form.
-        start: the start of the message.
-        library: whether the TensorRT library printed the line (not the tool); None if unknown.
-        common: whether programs that do not use TensorRT print such prefixes, too.
+        start: index of the message in the line.
+        library: True if the TensorRT library printed the line, False if the tool did; None if unknown.
+        common: True if programs that do not use TensorRT also print this form.
     """
 
     severity: str

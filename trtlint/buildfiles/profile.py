@@ -1,6 +1,6 @@
-"""Measured times: ``--exportProfile``, the ``--dumpProfile`` table of a log, ``--exportTimes``.
+"""Read measured times: ``--exportProfile``, the ``--dumpProfile`` table of a log, ``--exportTimes``.
 
-Printed by https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleReporting.cpp.
+The formats come from https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleReporting.cpp.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _LONGEST_ROW = 20_000
 
 
 class LayerTime(Struct, frozen=True):
-    """The time of one layer in milliseconds: total, average and median; ``share`` is 0 to 1."""
+    """The time of one layer in milliseconds: total, average and median.
+
+    ``share`` is the share in the time of all layers, 0 to 1.
+    """
 
     name: str
     total: float
@@ -51,7 +54,7 @@ class Profile(Struct, frozen=True):
 
 
 class Times(Struct, frozen=True):
-    """End-to-end times of ``--exportTimes``: the number of runs and medians in milliseconds."""
+    """End-to-end times of ``--exportTimes``: the number of runs, and the median times in milliseconds."""
 
     count: int
     latency: float | None
@@ -71,7 +74,7 @@ class TableReader:
 
     @classmethod
     def begin(cls, message: str, line: int) -> TableReader | None:
-        """Return a reader for the table whose heading is ``message``; None if it is not such a heading."""
+        """Return a reader for the table with the heading ``message``; None if it is no table heading."""
         found = _HEADING.match(message)
         return cls(int(found[1]), line) if found and len(found[1]) < 12 else None
 
@@ -104,7 +107,7 @@ class TableReader:
         return None
 
     def profile(self) -> Profile:
-        """The rows read so far, as a profile."""
+        """The rows that were read so far, as a profile."""
         return Profile(self._iterations, tuple(self._rows), self._line)
 
 
@@ -131,7 +134,9 @@ def _is_times_json(root: object) -> bool:
 
 
 def profile_from_json(root: object) -> Profile:
-    """Return the layer times in a parsed ``--exportProfile`` file. Old 8.x releases write no ``medianMs``.
+    """Return the layer times in a parsed ``--exportProfile`` file.
+
+    Early releases of TensorRT 8 write no ``medianMs``.
 
     Raises:
         BuildFileError: the value is not a list of objects.

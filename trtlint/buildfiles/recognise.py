@@ -1,4 +1,4 @@
-"""Detection of build files and models by their first bytes."""
+"""Recognize build files and models by their first bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c\x7f]")
 
 
 def is_build_file(path: str) -> bool:
-    """Return whether a path names a build file and not a model.  The path ``-`` is a log.
+    """Return whether a path is a build file.  If not, it is a model.  The path ``-`` is a log.
 
     If the file is unreadable, the file name decides.
     """

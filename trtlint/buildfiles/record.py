@@ -1,4 +1,4 @@
-"""Contents of the files of one build: log, layers, profile and engine header."""
+"""Combine the contents of the files of one build: log, layers, profile and engine header."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 _ANY: GivenAs = "any"
 _STDIN = "-"
 _APART = frozenset({"found", "shapes", "tool", "library", "build"})
-"""Settings that are not compared between the files of one build."""
+"""Settings that can differ between the files of one build. They are not compared."""
 
 
 class InspectedPlan(Struct, frozen=True):
-    """An engine file and its layers, which TensorRT listed."""
+    """An engine file, and the layers that TensorRT listed for it."""
 
     header: PlanHeader
     layers: LayerInfo
@@ -45,9 +45,11 @@ class BuildRecord(Struct, frozen=True):
         files: the files, as the user wrote them.
         log: the log.
         log_name: the file of the log.
-        layers: the engine's layers, from a layer file, or else from the last list of layers in the log.
+        layers: the engine's layers, from a layer file.  Without such a file, from the last list of layers in
+            the log.
         layers_name: the file with the layers.
-        profile: layer times, from a profile file, or else from the last table of times in the log.
+        profile: layer times, from a profile file.  Without such a file, from the last table of times in the
+            log.
         profile_name: the file with the layer times.
         times: end-to-end times.
         plan: the header of the engine file.
@@ -76,7 +78,8 @@ class BuildRecord(Struct, frozen=True):
 def read_build(paths: Iterable[str | tuple[str, GivenAs]]) -> BuildRecord:
     """Read the files of one build, each given as a path or as a pair of path and role.
 
-    The path ``-`` is a log on standard input. A role, such as ``"layers"``, states the kind of the file.
+    The path ``-`` is a log on standard input. A role is the kind that the user gives the file, such as
+    ``"layers"``.
 
     Raises:
         BuildFileError: a file is unreadable, has another kind than its role, or is the second file of a kind.
@@ -218,7 +221,6 @@ class _Together:
         self._layers = layers, name
 
     def record(self) -> BuildRecord:
-        """Return the record of all files."""
         log, log_name = self._log or (None, "")
         layers, layers_name = self._layers or (None, "")
         if log is not None and layers is None and log.dumps:

@@ -1,4 +1,4 @@
-"""Buffer for log records: stores a limited number of records per pattern, and counts all records."""
+"""A buffer for log records. It stores a limited number of records per pattern, and counts all records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,18 @@ class RecordBuffer:
         common: bool = False,
         raised: Raised | None = None,
     ) -> None:
-        """Add a message that matches ``pattern``, or no pattern if it is None. ``found`` are the groups."""
+        """Add a message to the buffer, and its settings to the collector.
+
+        Args:
+            pattern: the matching pattern; None if no pattern matches.
+            line: line number.
+            severity: the printed severity; None without a prefix.
+            message: the message.
+            found: the named groups of the match.
+            context: the last node or layer that the log mentioned.
+            common: True if programs other than TensorRT print the same prefix.
+            raised: the place of an exception in the program.
+        """
         name, most = ("other", _OTHERS) if pattern is None else (pattern.name, pattern.keep)
         self.counts[name] += 1
         if pattern is not None and pattern.settles:

@@ -1,4 +1,4 @@
-"""Records of a log, and the parsed log."""
+"""Define the records of a log, and the parsed log."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ Severity = Literal["V", "I", "W", "E", "F"]
 class Record(Struct, frozen=True):
     """One message of a log.
 
-    ``pattern`` is the name of the matching entry in the pattern table, or ``other`` for a warning or error
-    that matches no entry. ``line`` is the number of the first line, from 1. ``severity`` is the printed
-    letter (None without a prefix). ``message`` is the text without the prefix, with continuation lines, cut
-    at 4,000 characters. ``groups`` are the named groups of the entry's regular expression. ``context`` is the
-    last node or layer in the log before a warning or error. ``common`` is whether programs other than
-    TensorRT print the same prefix. For the exception at the end of a traceback, ``raised`` is the place in
-    the program.
+    Attributes:
+        pattern: name of the matching entry in the pattern table; ``other`` for a warning or error that
+            matches no entry.
+        line: number of the first line, from 1.
+        severity: the printed letter; None without a prefix.
+        message: the text without the prefix, with continuation lines, cut at 4,000 characters.
+        groups: the named groups of the entry's regular expression.
+        context: for a warning or error, the last node or layer that the log mentioned before it.
+        common: True if programs other than TensorRT print the same prefix.
+        raised: for the exception at the end of a traceback, the place in the program.
     """
 
     pattern: str
@@ -48,7 +51,7 @@ class Record(Struct, frozen=True):
 
 
 class LayerDump(Struct, frozen=True):
-    """The layers that a log prints at the end of a build, starting at line ``line``."""
+    """The layers that a log prints at the end of a build, beginning at line ``line``."""
 
     line: int
     layers: tuple[EngineLayer, ...]
@@ -59,8 +62,9 @@ class Log(Struct, frozen=True):
     """A parsed log.
 
     ``records`` has the first records of each pattern, and ``counts`` the number of all matching lines, both
-    by pattern name. ``severities`` counts the lines printed as W, E and F.  ``options`` are trtexec's ``===
-    ... Options ===`` blocks. ``notes`` report parts of the log that were not read.
+    by pattern name. ``severities`` counts the lines that are printed as W, E and F.  ``options`` are the
+    values in trtexec's ``=== ... Options ===`` blocks. ``notes`` report the parts of the log that were not
+    read.
     """
 
     lines: int
@@ -80,7 +84,7 @@ class Log(Struct, frozen=True):
         return bool(self.records or self.options or self.dumps or self.settings.tool)
 
     def first(self, pattern: str) -> Record | None:
-        """Return the first record of a pattern, or None."""
+        """Return the first record of a pattern; None if there is none."""
         found = self.records.get(pattern)
         return found[0] if found else None
 

@@ -1,7 +1,7 @@
-"""Fast selection of the informative lines of a log.
+"""Select the informative lines of a log quickly.
 
-A verbose log is mostly tactic timings: hundreds of megabytes with a few hundred informative lines.  The
-scanner classifies whole blocks of lines, without a Python object per line. In the two usual log formats,
+Most lines of a verbose log are tactic timings: hundreds of megabytes with a few hundred informative lines.
+The scanner classifies whole blocks of lines, without a Python object per line. In the two usual log formats,
 the scanner looks up the first bytes of all messages of a block at once.  Lines of other forms, warnings and
 errors are always candidates.
 """
@@ -20,21 +20,25 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.line_filter import BlockFilter
 
 BLOCK = 1 << 20
-"""Number of bytes read at a time; this bounds the memory."""
+"""Number of bytes that are read at a time. It limits the memory."""
 
 LONGEST = 1 << 22
-"""Maximum number of bytes read per line; an island's node list can have some hundred kilobytes."""
+"""Maximum number of bytes that are read per line. The node list of a Myelin island can have some hundred
+kilobytes.
+"""
 
 MOST = 8 << 30
-"""Maximum number of bytes read per log: a sparse file can have any length without using disk space."""
+"""Maximum number of bytes that are read per log. A sparse file can be very long without using disk space."""
 
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\n]{0,200}\x07?|[@-Z\\-_])")
 _SMALL = 1 << 20
 _DENSE = 1 << 10  # minimum size of a block for vectors, in bytes
 
 Batch = tuple[Iterable[int], Sequence[bytes], Iterable[int]]
-"""For each line: its number from 1, its bytes without the line end, and the message offset of a plain quiet
-line; 0 for a line of another form."""
+"""A batch of lines: for each line its number (from 1), its bytes without the line end, and an offset.
+
+The offset is the position of the message in a line with a usual prefix of low severity; 0 for other lines.
+"""
 
 _BATCH = 1 << 14
 _TAIL = 1 << 12  # bytes at the end that are stored for the last line
@@ -44,8 +48,8 @@ class Scanner:
     """Reads a stream and yields, in order, batches of lines that may be informative.
 
     ``literals`` are the beginnings of relevant messages below severity W.  ``lines`` and ``size`` are the
-    number of lines and bytes read so far.  ``shapes`` are the tools whose prefixes occurred.  ``note``
-    reports that the end of the log was not read; otherwise empty.
+    number of lines and bytes that were read so far.  ``shapes`` are the tools whose prefixes occurred.
+    ``note`` states why the end of the log was not read; it is empty if the whole log was read.
     """
 
     def __init__(
@@ -63,9 +67,9 @@ class Scanner:
         self._tail = b""
 
     def last_line(self) -> tuple[int, bytes]:
-        """Return the number and the text of the last non-empty line, after the whole log was scanned.
+        """Return the number and the text of the last non-empty line.
 
-        A long line is shortened.
+        Call this method after the whole log was scanned. A long line is shortened.
         """
         ending = self._tail.rstrip()
         line = _ANSI.sub(b"", ending.rpartition(b"\n")[2])
@@ -75,8 +79,8 @@ class Scanner:
     def enough(self, literal: bytes, *, context: bool) -> None:
         """From now on, count the lines that begin with ``literal`` instead of returning them.
 
-        With ``context``, the last of these lines before another candidate is still returned. The scanner may
-        also return further lines that begin with ``literal``.
+        If ``context`` is true, the last of these lines before another candidate is still returned. The
+        scanner may also return further lines that begin with ``literal``.
         """
         if self._filter:
             self._filter.enough(literal, context)
@@ -128,9 +132,9 @@ class Scanner:
             yield from self._block(line, 0, len(line))
 
     def _block(self, data: bytes, begin: int, end: int) -> Iterator[Batch]:
-        """Search the lines in the bytes from ``begin`` to ``end``, and yield the candidates.
+        """Yield the candidates among the lines in the bytes from ``begin`` to ``end``.
 
-        The last of these bytes is a line end.
+        The last byte is a line end.
         """
         if data.find(b"\x1b", begin, end) >= 0:
             data = _ANSI.sub(b"", data[begin:end])
@@ -177,7 +181,7 @@ class Scanner:
         yield numbers, parts, repeat(0)
 
     def _overwritten(self, data: bytes) -> Iterator[Batch]:
-        r"""Process lines with progress bars, in which ``\r`` overwrites text.
+        r"""Process lines with progress bars.  In these lines, ``\r`` overwrites text.
 
         Each overwritten part counts as a line with the same number.
         """

@@ -1,4 +1,4 @@
-"""Build settings that a log or engine file shows: product, version, GPU, flags, precision, typing."""
+"""Collect the build settings that a log or engine file shows: version, GPU, precision and others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TOOLS = (
     "torch-tensorrt", "onnxruntime", "tensorflow", "frigate", "jetson-inference", "tao", "mmdeploy",
     "vs-mlrt", "polygraphy", "python", "logger",
 )  # fmt: skip
-"""Programs by their loggers, the outermost first."""
+"""Names of programs that use TensorRT. The outermost program comes first."""
 _BUILDER_FLAGS = re.compile(r"^\s*Flags\s+\| \[([^\]]*)\]", re.MULTILINE)
 _TORCH_DTYPE = re.compile(
     r"(?:torch\.|dtype\.)(float16|half|bfloat16|float32|float|int8|float8\w*|f16|f32|bf16|i8|f8)\b"
@@ -52,13 +52,16 @@ class PrintedShapes(Struct, frozen=True):
 class BuildSettings(Struct, frozen=True):
     """Build settings in a log or a metadata file. A field is None if unknown.
 
-    ``product`` is ``tensorrt`` or ``tensorrt-rtx``. ``version`` is the printed release, and ``build`` its
-    build number. ``library`` is the version of the builder library, if the log prints it in addition to the
-    tool's version. ``sm`` is the compute capability as a whole number (8.9 is 89). ``flags`` are the given
-    precision options (``fp16``, ``best``, ``no-tf32`` ...), ``precision`` the types that layers may use
-    (``fp32``, ``fp16`` ...). ``constraints`` is ``obey`` or ``prefer``. ``torch`` are settings of
-    Torch-TensorRT as printed. ``status`` is ``passed`` or ``failed``. ``found`` has the number of the line
-    that each field comes from, if known.
+    - ``product``: ``tensorrt`` or ``tensorrt-rtx``
+    - ``version``: the printed release; ``build``: its build number
+    - ``library``: version of the builder library, if the log prints it in addition to the tool's version
+    - ``sm``: the compute capability as a whole number (89 for 8.9)
+    - ``flags``: the given precision options (``fp16``, ``best``, ``no-tf32`` ...)
+    - ``precision``: the types that layers may use (``fp32``, ``fp16`` ...)
+    - ``constraints``: ``obey`` or ``prefer``
+    - ``torch``: settings of Torch-TensorRT as printed
+    - ``status``: ``passed`` or ``failed``
+    - ``found``: number of the line that each field comes from, if known
     """
 
     product: str | None = None
@@ -102,7 +105,7 @@ def decode_version(number: str) -> str | None:
 class Collector:
     """Collects build settings from records and option lines.
 
-    If a field is set twice, the first value counts.
+    If a field is set twice, the first value is kept.
     """
 
     def __init__(self) -> None:
@@ -123,14 +126,14 @@ class Collector:
             self._found[name] = line
 
     def record(self, settles: str, groups: Mapping[str, str], line: int) -> None:
-        """Take the settings from the groups of a record.
+        """Set the fields that the groups of a record contain.
 
-        ``settles`` is the key of the same name in the record's entry of the pattern table.
+        ``settles`` selects the function that reads the groups; it comes from the record's pattern.
         """
         _HANDLERS[settles](self, groups, line)
 
     def error(self, message: str, line: int) -> None:
-        """Derive the release from the source location in an error, unless another line shows the release."""
+        """Set the release from the source location in an error, unless another line shows the release."""
         if not self._dated[0]:
             self._dated = release_of(message), line
 
@@ -174,7 +177,10 @@ class Collector:
         self.set("precision", frozenset({"fp32"} | (known - {"tf32"})), line)
 
     def settings(self, shapes: Collection[str] = ()) -> BuildSettings:
-        """Return all settings found so far; ``shapes`` are the tools whose log prefixes occurred."""
+        """Return all settings that were found so far.
+
+        ``shapes`` are the tools whose log prefixes occurred.
+        """
         self._date()
         self.set("version", *self._table)
         values = dict(self._values)
@@ -238,7 +244,7 @@ class Collector:
         self.set("version", groups["version"].rstrip("."), line)
 
     def _calibration_table(self, groups: Mapping[str, str], line: int) -> None:
-        """Use the release in the header of a calibration cache, if the log shows no other release."""
+        """Set the release from the header of a calibration cache, if the log shows no other release."""
         self._table = decode_version(groups["number"]), line
 
     def _resource(self, groups: Mapping[str, str], line: int) -> None:
@@ -323,7 +329,7 @@ _HANDLERS: Mapping[str, Callable[[Collector, Mapping[str, str], int], None]] = {
     "version": Collector._version,
     "weak_typing": Collector._weak_typing,
 }
-"""Handlers for the ``settles`` key of an entry."""
+"""For each value of ``LogPattern.settles``, the method that reads the groups."""
 
 
 def from_json(root: object) -> BuildSettings | None:

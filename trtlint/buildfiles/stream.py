@@ -1,4 +1,4 @@
-"""Opening of build logs: plain, gzip or standard input, in UTF-8 or UTF-16 (Windows shells)."""
+"""Open build logs: plain, gzip or standard input, in UTF-8 or UTF-16 (Windows shells)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from trtlint.files.regular import open_regular
 
 GZIP = b"\x1f\x8b"
 _MOST_UNZIPPED = 64 << 20
-"""Unpacked size that any gzip data may have, in bytes."""
+"""Unpacked size that is always allowed for gzip data, in bytes."""
 _MOST_RATIO = 100
-"""Maximum compression ratio above that; a verbose log has about 30."""
+"""Maximum compression ratio of gzip data above this size. A verbose log has about 30."""
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -30,7 +30,7 @@ class ByteStream(Protocol):
 
 
 class PrefixedStream:
-    """A stream whose first bytes were read before, and are returned again by :meth:`read`."""
+    """A stream whose first bytes were read before. :meth:`read` returns these bytes again."""
 
     def __init__(self, head: bytes, rest: ByteStream) -> None:
         self._head = head
@@ -57,7 +57,7 @@ class Recoded:
 
     @property
     def note(self) -> str | None:
-        """The reason why the stream ended early, or None."""
+        """The reason why the stream ended early; None if it did not."""
         note: str | None = getattr(self._rest, "note", None)
         return note
 
@@ -73,7 +73,7 @@ class Recoded:
 
 
 class Unzipped:
-    """A gzip stream. At truncated or damaged data, the stream ends, and ``note`` states the reason."""
+    """A gzip stream. It ends at truncated or damaged data, and ``note`` states the reason."""
 
     def __init__(self, rest: ByteStream) -> None:
         self._raw = _GzipSource(rest)
@@ -122,7 +122,7 @@ class _GzipSource:
 
 @contextmanager
 def opened(source: str | Path | BinaryIO) -> Iterator[BinaryIO]:
-    """Open a path, ``-`` (standard input) or a stream as raw bytes. The caller closes its own stream."""
+    """Open a path, ``-`` (standard input) or a stream as raw bytes. A given stream stays open."""
     if not isinstance(source, (str, Path)):
         yield source
     elif str(source) == "-":
@@ -162,5 +162,5 @@ class _Noted(PrefixedStream):
 
     @property
     def note(self) -> str | None:
-        """The reason why the stream ended early, or None."""
+        """The reason why the stream ended early; None if it did not."""
         return self._zip.note

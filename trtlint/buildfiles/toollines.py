@@ -1,4 +1,4 @@
-"""Log lines that a tool such as trtexec prints itself: options, the device, tables of layer times."""
+"""Read log lines that a tool such as trtexec prints itself: options, the device, tables of layer times."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ToolLines:
         )
 
     def take(self, number: int, line: str) -> None:
-        """Read one line."""
+        """Read one line with its number."""
         if self._table:
             self._table.feed(line)
             if self._table.done:
@@ -79,7 +79,7 @@ class ToolLines:
             self._section = None
 
     def end_table(self) -> None:
-        """Store the table that is being read, if it has rows."""
+        """Store the current table, if it has rows."""
         reader, self._table = self._table, None
         if reader and (profile := reader.profile()).layers:
             self._rows += len(profile.layers)

@@ -1,8 +1,8 @@
-"""Python tracebacks in a log, in particular tracebacks without an exception message.
+"""Read Python tracebacks in a log, in particular tracebacks without an exception message.
 
-Front ends stop with such a traceback if TensorRT returns no engine, such as Torch-TensorRT with a bare
-``AssertionError`` (https://github.com/pytorch/TensorRT/issues/4610).  Logs that people paste into issues
-have tracebacks without indentation, or truncated tracebacks
+Programs stop with such a traceback if TensorRT returns no engine. For example, Torch-TensorRT prints a bare
+``AssertionError`` (https://github.com/pytorch/TensorRT/issues/4610).  Logs that people paste into issues can
+have truncated tracebacks, or tracebacks without indentation
 (https://github.com/TNTwise/REAL-Video-Enhancer/issues/134).
 """
 
@@ -30,13 +30,13 @@ _OF_PYTHON = re.compile(r"/lib/python3(?:\.\d{1,2})?/|/(?:Python3\d{1,2}|envs/[^
 
 
 class Raised(NamedTuple):
-    """Where an exception was raised.
+    """The place where an exception was raised.
 
     Attributes:
         at: file, line and function of the last frame, such as ``export.py:31 in build``.
         own: file, line and function of the last frame outside of installed packages; empty if there is none.
-        package: the installed package with the last frame; empty for another file.
-        code: the source line of the last frame; empty if the log has none.
+        package: the installed package that contains the last frame; empty for another file.
+        code: the source line of the last frame; empty if the log does not show it.
     """
 
     at: str
@@ -60,7 +60,7 @@ class Ending(NamedTuple):
 class Traceback:
     """Reads one traceback at a time, line by line.
 
-    ``open`` is whether a traceback has begun and not ended.
+    ``open`` is True after the beginning of a traceback and before its end.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Traceback:
         self._code_next = False
 
     def takes(self, line: bytes) -> bool:
-        """Return whether a line belongs to the frames of the traceback, not to the exception after them."""
+        """Return whether a line belongs to the frames of the traceback. The exception follows the frames."""
         if not self.open or not line.startswith(self._before):
             return False
         rest = line[len(self._before) :]
@@ -118,7 +118,7 @@ class Traceback:
         return self.open or (self._last == line and line > 0)
 
     def cut(self) -> Ending:
-        """End a traceback that the end of the log cuts off."""
+        """End a traceback at the end of the log, and return the end."""
         self.open = False
         return Ending(self._number, "a Python traceback that is cut off" + self._at())
 
@@ -127,7 +127,7 @@ class Traceback:
         return "" if self._frame is None else f" at {_place(self._frame)}"
 
     def raised(self, line: int) -> Raised | None:
-        """Return where the exception on line number ``line`` was raised; None if no traceback ends there."""
+        """Return the place where the exception on line ``line`` was raised; None without a traceback there."""
         if self._frame is None or line != self._ended:
             return None
         own = "" if self._own is None else _place(self._own)

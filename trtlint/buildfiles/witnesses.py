@@ -22,14 +22,16 @@ WITNESSES: Mapping[FileKind, str] = {
     "layers": "Layer information of the engine (trtexec --exportLayerInfo), or the engine file itself.",
     "profile": "Layer times (--exportProfile).",
 }
-"""Description of each kind, for the help of its option."""
+"""Description of each kind of build file, for the help of its option."""
 
 BuildFiles = Mapping[FileKind, str]
-"""Paths of a build's files, in the order of the table; missing keys were not given."""
+"""The files of a build by their kind. Kinds that were not given are missing."""
 
 GivenAs = Literal["any"] | FileKind
-"""The role of a file; ``any`` means that its content decides."""
+"""The kind that the user gives a file; ``any`` if the content of the file decides."""
 
 JSON = ("layers", "profile", "settings")
-"""Modules that read JSON, in order: ``from_json(root)`` returns the parsed contents, or None for another
-kind."""
+"""Names of the modules that read JSON, in the order in which they are tried.
+
+Their function ``from_json(root)`` returns the parsed contents, or None for another kind of JSON.
+"""

@@ -1,4 +1,4 @@
-"""Lines of the TensorRT library in the output of other programs: wrapped, renamed, or without a prefix.
+"""Parse lines of the TensorRT library in the output of other programs: wrapped, renamed, or without a prefix.
 
 A program with its own logger prints its name and its severity before the library's message. A container, a
 launcher or a CI system adds another prefix.  The supported forms come from public issues: DeepStream
@@ -19,14 +19,14 @@ from trtlint.buildfiles.jsonlines import json_message
 from trtlint.buildfiles.prefix import Prefix, letter, parse_prefix
 
 _HEAD = 200
-"""Number of bytes of a line that are searched for severity and library name."""
+"""Number of bytes of a line that are searched for the severity and the library name."""
 _LOOKED_AT = 4000
-"""Number of bytes of a line that are searched for marks."""
+"""Number of bytes of a line that are searched for ``MARKS``."""
 _MANY = 1000  # maximum number of lines without prefix in one batch
 _SHORTEST = 6
-"""Minimum length of an informative line, in bytes: ``Killed``."""
+"""Length of the shortest informative line, ``Killed``, in bytes."""
 _LAYERS = 4
-"""Wrappers around a line that are removed."""
+"""Maximum number of wrappers around a line that are removed."""
 _WRAPPER = re.compile(
     rb"[\w./-]{1,80} {0,40}\| {1,2}"  # docker compose
     rb"|\[[\w./ -]{1,100}-\d{1,6}\] "  # ROS launch
@@ -74,7 +74,7 @@ _CODE = re.compile(
     rb"|\w[\w:]{0,80}: Error Code \d|Error Code:? \d"
 )
 _NUMBERED = re.compile(rb"\d{1,2}: [A-Z\[]")
-"""Start of an error of TensorRT 8: its code."""
+"""Pattern of the start of an error of TensorRT 8: the error code."""
 _HOLDS = (
     b"TRT",
     b"rt",
@@ -100,8 +100,9 @@ MARKS = (
     b"what():", b"termina", b"\xe6", b"\xe5", b"traceb", b"alloc", b" must ",
     b"whereas", b"unexpected", b"providers_tensorrt",
 )  # fmt: skip
-"""Lower-case texts for a quick check of lines without a logger's prefix. Every informative line contains at
-least one of them.
+"""Lower-case texts for a quick check of lines without a log prefix.
+
+Every informative line contains at least one of them.
 """
 
 
@@ -117,7 +118,7 @@ def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
 
 
 class MarkSearch:
-    """Searches lines for fixed texts that are typical of TensorRT builds, called marks.
+    """Searches lines for ``MARKS``, fixed texts that are typical of TensorRT builds.
 
     In a long batch of lines, the search uses only the marks that occur somewhere in the batch.
     """
@@ -142,7 +143,10 @@ class MarkSearch:
 
 
 def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
-    """Strip the prefixes of containers and launchers from a line. Also return the log prefix, or None."""
+    """Remove the prefixes of containers and launchers from a line.
+
+    Return the rest of the line, and its log prefix (None if it has none).
+    """
     kept = json_message(line)
     rest = kept[-1] if kept else line
     if kept and (prefix := parse_prefix(rest)) is not None:
@@ -158,7 +162,7 @@ def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
 
 
 def prefixed(line: bytes) -> tuple[bytes, Prefix | None]:
-    """Return a line without wrappers and its log prefix, whichever logger printed the line."""
+    """Return a line without wrappers, and its log prefix from any logger (None if it has none)."""
     prefix = parse_prefix(line)
     return unwrap(line) if prefix is None else (line, prefix)
 

@@ -1,1 +1,1 @@
-"""Implementation of each command.  :mod:`trtlint.cli` parses the command line."""
+"""Implement the commands.  :mod:`trtlint.cli` parses the command line."""

@@ -26,7 +26,10 @@ def bundle(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
 
 
 def _switch(name: str, what: str, *spellings: str) -> Callable[[_Command], _Command]:
-    """Return an option with three states: on, off and unset."""
+    """Return an option with three states: on, off and unset.
+
+    ``what`` is the feature that the option switches.
+    """
     return click.option(f"--{name}/--no-{name}", *spellings, default=None, help=what)
 
 
@@ -38,7 +41,7 @@ RULES = click.option(
 )
 
 SELECTORS = "ids, id prefixes, names or groups."
-"""The kinds of rule selectors, for option help."""
+"""Words for the kinds of rule selectors, for option help."""
 
 PREVIEW = _switch("preview", "Also run preview rules.")
 
@@ -89,7 +92,7 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-prog
 _LEFT_BEHIND = tuple(
     click.option(f"--{kind}", metavar="FILE", help=words) for kind, words in WITNESSES.items()
 )
-"""Options for the files of a build.  Files that are given as paths are recognized by their content."""
+"""Options for the files of a build.  The content decides the kind of files that are given as paths."""
 
 
 build_file_options = bundle(*_LEFT_BEHIND)
@@ -99,7 +102,7 @@ target = bundle(*_TARGET)
 """The options of the target."""
 
 build_options = bundle(*_TARGET[2:])
-"""The options of the target without the version."""
+"""The options of the target, without the version."""
 
 
 def build_files(options: dict[str, Any]) -> BuildFiles:

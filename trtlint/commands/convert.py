@@ -72,7 +72,7 @@ class ConvertOptions(Struct, frozen=True):
 
 
 class Converted(Struct, frozen=True):
-    """The result of a conversion, and the lines of the diff if ``--diff`` is given."""
+    """The result of a conversion, and the lines of the diff (empty without ``--diff``)."""
 
     conversion: Conversion
     diff: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ def run_convert(options: ConvertOptions) -> int:
 def _models(options: ConvertOptions) -> list[Path]:
     """Return the models to convert.
 
-    Converted models that an earlier run wrote to the same folder are left out.
+    Models that an earlier run has written to the same folder are left out.
 
     Raises:
         click.UsageError: ``-o`` names a file, but there are several models.
@@ -160,7 +160,8 @@ def _converted(
 
     Raises:
         KeepError: a name of ``--keep`` matches no operator of the model.
-        InputsError: the inputs do not match the model. click.UsageError: a package is missing.
+        InputsError: the inputs do not match the model.
+        click.UsageError: a package is missing.
     """
     if out is not None:
         remove_stale(out.parent)

@@ -1,4 +1,4 @@
-"""``trtlint doctor``: installed and missing packages, and how to install them."""
+"""``trtlint doctor``: show installed and missing packages, and how to install them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from trtlint import __version__
 from trtlint.knowledge.extras import how_to_install
 
 _SECONDS = 10.0
-"""Time limit of nvidia-smi."""
+"""Time limit of nvidia-smi, in seconds."""
 _MOST_FILES = 200_000
-"""Largest number of cache files to count."""
+"""Largest number of cache files that are counted."""
 _RTX = ("tensorrt-rtx", "tensorrt-rtx-cu13-bindings", "tensorrt-rtx-cu12-bindings")
 
 
@@ -91,7 +91,7 @@ def run_doctor() -> int:
 
 
 def _version(*names: str) -> str:
-    """Return the version of the first of these packages that is installed; empty if none is installed."""
+    """Return the version of the first package in ``names`` that is installed; empty if none is installed."""
     installed = {normalized(found.name): found.version for found in distributions() if found.name}
     for name in names:
         if known := installed.get(normalized(name)):

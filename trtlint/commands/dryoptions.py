@@ -1,4 +1,4 @@
-"""Options of a dry build, and the conversion of their values."""
+"""Define the options of a dry build, and convert their values."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from trtlint.policy.options import INSTALLED, MOST_SECONDS, RELEASE, DryOptions
 _SIZE = re.compile(r"(?i)(\d{1,6}(?:\.\d{1,3})?)\s*(M|MB|G|GB)")
 
 _BARE = ("--dry-build", "--compare")
-"""Options whose value may be left out."""
+"""Options that can be given without a value."""
 
 
 class LintCommand(GroupedCommand):
-    """A click command whose options ``--dry-build`` and ``--compare`` take a value only after ``=``.
+    """A click command with the options ``--dry-build`` and ``--compare``, whose value is optional.
 
-    Otherwise, click would take the path of a model after the option for the option's value.
+    A value is only recognized after ``=``.  Otherwise, click would use the path of a model after the option
+    as its value.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

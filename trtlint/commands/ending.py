@@ -1,4 +1,4 @@
-"""Conversion of the result or the error of a command to an exit code."""
+"""Convert the result or the error of a command to an exit code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trtlint.runs.exits import Exit
 
 
 def ended(command: Callable[[], int | None]) -> int:
-    """Run a command and return its exit code.  An error is printed as one line on standard error.
+    """Run a command and return its exit code.  Print an error as one line on standard error.
 
     Args:
         command: function that runs the command and returns the exit code.

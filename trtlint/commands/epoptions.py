@@ -1,4 +1,4 @@
-"""Options for an execution provider of ONNX Runtime."""
+"""Define the options for an execution provider of ONNX Runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of evidence, such as build logs, that the command line or the configuration names.
+"""Read evidence, such as build logs, that the command line or the configuration names.
 
 A new kind of evidence needs a reader class here, and an entry in :data:`READERS`.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from trtlint.runs.dryjob import DryJob
 
 BuildFileNames = Sequence[tuple[str, GivenAs]]
-"""Files of a build, each with its kind."""
+"""Files of a build, each with the kind that the user gives it."""
 
 
 class Read(Struct, frozen=True):
@@ -51,7 +51,7 @@ class Read(Struct, frozen=True):
 
 
 class EvidenceReader(Protocol):
-    """Reader of one kind of evidence."""
+    """Protocol of the readers.  Each reads one kind of evidence."""
 
     def read(self, settings: FileSettings, before: Read) -> Read:
         """Return the evidence about one model.
@@ -106,7 +106,7 @@ class Readers:
 
 
 class BuildReader:
-    """Reader of the build files that the command line or the configuration names, such as logs."""
+    """Reads the build files that the command line or the configuration names, such as logs."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class BuildReader:
         return read_build(of_model(settings.file, files))
 
     def close(self) -> None:
-        """Do nothing, because the reader reads every build file that is given."""
+        """Do nothing, because :meth:`read` uses all build files."""
 
 
 def read_build(gathered: BuildInput) -> Read:
@@ -141,9 +141,9 @@ def read_build(gathered: BuildInput) -> Read:
 
 
 class DryBuildReader:
-    """Reader of the options for a dry build.
+    """Reads the options for a dry build.
 
-    The dry build itself runs later, in the process that lints the model.
+    The dry build runs later, in the process that lints the model.
     """
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
@@ -173,7 +173,7 @@ class DryBuildReader:
         return Read((self._job(settings.file, wanted, tuple(shapes), request),))
 
     def close(self) -> None:
-        """Do nothing: a dry build has no files of its own that could belong to no model."""
+        """Do nothing, because a dry build reads no files that could belong to no model."""
 
     def _job(
         self, model: Path, wanted: DryOptions, shapes: tuple[ShapeRange, ...], compare: CompareRequest | None
@@ -215,14 +215,14 @@ class DryBuildReader:
     def _folder(self, logs: Path, model: Path) -> Path:
         """Return the folder inside ``logs`` for the log of a model.
 
-        Models with the same file name get different subfolders.
+        Different models with the same file name get different folders.
         """
         if self._names[model.stem] == 1:
             return logs
         return logs.joinpath(*(part for part in model.parent.parts if part not in (model.anchor, "..")))
 
     def _version(self, wanted: str) -> str:
-        """Return the installed release of TensorRT-RTX, and check that it is the release ``wanted``."""
+        """Return the installed release of TensorRT-RTX.  It must be the release ``wanted``."""
         if wanted not in self._versions:
             from trtlint.dry_build.errors import WheelError
             from trtlint.dry_build.wheels import find
@@ -246,7 +246,7 @@ def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[ShapeRange]:
 
 
 class RangeReader:
-    """Reader of measurement files.  It finds the measurement of each model.
+    """Reads measurement files, and finds the measurement of each model.
 
     A measurement of an older version of the model is an error.
     """
@@ -289,9 +289,9 @@ class RangeReader:
 
 
 class PartitionReader:
-    """Reader of the options about an execution provider of ONNX Runtime.
+    """Reads the options for an execution provider of ONNX Runtime.
 
-    The evidence states which nodes of the model the provider runs.
+    The evidence contains the nodes of the model that the provider runs.
     """
 
     def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
@@ -306,7 +306,7 @@ class PartitionReader:
         return Read() if found is None else Read((found,))
 
     def close(self) -> None:
-        """Do nothing, because the provider options apply to all models and name no files to check."""
+        """Do nothing, because the options apply to all models and name no files."""
 
 
 READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader] | type[PartitionReader], ...] = (
@@ -319,5 +319,5 @@ READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader] | ty
 
 
 def names_of(given: BuildFiles) -> Iterator[tuple[str, GivenAs]]:
-    """Yield the build files that options name, each with its kind."""
+    """Yield the build files that command-line options name, each with its kind."""
     return ((path, kind) for kind, path in given.items())

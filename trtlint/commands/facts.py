@@ -39,9 +39,9 @@ from trtlint.runs.progress import Activity
 from trtlint.target.target import Target
 
 _NUMEROUS = frozenset({"node", "constant", "log_message", "layer", "placement"})
-"""Kinds with a fact for every node, tensor, layer or line, shown only on request."""
+"""Kinds with one fact for every node, tensor, layer or line.  They are shown only on request."""
 _OF_BUILDS = frozenset({"log_message", "layer", "placement"})
-"""Numerous kinds that JSON always contains, since they are the content of build files."""
+"""Numerous kinds that JSON always contains, because they are the content of build files."""
 
 
 def run_facts(
@@ -52,7 +52,15 @@ def run_facts(
     outputs: Sequence[ReportOutput],
     command: str | None = None,
 ) -> int:
-    """Write the facts about a model and its build, and return the exit code."""
+    """Write the facts about a model and its build, and return the exit code.
+
+    Args:
+        paths: the model, and build files.
+        wanted: the kinds of facts that the user names; empty for all kinds.
+        given: build files that options name.
+        outputs: the reports to write.
+        command: the value of ``--build``; None if it is not given.
+    """
     for kind in wanted:
         if kind not in kinds():
             hint = did_you_mean(kind, kinds(), otherwise=f"; the kinds are {', '.join(kinds())}")
@@ -143,7 +151,7 @@ def _facts_of(
 
 
 def _kinds_there(facts: Facts) -> list[str]:
-    """Return the kinds of facts that are possible for the given model and build files."""
+    """Return the kinds of facts that the given model and build files can have."""
     return [
         kind
         for kind in kinds()

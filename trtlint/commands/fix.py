@@ -141,7 +141,7 @@ def _destination(model: Path, given: str | None) -> Path:
 
 
 def _sources(tasks: Sequence[Task]) -> list[Task]:
-    """Return the tasks without the models that an earlier run of ``trtlint fix`` wrote.
+    """Return the tasks, without the models that an earlier run of ``trtlint fix`` has written.
 
     Raises:
         click.UsageError: the fixed copy of a model would overwrite another given model.
@@ -161,7 +161,7 @@ def _sources(tasks: Sequence[Task]) -> list[Task]:
 
 
 def _is_fixed(model: Path) -> bool:
-    """Return whether ``trtlint fix`` wrote a model, according to the metadata of the model."""
+    """Return whether ``trtlint fix`` has written a model, according to the model's metadata."""
     from trtlint.model.reader import decode, read
 
     try:
@@ -271,7 +271,10 @@ def _kept(task: Task) -> tuple[str, ...]:
 
 
 def _write(fixed: Fixed, out: Path, options: FixOptions, verdicts: Sequence[CheckResult]) -> Path | None:
-    """Write the fixed model and return its path.  None if the model did not change, or is not written."""
+    """Write the fixed model, and return its path.
+
+    The result is None if the model did not change, or if it is not written.
+    """
     if not fixed.changed or fixed.fault or options.dry_run:
         return None
     write_fixed(fixed, out, [verdict.document for verdict in verdicts])

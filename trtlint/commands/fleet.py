@@ -23,9 +23,9 @@ from trtlint.runs.job import Job, Outcome
 from trtlint.runs.run import JobRunner
 
 _MOST_TOGETHER = 50
-"""Largest number of jobs in one batch for a cluster; a worker that dies loses one batch."""
+"""Largest number of jobs in one batch for a cluster.  If a worker dies, one batch is lost."""
 _BATCHES = 40
-"""Smallest number of batches, so that every worker gets some."""
+"""Smallest number of batches.  It ensures that every worker gets some batches."""
 
 
 def outcomes(tasks: Sequence[Task], options: LintOptions) -> Iterator[Outcome]:
@@ -57,12 +57,18 @@ def _runner(options: LintOptions, tasks: Sequence[Task]) -> JobRunner:
 
 
 def _batch(count: int) -> int:
-    """Return how many jobs to send to a worker together.  If a worker dies, only these jobs are repeated."""
+    """Return the number of jobs in a batch for a worker.  If a worker dies, only one batch is repeated.
+
+    ``count`` is the number of all jobs.
+    """
     return max(1, min(_MOST_TOGETHER, count // _BATCHES))
 
 
 def _fitting(tasks: Sequence[Task]) -> int:
-    """Return how many processes fit into memory if each runs the largest of the requested dry builds."""
+    """Return how many worker processes fit into memory.
+
+    Each process is assumed to run the largest dry build that a task requests.
+    """
     wanted = [(task.file, each) for task in tasks for each in task.case.evidence if isinstance(each, DryJob)]
     if not wanted:
         return len(tasks)

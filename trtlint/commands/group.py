@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _ALIASES = {"check": "lint", "explain": "rule", "version": "--version", "help": "--help"}
-"""Command names of other linters; an existing file of that name takes precedence."""
+"""Command names of other linters.  If a file has such a name, the argument is the file."""
 
 
 class ClosedPipeError(TrtlintError):
@@ -55,7 +55,7 @@ class Main(click.Group):
             raise ClosedPipeError from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that the arguments name.
+        """Run the command in the arguments.
 
         Raises:
             ClosedPipeError: the reader closed the pipe.
@@ -66,7 +66,7 @@ class Main(click.Group):
             raise ClosedPipeError from error
 
     def _refuse_misspelt(self, word: str) -> None:
-        """Raise an error for a word like ``rulse`` that is no file, but resembles the name of a command."""
+        """Raise an error for a word like ``rulse``, which is no file, but resembles the name of a command."""
         if not word.isidentifier() or Path(word).exists():
             return
         if near := nearest(word, self.commands, count=2, cutoff=0.6):
@@ -99,8 +99,8 @@ class Main(click.Group):
 def _refuse_ambiguous(args: list[str]) -> None:
     """Raise an error for an option that is also the name of an existing file.
 
-    Shell globs and Git hooks pass file names to ``trtlint``. Without this check, a file called
-    ``--baseline=known.json`` would act as an option and hide findings.
+    Shell globs and Git hooks pass file names to ``trtlint``. Without this check, a file with the name
+    ``--baseline=known.json`` would be parsed as an option and hide findings.
     """
     for word in args:
         if word == "--":

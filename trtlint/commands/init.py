@@ -53,8 +53,8 @@ def run_init(target: TargetOptions, build: str | None, output: str) -> int:
     """Write the configuration, print how to use it, and return the exit code.
 
     Raises:
-        click.UsageError: the file exists already, no option describes the build, or an option value
-            does not exist.
+        click.UsageError: the file exists already, no option describes the build, or an option value is
+            unknown.
     """
     file = Path(output)
     if file.exists() or file.is_symlink():
@@ -100,7 +100,7 @@ def _toml(values: Sequence[str]) -> str:
 
 
 def _completed(target: TargetOptions, build: str | None) -> TargetOptions:
-    """Return the options of the target.  Flags that are not set come from the build command.
+    """Return the target options.  Unset flags are filled from the build command.
 
     If ``build`` contains several commands, the first one is used.
     """

@@ -1,4 +1,4 @@
-"""Conversion of paths and options to tasks.  The paths are models or build files."""
+"""Convert paths and options to tasks.  The paths are models or build files."""
 
 from __future__ import annotations
 
@@ -71,7 +71,15 @@ def _task(settings: FileSettings, read: Read, address: Address | None = None) ->
 
 
 def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple[str, GivenAs]]]:
-    """Separate models and folders from build files.  Each build file has its kind."""
+    """Separate models and folders from build files.
+
+    Args:
+        paths: the paths on the command line.
+        given: build files that options name.
+
+    Returns:
+        The models and folders, and the build files with their kinds.
+    """
     files: list[tuple[str, GivenAs]] = list(names_of(given))
     models = []
     for path in paths:

@@ -73,7 +73,7 @@ def run_lint(options: LintOptions) -> int:
 
 
 def _refuse_contradictions(options: LintOptions) -> None:
-    """Raise an error if the options contain two that cannot be used together."""
+    """Raise an error if two options cannot be used together."""
     if options.isolated and options.config is not None:
         raise click.UsageError("--isolated cannot be used with --config")
     if options.write_baseline is not None and (options.baseline is not None or options.update_baseline):
@@ -88,7 +88,7 @@ def _warn(tasks: Iterable[Task]) -> None:
 
 
 def _read(tasks: Iterable[Task]) -> list[Path]:
-    """Return the files that a run reads, so that it does not overwrite them."""
+    """Return the files that a run reads.  The run must not overwrite them."""
     files: dict[Path, None] = {}
     for task in tasks:
         files[task.file] = None
@@ -128,8 +128,8 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protect
 def _collect_seldom() -> None:
     """Enable the garbage collector again, with a high threshold.
 
-    Existing objects are excluded from collection.  Otherwise, each model, with tens of thousands of objects,
-    would start many collections.
+    Existing objects are excluded from collection.  A model has tens of thousands of objects.  With the usual
+    threshold, each model would start many collections.
     """
     if not gc.isenabled():
         gc.freeze()
@@ -140,7 +140,7 @@ def _collect_seldom() -> None:
 class _Run:
     """Lints all files of a run.
 
-    It records the highest exit code, and whether a finding makes the run fail.
+    It stores the highest exit code, and whether a finding makes the run fail.
     """
 
     def __init__(self, review: Review, baselines: Mapping[Path, Baseline], options: LintOptions) -> None:
@@ -185,7 +185,10 @@ def _sources(options: LintOptions) -> Sources:
 
 
 def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
-    """Read a linted model again and return its facts; None if the model cannot be read."""
+    """Read a linted model again and return its facts.
+
+    The result is None if the model cannot be read.
+    """
     from trtlint.model.errors import ModelError
 
     task = tasks.get(path)
@@ -200,7 +203,7 @@ def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
 def _outputs(
     options: LintOptions, tasks: Sequence[Task], root: Path | None, protected: Sequence[Path]
 ) -> Outputs:
-    """Return the outputs that the options name: pairs of a file and a format."""
+    """Return the report outputs.  Each is a pair of a file and a format."""
     style = Style(
         files=len(tasks),
         rules=list({entry.id: entry for task in tasks for entry in task.settings.rules}.values()),

@@ -1,4 +1,4 @@
-"""Options of ``trtlint lint``."""
+"""Define the options of ``trtlint lint``."""
 
 from __future__ import annotations
 

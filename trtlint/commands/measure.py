@@ -159,7 +159,7 @@ def _write_text(
 
 
 def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:
-    """Return the findings about a measurement, and the findings that it confirms or refutes."""
+    """Return the findings about a measurement, and the findings that the measurement confirms or refutes."""
     book = rulebook(())
     # The measurement is of a build in the narrow type, so the targets get that type.
     narrow = [target if found.typed else target.completed({found.type: True}) for target in wanted]
@@ -169,9 +169,10 @@ def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[
 
 
 def _measured(report: ModelReport, book: Rulebook, found: Measurement) -> ModelReport:
-    """Remove findings that are not about the measurement, unless it confirms or refutes them.
+    """Keep the findings about the measurement, and the findings that it confirms or refutes.
 
-    A finding that is also fixed by keeping nodes in FP32, as the report advises, shows no separate fix.
+    If keeping nodes in FP32 also fixes a finding, the finding shows no separate fix, because the report
+    advises it.
     """
     own = {entry.id for entry in looking_at(("trial",), book.entries)}
     about = (each for each in report.findings if each.rule in own or each.standing != "open")
@@ -194,7 +195,7 @@ def _broken(found: Measurement) -> bool:
 
 
 def _layers(model: Model) -> dict[str, str]:
-    """Return the names of TensorRT layers for nodes without a name, as NVIDIA's parser generates them.
+    """Return the names of TensorRT layers for unnamed nodes, as NVIDIA's parser generates them.
 
     https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.cpp (``getNodeName``)
     """
@@ -208,7 +209,7 @@ def _unreadable(problem: Problem) -> int:
 
 
 def _sources(model: Model, nodes: set[str]) -> dict[str, str]:
-    """Return the lines of Python code that nodes come from, if the exporter recorded these lines."""
+    """Return the lines of Python code that nodes come from, if the exporter recorded the lines."""
     sources = Sources()
     found = {}
     for node in model.graph.nodes:

@@ -1,4 +1,4 @@
-"""Engine layers for a measurement, from an engine or a dry build."""
+"""Read the engine layers for a measurement, from an engine or a dry build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that only ``trtlint measure`` has."""
+"""Define the options that only ``trtlint measure`` has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress bar of ``trtlint measure``."""
+"""Show the progress bar of ``trtlint measure``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of command-line options, for ``--help`` and the command reference."""
+"""Group command-line options, for ``--help`` and the command reference."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def grouped(params: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
 
 
 def shown_groups(params: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
-    """Return the options by group, as the help shows them.
+    """Return the options by group, in the order of the help.
 
     A command with few options has a single group.
     """
@@ -80,7 +80,7 @@ def write_groups(
 
 
 _FEW = 12
-"""Largest number of options in one ungrouped list."""
+"""Largest number of options that a help shows without groups."""
 
 
 class GroupedCommand(click.Command):

@@ -1,4 +1,4 @@
-"""Options about an execution provider of ONNX Runtime, converted to evidence."""
+"""Convert the options for an execution provider of ONNX Runtime to evidence."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from trtlint.policy.options import LintOptions
 def partition_of(
     options: LintOptions, settings: FileSettings, before: Iterable[Evidence | PendingEvidence]
 ) -> Evidence | PendingEvidence | None:
-    """Return which nodes of a model an execution provider runs; None if no provider is given.
+    """Return evidence about the nodes that an execution provider runs; None if no provider is given.
 
     Args:
         options: the command line.
         settings: the settings of the model.
-        before: evidence about the model that was read earlier.  If it contains a request for a dry build, the
+        before: evidence about the model from earlier readers.  If it contains a request for a dry build, the
             result is a request to compute the partition with NVIDIA's parser.
     """
     command, before = settings.command, tuple(before)

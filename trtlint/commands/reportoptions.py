@@ -1,4 +1,4 @@
-"""Options for outputs: ``-o FILE`` for a result, ``--format`` and ``--output`` for reports."""
+"""Define options for outputs: ``-o FILE`` for a result, ``--format`` and ``--output`` for reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ResultOption(click.Option):
-    """The option ``-o FILE``.  The help leaves out its old long name ``--output``."""
+    """The option ``-o FILE``.  The help does not show its old long name ``--output``."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the line of the help: ``-o FILE`` and its description."""
@@ -29,7 +29,7 @@ class ResultOption(click.Option):
 
 
 def result_option(help: str, *, required: bool = False, default: str | None = None) -> Callable[[Any], Any]:
-    """Return a decorator that adds ``-o FILE`` to a command which writes a file and has no report."""
+    """Return a decorator that adds ``-o FILE`` to a command that writes a file, but no report."""
     return click.option(
         "-o",
         "--output",
@@ -42,7 +42,7 @@ def result_option(help: str, *, required: bool = False, default: str | None = No
 
 
 def report_options(result: str | None = None, formats: Sequence[str] = REPORTS) -> Callable[[Any], Any]:
-    """Return a decorator that adds the output options of a command with a report.
+    """Return a decorator that adds the output options to a command that writes a report.
 
     Args:
         result: help of ``-o FILE``, for a command that also writes a file; None for other commands.
@@ -78,14 +78,14 @@ def _refuse_result(ctx: click.Context, _: click.Parameter, file: str | None) -> 
 NO_RESULT = click.option(
     "-o", "output", metavar="FILE", hidden=True, expose_value=False, callback=_refuse_result
 )
-"""The option ``-o`` of a command that makes no file."""
+"""The option ``-o`` of a command that writes no file.  It gives an error."""
 HTML = click.option("--html", metavar="FILE", hidden=True, help="Old spelling of --output html:FILE.")
 
 
 def take_outputs(options: dict[str, Any], formats: Sequence[str] = REPORTS) -> tuple[ReportOutput, ...]:
     """Remove the options of reports from ``options``, and return the outputs.
 
-    A value of ``--output`` without a format is the old spelling of ``-o FILE`` and is treated as such.
+    A value of ``--output`` without a format has the same effect as ``-o FILE``, its new spelling.
 
     Raises:
         click.UsageError: an output cannot be used.

@@ -1,4 +1,4 @@
-"""Conversion of options to targets, build commands and rules.  Mistakes become usage errors."""
+"""Convert options to targets, build commands and rules.  Mistakes of the user become usage errors."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from trtlint.target.target import Target
 
 
 def targets(options: TargetOptions) -> list[Target]:
-    """Return a target for each given version, oldest first, and each given GPU.
+    """Return a target for each combination of a given version (oldest first) and a given GPU.
 
-    If no version is given, the targets have an unknown version.
+    If no version is given, the version of the targets is unknown.
 
     Raises:
         click.UsageError: a version, GPU or setting does not exist, or two settings contradict.

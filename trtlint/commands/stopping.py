@@ -1,4 +1,4 @@
-"""Clean end of the process at SIGTERM: temporary files are deleted first."""
+"""End the process cleanly at SIGTERM: delete temporary files first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _StoppedError(BaseException):
 
 @contextmanager
 def tidying_up() -> Iterator[None]:
-    """Let the ``with`` block close its resources when SIGTERM arrives, before the process ends.
+    """Return a context manager that closes the resources of its block at SIGTERM, before the process ends.
 
     If the program already has a handler for SIGTERM, this handler stays in use.
     """

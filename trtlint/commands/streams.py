@@ -1,4 +1,4 @@
-"""Safe standard output and standard error: missing streams, unprintable text and closed pipes."""
+"""Make standard output and standard error safe: missing streams, unprintable text and closed pipes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def prepare_streams() -> None:
 
 
 def discard_output() -> None:
-    """Discard text that was not written yet, so that Python reports no flush error at exit."""
+    """Discard unwritten text, so that Python reports no flush error at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -29,7 +29,7 @@ def discard_output() -> None:
 
 
 def complain(message: str) -> None:
-    """Print an error as one line on standard error, shortened if necessary."""
+    """Print an error as one line on standard error.  A long message is shortened."""
     from trtlint.files.problem import shorten
     from trtlint.report.escape import clean
 

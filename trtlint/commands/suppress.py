@@ -35,10 +35,10 @@ from trtlint.runs.exits import Exit
 from trtlint.runs.progress import Activity
 
 _CHUNK = 1 << 20
-"""Bytes of weights to copy at once."""
+"""Bytes of weights that are copied at once."""
 _PART = r"[^.\\/:\0][^\\/:\0]*"
 _WEIGHTS = re.compile(rf"(?:{_PART}/)*{_PART}(?:[._](?:data|weights?)|\.(?:bin|dat|pb|raw))")
-"""File names of weights; other names could be files that a tool of the user reads or runs."""
+"""Pattern of file names of weights.  Other names could be files that a tool of the user reads or runs."""
 
 
 class SuppressOptions(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Settings of each file, from the configuration and the command line."""
+"""Determine the settings of each file, from the configuration and the command line."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ class FileSettings(Struct, frozen=True):
     Attributes:
         file: the model.
         configuration: the configuration for the model.
-        choices: the parts of the configuration that apply to the model, the most specific last.
-        asked: the target options. Ranges of versions are not yet expanded in them.
+        choices: the sections of the configuration that apply to the model.  The most specific section is
+            last.
+        asked: the target options, with ranges of versions that are not expanded yet.
         targets: the targets.
         command: the build command; None if unknown.
         book: all rules.
@@ -95,7 +96,7 @@ class Task(Struct, frozen=True):
             evidence: evidence about the model.
             problems: the build files that could not be read.
             address: the address of a remote model.
-            alone: whether there is evidence, such as a log, but no model.
+            alone: True if there is evidence, such as a log, but no model.
         """
         case = Case(
             settings.file,
@@ -142,8 +143,7 @@ class TaskFactory:
 
     Args:
         options: the command line, which overrides the configuration.
-        compare: whether to remove the findings that are in a baseline.  This is only for reports, not for
-            fixes.
+        compare: True to remove the findings that are in a baseline.  Reports need this, fixes do not.
 
     Raises:
         click.UsageError: the file of ``--config`` cannot be used.
@@ -246,7 +246,7 @@ class TaskFactory:
     def _check(self, configuration: Configuration, book: Rulebook) -> None:
         """Raise an error if a configuration names an unknown rule or target.
 
-        Sections that match no file of the run are checked, too.
+        Sections that match no file of the run are also checked.
         """
         if configuration.file in self._checked:
             return
@@ -319,7 +319,7 @@ class TaskFactory:
 
 
 def _without(file: Path, error: click.UsageError) -> FileSettings:
-    """Return settings for a file that cannot be linted, with the message of the error."""
+    """Return settings for a file that cannot be linted.  Their ``problem`` is the message of the error."""
     return FileSettings(
         file=file,
         configuration=Configuration(),
@@ -336,9 +336,9 @@ def _without(file: Path, error: click.UsageError) -> FileSettings:
 
 
 def _asked(sections: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:
-    """Return the target options from the last section that has target options.
+    """Return the target options from the last section of the configuration that has target options.
 
-    Sections later in the list are more specific.  Options on the command line take precedence.
+    Later sections are more specific.  Options on the command line take precedence.
     """
     named = _last(choices.targets for choices in sections) or (TargetOptions(),)
     plugins = tuple(dict.fromkeys(name for choices in sections for name in choices.plugins)) or None
@@ -355,7 +355,10 @@ def _last(values: Iterable[_Value | None]) -> _Value | None:
 
 @contextmanager
 def _users() -> Iterator[None]:
-    """Convert errors in the files of the user, such as the configuration, to usage errors."""
+    """Return a context manager that converts errors in the user's files to usage errors.
+
+    Such a file is, for example, the configuration.
+    """
     try:
         yield
     except (ConfigError, BaselineError, SelectionError) as error:

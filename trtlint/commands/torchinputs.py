@@ -1,4 +1,4 @@
-"""Tasks about Torch-TensorRT: scripts, calls given as text, and exported programs."""
+"""Create tasks about Torch-TensorRT: scripts, calls given as text, and exported programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trtlint.torch_tensorrt.asking import TorchRequest
 
 TEXT = "--build"
-"""Name in reports of a call given as text."""
+"""Name in reports of a call that is given as the value of ``--build``."""
 
 
 def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task], tuple[str, ...]]:
@@ -70,7 +70,7 @@ class _Torch:
     def text(self, text: str, *, checked: bool) -> Task:
         """Return the task for a value of ``--build``: a call of Torch-TensorRT, or the path of a script.
 
-        If ``checked`` is true, a text without such a call is an error.
+        If ``checked`` is true, a text without a call of Torch-TensorRT is an error.
         """
         from trtlint.engine.evidence.torch_script import text_evidence
         from trtlint.files.problem import UnreadableError

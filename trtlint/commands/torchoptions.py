@@ -1,4 +1,4 @@
-"""Options for Torch-TensorRT, and the conversion of their values."""
+"""Define the options for Torch-TensorRT, and convert their values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ torch_options = bundle(
 def take_torch_options(options: dict[str, Any]) -> TorchOptions:
     """Remove the options for Torch-TensorRT from ``options``, and return their values.
 
-    ``--build`` is one of them if its value is a call of Torch-TensorRT.
+    ``--build`` is also removed if its value is a call of Torch-TensorRT or a script.
 
     Raises:
         click.UsageError: a script, program or option needs ``--torch-tensorrt``.
@@ -64,7 +64,10 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
 
 
 def _build(options: dict[str, Any], release: str | None) -> str | None:
-    """Remove ``--build`` from ``options`` if it is a call of Torch-TensorRT or a script. Return its value."""
+    """Remove ``--build`` from ``options`` if it is a call of Torch-TensorRT or a script.
+
+    Return its value; None if it is absent or has another value.
+    """
     text: str | None = options["build"]
     if text is None or ("compile" not in text and not text.endswith(".py")):
         return None

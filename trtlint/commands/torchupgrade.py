@@ -1,4 +1,4 @@
-"""``trtlint upgrade`` for scripts and programs: changes between releases of Torch-TensorRT."""
+"""``trtlint upgrade`` for scripts and programs: report changes between releases of Torch-TensorRT."""
 
 from __future__ import annotations
 

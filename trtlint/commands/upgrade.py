@@ -1,4 +1,4 @@
-"""``trtlint upgrade`` for models: changes between two versions of TensorRT."""
+"""``trtlint upgrade`` for models: report changes between two versions of TensorRT."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def _factory(options: UpgradeOptions) -> TaskFactory:
 def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
     """Return whether the last version of the range makes the command fail.
 
-    It fails if the version has such findings about the graph, or does not support the GPU.
+    It fails in two cases: this version does not support the GPU, or has findings about the graph that reach
+    ``fail_on``.
     """
     if fail_on == "never":
         return False
@@ -107,7 +108,7 @@ def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
 
 
 def _partly(upgrade: Upgrade, fail_on: FailOn) -> bool:
-    """Return whether a search did not finish, so that findings that fail the command may be missing."""
+    """Return whether findings that make the command fail may be missing, because a search did not finish."""
     return not upgrade.unsearched.isdisjoint(grave(fail_on))
 
 
@@ -161,7 +162,7 @@ def _bases(task: Task, product: Product) -> list[Target]:
 def _streamed(
     results: Iterator[Upgrade | Problem], options: UpgradeOptions, several: bool
 ) -> Iterator[Upgrade | Problem]:
-    """Yield the results, and write each report to standard output as soon as it is ready."""
+    """Yield the results.  Write each report to standard output as soon as it is ready."""
     yield from _reported(results, sys.stdout, options, several)
 
 

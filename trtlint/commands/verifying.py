@@ -1,4 +1,4 @@
-"""Verification of a fixed model: the whole model is compared with the original model."""
+"""Verify a fixed model: compare the whole model with the original model."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from trtlint.model.writer import write_to
 
 
 class Verifier:
-    """Compares candidates for the fixed model with the original model.
+    """Compares rewritten versions of a model (candidates) with the original model.
 
     Args:
         source: the original model.
         out: the file of the fixed model.  Candidates are written to the same folder, because the external
             data are there.
         options: the options of the command.
-        sm: the compute capability times ten to build for; None for any.
+        sm: compute capability of the GPU to build for, such as 89 for 8.9; None for any GPU.
     """
 
     def __init__(self, source: SourceModel, out: Path, options: FixOptions, sm: int | None) -> None:
@@ -37,7 +37,7 @@ class Verifier:
         self._found: list[tuple[onnx.ModelProto, tuple[CheckResult, ...]]] = []
 
     def check(self, proto: onnx.ModelProto, patches: Sequence[Patch]) -> str:
-        """Describe how a candidate is worse than the original model; empty if it is not worse.
+        """Return how a candidate is worse than the original model; empty if it is not worse.
 
         Raises:
             click.UsageError: the external data are in another folder.
@@ -59,7 +59,10 @@ class Verifier:
         return f"with this rewrite, a check of the whole model fails ({'; '.join(worse)})" if worse else ""
 
     def verdicts(self, proto: onnx.ModelProto) -> tuple[CheckResult, ...]:
-        """Return the results of the checks of a candidate; empty if :meth:`check` was not called for it."""
+        """Return the results of the checks of a candidate.
+
+        Empty before :meth:`check` has checked this candidate.
+        """
         return next((verdicts for form, verdicts in reversed(self._found) if form is proto), ())
 
     def _verdicts(self, after: Path, patches: Sequence[Patch]) -> Iterator[CheckResult]:

@@ -125,7 +125,7 @@ class Evidence:
 
     @property
     def summary(self) -> EvidenceSummary | None:
-        """Return the evidence as JSON data for a report; None if reports do not show this kind of evidence."""
+        """Return the evidence as JSON data for a report; None for evidence that reports do not show."""
         return None
 
     def conclude(
