@@ -1,4 +1,4 @@
-"""Entry point of ``trtlint`` and ``python -m trtlint``."""
+"""Run ``trtlint`` and ``python -m trtlint``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 
 _INTERRUPTED = 130
-"""Exit code of an interrupt, as in :mod:`trtlint.runs.exits`, which is not loaded yet."""
+"""Exit code of an interrupt, as in :mod:`trtlint.runs.exits`. That module is not loaded yet."""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Python API: lint, check, fix, measure and upgrade."""
+"""The Python API: lint, check, fix, measure and upgrade."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def lint(
     """Lint ONNX models: ``trtlint.lint("model.onnx", trt="10.7", gpu="L4", fp16=True)``.
 
     Args:
-        path: a file, a folder with ``*.onnx`` files, an address (``https://``, ``hf://``, ``s3://``), or
-            several of these. Or one model in memory: an ``onnx.ModelProto`` or the result of
-            ``torch.onnx.export(..., dynamo=True)``; only its structure is copied, not its weights. Empty for
-            a build without a model.
+        path: a file, a folder with ``*.onnx`` files, an address (``https://``, ``hf://``, ``s3://``), or a
+            list of them. It can also be one model in memory: an ``onnx.ModelProto`` or the result of
+            ``torch.onnx.export(..., dynamo=True)``. Its structure is copied, but not its weights. Empty for a
+            build without a model.
         target: one or several targets, instead of keywords such as ``trt``, ``gpu`` and ``fp16``.
         **keywords: target, rules and evidence, listed in :class:`~trtlint.cases.Keywords`.
 
     Returns:
-        A report for each file and target. ``errors`` holds the reason why a file cannot be linted.
-        ``suppressed`` holds findings that the metadata of the model suppresses. A notebook shows the report
-        as a page. This function ignores configuration files.
+        A report for each file and target. Its field ``errors`` has the reason why a file cannot be linted.
+        Its field ``suppressed`` has findings that the metadata of the model suppresses. A notebook shows the
+        report as a page. This function ignores configuration files.
 
     Raises:
         ArgumentError: a keyword is unknown or has a wrong value, or ``path`` is neither a path nor a model.
@@ -94,8 +94,8 @@ def read_build(paths: AnyPath | Iterable[AnyPath | tuple[AnyPath, GivenAs]]) -> 
 
     Raises:
         ArgumentError: ``paths`` are not paths.
-        BuildFileError: a file cannot be read, has another kind, or is the second of its kind; the message
-            starts with the file name.
+        BuildFileError: a file cannot be read, has another kind than given, or has the kind of an earlier
+            file. The message starts with the file name.
     """
     from trtlint.buildfiles import record
 
@@ -127,14 +127,14 @@ def check(
     file: TextIO | None = None,
     **keywords: Unpack[Keywords],
 ) -> Report:
-    """Lint a model after its export: print the findings and raise for severe ones.
+    """Lint a model after its export: print the findings, and raise an error for severe findings.
 
-    Findings that depend on unspecified settings are counted and do not fail the check.
+    Findings that depend on unspecified settings do not fail the check, but are counted.
 
     Args:
         model: as ``path`` in :func:`lint`.
         target: as in :func:`lint`.
-        fail_on: the lowest severity that raises, or ``never``.
+        fail_on: the lowest severity that fails the check, or ``never``.
         file: the stream to print to; standard error by default.
         **keywords: as in :func:`lint`.
 
@@ -187,8 +187,9 @@ def fix(
         model: a path, an ``onnx.ModelProto``, or a graph of onnx-graphsurgeon; it is not changed.
         target: as in :func:`lint`.
         out: the file to write if ``model`` is a path; ``MODEL.fixed.onnx`` by default.
-        unsafe: whether to apply rewrites that intentionally change results.
-        verify: whether to compare the results before and after each rewrite, and skip rewrites that differ.
+        unsafe: True to apply rewrites that intentionally change results.
+        verify: True to compare the results before and after each rewrite, and to skip rewrites that change
+            them.
         **keywords: as in :func:`lint`; with ``ranges``, nodes that need FP32 are kept in FP32.
 
     Raises:
@@ -332,12 +333,15 @@ def measure(
         target: as in :func:`lint`; the measured type is added.
         inputs: ``.npz`` files with one batch each; generated inputs by default.
         load_inputs: inputs that Polygraphy saved.
-        data_loader_script: ``FILE.py:FUNCTION``, which yields inputs as for Polygraphy; trtlint runs it.
-        type: the type to measure; ``all`` compares the types. A model with 16-bit tensors decides itself.
-        rehearse: whether to simulate the type and compute the errors of the outputs.
+        data_loader_script: ``FILE.py:FUNCTION``. trtlint runs the function, which yields inputs as for
+            Polygraphy.
+        type: the type to measure; ``all`` compares the types. For a model with 16-bit tensors, their type is
+            used.
+        rehearse: True to simulate the type and compute the errors of the outputs.
         batches: the largest number of batches.
         bound: the largest error that an output may have.
-        thorough: whether to continue the search until every node that is kept in FP32 is needed.
+        thorough: True to continue the search until no node in the list of nodes to keep in FP32 can be left
+            out.
         seconds: the time limit; by default it depends on the size of the model.
         memory: the memory limit in bytes; by default it depends on the size of the model.
         **keywords: as in :func:`lint`, for the report.
@@ -391,7 +395,7 @@ def measure(
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Add the file name to the messages of errors that are raised while the context is open."""
+    """Return a context manager that adds the file name to the messages of errors."""
     try:
         yield
     except UnreadableError as error:

@@ -1,4 +1,4 @@
-"""The arguments of the Python API, checked in one place before anything uses them.
+"""Check the arguments of the Python API before any other code uses them.
 
 :data:`ARGUMENTS` has a function for each argument, called a reader. A reader checks the value and converts
 it, such as a path to text. For a wrong value, it raises an :class:`~trtlint.errors.ArgumentError` with the
@@ -28,7 +28,7 @@ from trtlint.target.flags import Flag
 from trtlint.target.target import Target
 
 Reader = Callable[[str, Any], Any]
-"""Takes the name and the value of an argument, and returns the value in the form that functions use."""
+"""Function that checks and converts an argument.  It takes the name and the value."""
 
 _MOST = (1 << 63) - 1
 _MOST_MEMORY = 1 << 50
@@ -182,7 +182,7 @@ def _encodable(text: str) -> bool:
 
 
 def _several(one: Reader, expected: str) -> Reader:
-    """Return a reader that accepts one value or several values, each checked by the reader ``one``."""
+    """Return a reader that accepts one value or several values.  The reader ``one`` checks each value."""
 
     def read_several(name: str, value: object) -> tuple[Any, ...]:
         if isinstance(value, str | os.PathLike):
@@ -199,7 +199,7 @@ def _texts(expected: str) -> Reader:
 
 
 def _plugins(name: str, value: object) -> tuple[str, ...]:
-    """Return the names of plugins, from a text with commas such as ``"a,b"``, or from several texts."""
+    """Return the names of plugins in a text with commas, such as ``"a,b"``, or in several texts."""
     listed = _texts("names of plugins")(name, value)
     return tuple(word.strip() for text in listed for word in text.split(",") if word.strip())
 
@@ -251,7 +251,7 @@ def _dry_build(name: str, value: object) -> bool | str:
 
 
 def _compare(name: str, value: object) -> tuple[str, ...]:
-    """Return the inputs for a comparison as values of ``--compare``.
+    """Return the inputs for a comparison, in the form of values of ``--compare``.
 
     An empty text stands for generated inputs.
     """
@@ -397,4 +397,4 @@ ARGUMENTS: Mapping[str, Reader] = {
     "verify_build": _switch,
     "weights": _switch,
 }
-"""The readers of all arguments, by name; a model in memory is read by :mod:`trtlint.model.memory`."""
+"""The readers of all arguments, by name. :mod:`trtlint.model.memory` reads models in memory."""

@@ -1,4 +1,4 @@
-"""Case: one model with its targets, rules, policy and evidence.
+"""Define a case: one model with its targets, rules, policy and evidence.
 
 The command line, the Python API, the workers and the fixes all use cases.  Only this module creates facts,
 completes targets, and selects the rules whose data are available.
@@ -48,10 +48,10 @@ class Case(Struct, frozen=True, dict=True):
         rules: the selected rules. Only the rules in :attr:`applicable` run.
         policy: severities, suppressions and the baseline.
         command: the command that builds the model; None if unknown.
-        evidence: a build, dry builds and measured ranges.  It also holds experiments that still have to run.
+        evidence: a build, dry builds and measured ranges, and experiments that still have to run.
         weights: whether to read all weights.
         source: a model in memory, or the source of a remote model; None for a local file.
-        alone: whether the case has evidence, such as a log, but no model.
+        alone: True if the case has evidence, such as a log, but no model.
         problems: build files that could not be read.
     """
 
@@ -68,9 +68,9 @@ class Case(Struct, frozen=True, dict=True):
 
     @cached_property
     def completed(self) -> tuple[Completed, ...]:
-        """The targets without duplicates, completed with further settings.
+        """The targets without duplicates.  Missing settings are filled in.
 
-        Settings that the user did not give come from the build command and from the files of a build.
+        The missing settings come from the build command and from the files of a build.
         """
         from_command = dict.fromkeys(built_with(self.targets, self.command))
         found: dict[Target, Completed] = {}
@@ -80,7 +80,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def built_for(self) -> tuple[Target, ...]:
-        """The targets in :attr:`completed`, without the sources of their settings."""
+        """The targets in :attr:`completed`, without the information where their settings come from."""
         return tuple(each.target for each in self.completed)
 
     @property
@@ -90,7 +90,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The kinds of data that are available as facts."""
+        """The kinds of data that are available, such as the model or a build."""
         found: set[Ground] = set() if self.alone else {"model"}
         if self.weights and not self.alone:
             found.add("weights")
@@ -109,11 +109,11 @@ class Case(Struct, frozen=True, dict=True):
         return tuple(file for each in self._gathered for file in each.files)
 
     def data(self, type_: type[_Data]) -> _Data | None:
-        """The data of the evidence that has this type; None if there is no such evidence."""
+        """Return the data of the evidence with the type ``type_``; None if no evidence has it."""
         return next((each.data for each in self._gathered if isinstance(each.data, type_)), None)
 
     def gathered(self) -> Case:
-        """Run the pending experiments, and return the case with their results as evidence.
+        """Run the pending experiments, and return a copy with their results as evidence.
 
         Raises:
             WheelError: a dry build needs NVIDIA's wheels, which are not installed.
@@ -126,17 +126,17 @@ class Case(Struct, frozen=True, dict=True):
         return replace(self, evidence=tuple(found))
 
     def without_experiments(self) -> Case:
-        """Return the case without pending experiments.  Evidence that is already available stays."""
+        """Return a copy without pending experiments.  Evidence that is already available stays."""
         return replace(self, evidence=self._gathered)
 
     def with_model(self, model: Model) -> Case:
-        """Return the case for a rewritten model, without evidence that is only about the original model."""
+        """Return a copy for a rewritten model, without evidence that is only about the original model."""
         kept = (each.of_any_form for each in self._gathered)
         evidence = tuple(each for each in kept if each is not None)
         return replace(self, source=model, targets=self.built_for, evidence=evidence, problems=())
 
     def at(self, folder: Path) -> Case:
-        """Return the case for a process with another current folder: relative paths become absolute.
+        """Return a copy with absolute paths, for a process with another current folder.
 
         Args:
             folder: the current folder of this process.
@@ -164,7 +164,7 @@ class Case(Struct, frozen=True, dict=True):
         return load(self.path, self.source)
 
     def open(self) -> OpenCase:
-        """Load the model and run the experiments, so that several queries share them.
+        """Load the model and run the experiments once, for several queries.
 
         Raises:
             ModelError, OSError, WheelError: as for :meth:`load` and :meth:`gathered`.
@@ -191,7 +191,7 @@ class Case(Struct, frozen=True, dict=True):
     def evaluated(self) -> tuple[ModelReport, ...]:
         """Return the findings for each target, before the policy is applied.
 
-        A file that cannot be read is an error in the report.  An exception is a bug in trtlint or in a rule.
+        If a file cannot be read, the report has an error.  Other exceptions are bugs in trtlint or in a rule.
 
         Raises:
             WheelError: as for :meth:`gathered`.
@@ -225,7 +225,10 @@ class Case(Struct, frozen=True, dict=True):
         return self.reviewed(self.evaluated(), review or Review())
 
     def reviewed(self, reports: Iterable[ModelReport], review: Review) -> tuple[ModelReport, ...]:
-        """Apply the policy to the reports of the model.  There is one report for each target."""
+        """Apply the policy to the reports of the model.
+
+        ``reports`` has one report for each target.
+        """
         return review.apply(self.path, tuple(reports), self.policy, _ran(self.applicable, self.built_for))
 
     @property
@@ -234,7 +237,7 @@ class Case(Struct, frozen=True, dict=True):
 
     @property
     def _record(self) -> Any:
-        """The files of a real build, from which the targets are completed."""
+        """The files of a real build.  They complete the settings of the targets."""
         return next((each.data for each in self._gathered if each.settles_targets), None)
 
 
@@ -252,11 +255,11 @@ class OpenCase:
         self._evaluations: dict[tuple[int, ...], Evaluation] = {}
 
     def facts(self, target: Target | None = None) -> Facts:
-        """Return the facts for a target of the case, by default the first target."""
+        """Return the facts for a target of the case; by default, for the first target."""
         return self._evaluation(target or self.case.built_for[0]).facts
 
     def evaluate(self, target: Target | None = None) -> ModelReport:
-        """Return the findings for a target of the case, by default the first target."""
+        """Return the findings for a target of the case; by default, for the first target."""
         target = target or self.case.built_for[0]
         evidence = self._evidence(target)
         evaluation, rules = self._evaluation(target), self.case.applicable
@@ -287,7 +290,7 @@ class OpenCase:
         return next((each.form(path) for each in self.case._gathered if path in each.files), "build")
 
     def _further(self, facts: Facts, report: ModelReport, target: Target) -> tuple[Further, ...]:
-        """Return files that the user can add to answer open questions about a log or a local model."""
+        """Return suggestions of files that would answer open questions about a log or a local model."""
         if self.model is None:
             from trtlint.engine.further import further
 
@@ -324,7 +327,7 @@ def facts_of(
     evidence: Iterable[Evidence] = (),
     weights: bool = False,
 ) -> Facts:
-    """Return the facts about a loaded model.  No rules and no target are needed.
+    """Return the facts about a loaded model, without rules and targets.
 
     Args:
         model: the model; None if there is only evidence.
@@ -339,13 +342,13 @@ def facts_of(
 
 @lru_cache(maxsize=64)
 def _ran(rules: RuleSet, targets: tuple[Target, ...]) -> Ran:
-    """Return the rules that run for these targets.  The result is cached for all models of a run."""
+    """Return the rules that run for some targets.  The result is cached for all models of a run."""
     return Ran(rules.entries, targets)
 
 
 @contextmanager
 def _collection_held() -> Iterator[None]:
-    """Disable the cyclic garbage collector while many long-lived objects are created.
+    """Return a context manager that disables the garbage collector while many objects are created.
 
     The collector would visit all objects of the graph again and again.  So the time of a lint would grow
     faster than the number of nodes.

@@ -1,4 +1,4 @@
-"""Conversion of the keywords of the Python API to cases."""
+"""Convert the keywords of the Python API to cases."""
 
 from __future__ import annotations
 
@@ -46,9 +46,11 @@ _DRY = ("dry_build", "dry_parse", "compare")
 
 
 class Keywords(TypedDict, total=False):
-    """Keywords that the functions of the Python API share.  They mean the same as command-line options.
+    """Keywords that the functions of the Python API share.
 
-    Settings of the target that are not given are unknown, not off.
+    They have the meaning of the command-line options.
+
+    A setting of the target that is not given is unknown; it is not off.
     """
 
     trt: Texts
@@ -71,7 +73,7 @@ class Keywords(TypedDict, total=False):
     select: Texts
     """Run only these rules: ids, id prefixes, names or groups."""
     extend_select: Texts
-    """Run these rules in addition."""
+    """Also run these rules."""
     ignore: Texts
     """Skip these rules."""
     preview: bool
@@ -81,7 +83,7 @@ class Keywords(TypedDict, total=False):
     log: AnyPath
     """The log of a build."""
     layers: AnyPath
-    """The layers of the engine, or the engine."""
+    """The layer information of the engine, or the engine file."""
     profile: AnyPath
     """The layer times (``trtexec --exportProfile``)."""
     record: BuildRecord
@@ -118,7 +120,7 @@ class Keywords(TypedDict, total=False):
     torch_python: AnyPath
     """Python with torch, the torch-tensorrt wheel and tensorrt-rtx, for ``dry_build`` of a program."""
     torch_wheel: AnyPath
-    """Folder with an unpacked torch-tensorrt wheel, in place of the installed one."""
+    """Folder with an unpacked torch-tensorrt wheel; by default, the installed package is used."""
     trust_pickle: bool
     """Allow ``dry_build`` to load a program with ``torch.export.load``."""
     options: Mapping[str, Any]
@@ -256,7 +258,7 @@ class _Given:
         return bool(self._files) or "record" in self._keywords
 
     def _provider_command(self) -> tuple[BuildCommand, ...]:
-        """Return the provider options as a build command; empty if the keyword ``command`` was given."""
+        """Return the provider options as a build command; empty if the keyword ``command`` is given."""
         provider, options = self._keywords.get("ep"), self._keywords.get("ep_options")
         if provider is None and options:
             raise ArgumentError("ep_options needs ep")
@@ -267,7 +269,6 @@ class _Given:
         return (of_options(provider, options or {}),)
 
     def case(self, path: Path, source: Address | MemoryModel | None = None) -> Case:
-        """Return the case of one model."""
         evidence, problems = self._build(path)
         found = (*evidence, *self._found_out(path, source))
         return self._case(path, (*found, *self._partition(path, found)), problems, source=source)
@@ -291,7 +292,7 @@ class _Given:
                 yield NamedCase(replace(case, targets=targets), NAME if own else str(each))
 
     def require_here(self, address: Address) -> None:
-        """Raise an error if a keyword needs a local model, but the model is remote."""
+        """Raise an error if the model is remote, but a keyword needs a local model."""
         for name in ("ranges", *_DRY):
             if self._keywords.get(name):
                 raise SettingError(f"{address.name}: {name} needs a local model; download it first")

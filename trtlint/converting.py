@@ -1,4 +1,4 @@
-"""Conversion of models from Python."""
+"""Convert models from Python."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def convert(
 
     Args:
         model: a path, or an ``onnx.ModelProto``, which needs ``out``.
-        target: the build target, for which the result contains a build command.
+        target: the build target.  The result contains a build command for this target.
         to: the new type.
         out: the file to write; by default ``MODEL.fp16.onnx`` beside the model.
         inputs: ``.npz`` files with one batch each, for the measurement; by default generated inputs.
@@ -52,9 +52,9 @@ def convert(
         keep: operators that stay in FP32: names, operator types, or names with ``*``.
         io: the type of the inputs and outputs of the model.
         tolerance: the largest error that an output may have.
-        measure: whether to run the model with ONNX Runtime, to measure ranges and errors.
-        verify_build: whether to build the original and the converted model with TensorRT-RTX.
-        dry_run: whether to write no file.
+        measure: True to run the model with ONNX Runtime, to measure ranges and errors.
+        verify_build: True to build the original and the converted model with TensorRT-RTX.
+        dry_run: True to write no file.
         seconds: the time limit of each run of the model.
         memory: the memory limit in bytes.
         **keywords: as in :func:`trtlint.lint`. ``command`` may set types of layers.

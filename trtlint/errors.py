@@ -1,12 +1,11 @@
-"""Exceptions of trtlint. They have a common base class.
+"""Define the exceptions of trtlint. They have a common base class.
 
-=================================  ==========================================================================
-:class:`TrtlintError`              base of all :class:`FileError`                 a model, a log, a
-measurement or another file cannot be read or used :class:`SettingError`              an option, a target, a
-rule or a configuration is wrong :class:`ArgumentError`             an argument of the Python API is wrong
-:class:`ExperimentError`           a dry build, a measurement or a comparison fails ``trtlint.CheckError``
-:func:`trtlint.check` found problems =================================
-==========================================================================
+- :class:`TrtlintError`: base class of all exceptions
+- :class:`FileError`: a model, a log, a measurement or another file cannot be read or used
+- :class:`SettingError`: an option, a target, a rule or a configuration is wrong
+- :class:`ArgumentError`: an argument of the Python API is wrong
+- :class:`ExperimentError`: a dry build, a measurement or a comparison failed
+- ``trtlint.CheckError``: :func:`trtlint.check` found problems
 
 The exceptions of all modules derive from these classes.  A message names the file, the position in the file,
 and the remedy.
@@ -43,7 +42,7 @@ class ArgumentError(SettingError, TypeError):
 
 
 _LONGEST_SHOWN = 60
-"""Characters of a wrong value in a message."""
+"""Longest text of a wrong value in a message, in characters."""
 
 
 def _shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Base class of structs in which some fields do not count for comparison."""
+"""Base class of structs with fields that comparison ignores."""
 
 from __future__ import annotations
 

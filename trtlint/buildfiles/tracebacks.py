@@ -127,7 +127,7 @@ class Traceback:
         return "" if self._frame is None else f" at {_place(self._frame)}"
 
     def raised(self, line: int) -> Raised | None:
-        """Return the place where the exception on line ``line`` was raised; None without a traceback there."""
+        """Return where the exception on line ``line`` was raised; None if no traceback ends on this line."""
         if self._frame is None or line != self._ended:
             return None
         own = "" if self._own is None else _place(self._own)

@@ -23,8 +23,7 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
     Build files on the command line replace the build files in the configuration.
 
     Raises:
-        click.UsageError: build files are given with several models, or an error of
-        :meth:`TaskFactory.settings`.
+        click.UsageError: build files are given with several models, or :meth:`TaskFactory.settings` fails.
     """
     if "" in options.paths:
         raise click.UsageError("a path is empty; check that your shell variable is set")

@@ -1,1 +1,1 @@
-"""Linting of many files in this process, in worker processes or on a cluster, with a result cache."""
+"""Lint many files in this process, in worker processes or on a cluster, with a result cache."""

@@ -1,4 +1,4 @@
-"""Message for an internal error of trtlint."""
+"""Format the message for an internal error of trtlint."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ DEBUG = "TRTLINT_DEBUG"
 
 
 def describe(error: BaseException) -> str:
-    """Describe an unexpected exception in one line.
+    """Return a message of one line about an unexpected exception.
 
-    If ``TRTLINT_DEBUG`` is set, the traceback is printed on standard error.
+    If ``TRTLINT_DEBUG`` is set, print the traceback on standard error.
     """
     if os.environ.get(DEBUG, "0") not in ("", "0"):
         traceback.print_exception(error, file=sys.stderr)

@@ -1,9 +1,9 @@
-"""Cache of lint results for later runs.
+"""Cache lint results for later runs.
 
-The name of an entry is a digest of everything that the result depends on: the content of the model, the
-targets, the files of the active rules, and trtlint itself.  Which files contain external data is known only
-after the model was read.  So the entry lists these files, and :meth:`Cache.find` checks that they are
-unchanged.
+The name of an entry is a digest of all data that the result depends on: the content of the model, the
+targets, the files of the active rules, and trtlint itself.  External data files are an exception, because
+trtlint knows their names only after it has read the model.  So the entry lists these files, and
+:meth:`Cache.find` checks that they are unchanged.
 
 Files of up to 64 MB are identified by content, so that two clones of a repository share results.  Hashing a
 larger file would take longer than linting it, because linting does not read the weights.  So a larger file is
@@ -11,8 +11,8 @@ identified by path, size, times and inode, and is linted again after a ``touch``
 
 An entry is a checksum, followed by JSON (never a pickle).  It is written to a temporary file, which then
 replaces the entry.  So concurrent runs see only complete entries.  A damaged entry is ignored.  The checksum
-does not protect against attacks: whoever can write to the folder can forge results.  Therefore the folder
-belongs to the user, and trtlint never uses a cache in a checkout.
+does not protect against attacks, because everyone who can write to the folder can forge results.  Therefore
+the folder belongs to the user, and trtlint never uses a cache in a checkout.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from trtlint.runs import cachefolder
 from trtlint.runs.job import Job, Store
 
 ENVIRONMENT = "TRTLINT_CACHE_DIR"
-"""Environment variable with the cache folder, for commands without the option."""
+"""Environment variable with the cache folder. Commands without a cache option use it."""
 
 LARGE = 64 << 20
-"""Files with more bytes are identified by their status, not by their content."""
+"""Size in bytes. Larger files are identified by their status instead of their content."""
 _UNSETTLED = 2_000_000_000
-"""Nanoseconds in which two changes of a file may have the same time stamp."""
+"""Time in nanoseconds. Two changes of a file within this time may have the same time stamp."""
 
 _ELSEWHERE = "elsewhere"
 """Key of external data outside of the model's folder. Such data are not read."""
@@ -59,7 +59,7 @@ _SWEEP_EVERY = 24 * 3600
 
 
 class UncertainError(TrtlintError):
-    """Error: a file was changed just now, so another change may not be visible in its size and times."""
+    """Error: a file was changed just now, so a further change may not be visible in its size and times."""
 
 
 class _KeptResult(Struct, frozen=True):
@@ -94,10 +94,10 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         self._folder = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
         self.usable = cachefolder.may_be_cache(self._folder)
-        """Whether the folder is a cache, or is missing or empty. trtlint does not touch other folders."""
+        """True if the folder is a cache, or is missing or empty. trtlint does not touch other folders."""
 
     def place(self, job: Job) -> Store | None:
-        """Return where to cache the result of a job; None if the model cannot be identified for sure."""
+        """Return the place in the cache for the result of a job; None if the model cannot be identified."""
         try:
             case = job.case
             built = _described(case.built_for), _described(case.command)
@@ -109,7 +109,7 @@ class Cache:
         return Store(cachefolder.entry_in(self._folder, key), before)
 
     def find(self, job: Job, store: Store) -> tuple[ModelReport, ...] | None:
-        """Return the cached reports for a job; None if there are none, or if they are out of date."""
+        """Return the cached reports for a job; None if the cache has none, or if they are out of date."""
         data = read(store.entry)
         if data is None:
             return None
@@ -124,7 +124,7 @@ class Cache:
     def sweep(self) -> None:
         """Delete old entries of the cache, at most once a day.
 
-        If the cache is still too large, the oldest entries are deleted, too.
+        If the cache is still too large, also delete the oldest entries.
         """
         tag = self._folder / cachefolder.TAG
         try:
@@ -173,7 +173,7 @@ def stamp(path: Path) -> tuple[int, ...]:
 
 
 def digest(data: bytes) -> str:
-    """Return a digest of data, for the names of cache entries."""
+    """Return a hash of some bytes, for the name of a cache entry."""
     return hashlib.blake2b(data, digest_size=20).hexdigest()
 
 
@@ -228,7 +228,8 @@ def known_by(path: Path) -> str:
 def known_of(case: Case) -> str:
     """Return an identity of a model.
 
-    It is the version on the server for a remote model, and the result of :func:`known_by` for a local one.
+    For a remote model, it is the version on the server. For a local model, it is the result of
+    :func:`known_by`.
 
     Raises:
         OSError: the model cannot be read.
@@ -245,9 +246,9 @@ def known_of(case: Case) -> str:
 
 
 def revision(case: Case) -> str:
-    """Return the revision of a model for reports: a digest, size and time, or the version on the server.
+    """Return the revision of a model for reports; empty if it cannot be determined.
 
-    Empty if the revision cannot be determined for sure.
+    It is a digest, size and time, or the version on the server.
     """
     try:
         if case.address is not None:
@@ -259,7 +260,7 @@ def revision(case: Case) -> str:
 
 
 def _companion_of(model: Path, name: str) -> _Companion:
-    """Return a file that a model names, with the identity of the file."""
+    """Return a file with external data that a model names, and the identity of the file."""
     return _Companion(name, companion(model, name))
 
 
@@ -277,9 +278,9 @@ def companion(model: Path, name: str) -> str:
 
 
 def read(entry: Path) -> bytes | None:
-    """Return the data of a cache entry and mark the entry as used.
+    """Return the data of a cache entry, and mark the entry as used.
 
-    None if the entry is missing or damaged.
+    The result is None if the entry is missing or damaged.
     """
     try:
         checksum, _, data = cachefolder.read_entry(entry, _LARGEST_ENTRY).partition(b"\n")

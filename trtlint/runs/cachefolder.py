@@ -1,9 +1,10 @@
-"""The cache folder: trtlint reads, writes and deletes only its own regular files there.
+"""Access the cache folder. trtlint reads, writes and deletes only its own regular files there.
 
 A tag file marks a folder as a cache of trtlint (https://bford.info/cachedir/). trtlint changes nothing in a
-folder without this tag, unless the folder is empty. Without this rule, trtlint could overwrite files if a
-user names a wrong folder by mistake, or if a checkout contains links with the names of cache entries that
-lead to files outside.
+folder without this tag, unless the folder is empty. This protects files of the user in two cases:
+
+- A user names a wrong folder by mistake.
+- A checkout contains links that have the names of cache entries, but lead to files outside.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ TAG_TEXT = (
 )
 _SHELF = re.compile(r"[0-9a-f]{2}")
 _FILE = re.compile(r"[0-9a-f]{38}\.(?:json|dry)|\.trtlint-[0-9a-f]{16}\.tmp")
-"""Names of the files in the cache, including temporary ones."""
+"""Pattern of the names of files in the cache, including temporary files."""
 
 
 def is_cache(folder: Path) -> bool:
@@ -81,7 +82,10 @@ def write_entry(entry: Path, data: bytes) -> None:
 
 
 def files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield the files of a cache except the tag, each with its status; nothing if the folder is no cache."""
+    """Yield the files of a cache except the tag, each with its status.
+
+    The result is empty if the folder is not a cache.
+    """
     if not is_cache(folder):
         return
     for shelf in folder.iterdir():

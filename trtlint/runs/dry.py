@@ -1,8 +1,8 @@
-"""Dry builds of a model, one for each GPU. Results are cached, and concurrent builds share a memory limit.
+"""Run the dry builds of a model, one for each GPU.
 
-The cache contains results and logs.  The name of an entry is a digest of everything that a dry build depends
-on, except files with external data.  The entry lists these files, and a later run checks that they are
-unchanged.
+Results are cached, and concurrent builds share a memory limit. The cache contains results and logs.  The name
+of an entry is a digest of all data that a dry build depends on, except files with external data.  The entry
+lists these files, and a later run checks that they are unchanged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from trtlint.runs.dryjob import DryJob
 
 _LARGEST_LOG = 256 << 20
-"""Largest log in bytes that is cached."""
+"""Size of the largest log that is cached, in bytes."""
 
 
 def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[DryBuildEvidence, ...]:
@@ -105,7 +105,7 @@ def _made(job: DryJob, request: DryBuildRequest, model: Path) -> DryBuildEvidenc
 
 
 def _compared(job: DryJob, request: DryBuildRequest, model: Path) -> Agreement:
-    """Compare the network that the parser builds with the ONNX model."""
+    """Compare the network that NVIDIA's parser creates with the ONNX model."""
     from trtlint.network.compare import compare_network
 
     assert job.compare is not None
@@ -119,7 +119,7 @@ def _compared(job: DryJob, request: DryBuildRequest, model: Path) -> Agreement:
 
 
 def _entry(folder: Path, request: DryBuildRequest, model: Path) -> Path | None:
-    """Return the file of the cache entry for a dry build; None if the model cannot be identified for sure."""
+    """Return the file of the cache entry for a dry build; None if the model cannot be identified."""
     shapes = [[given.name, given.shapes] for given in request.shapes]
     asked = ["dry", request.wheels.version, request.level, request.built_sm, shapes, request.limits.memory]
     with suppress(OSError, cache.UncertainError):
@@ -131,7 +131,7 @@ def _entry(folder: Path, request: DryBuildRequest, model: Path) -> Path | None:
 def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryBuildResult | None:
     """Return the cached result of a dry build, and write its log to the file ``log``.
 
-    None if the cache has no result, or if the result is out of date.
+    The result is None if the cache has no result, or if it is out of date.
     """
     data = cache.read(entry)
     if data is None:
@@ -150,7 +150,10 @@ def _kept(entry: Path, request: DryBuildRequest, model: Path, log: Path) -> DryB
 
 
 def _keep(entry: Path, result: DryBuildResult, model: Path, log: Path) -> None:
-    """Cache the result of a dry build with its log, unless the result depends on the load of the machine."""
+    """Cache the result of a dry build with its log.
+
+    A result that depends on the load of the machine is not cached.
+    """
     if result.cause not in ("done", "crashed") or result.signal == "SIGKILL":
         return
     with suppress(OSError, cache.UncertainError):
@@ -178,7 +181,7 @@ def _save(folder: Path, model: Path, result: DryBuildResult, log: Path) -> None:
 
 
 class _Room:
-    """The memory that concurrent dry builds in this process share."""
+    """The memory that all concurrent dry builds of this process share."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -186,9 +189,9 @@ class _Room:
 
     @contextmanager
     def of(self, needed: int, most: int) -> Iterator[None]:
-        """Reserve ``needed`` of ``most`` bytes while the context is open; wait until they are free.
+        """Return a context manager that reserves ``needed`` of ``most`` bytes.
 
-        A single dry build never has to wait.
+        It waits until the bytes are free.  A single dry build never has to wait.
         """
         with self._condition:
             self._condition.wait_for(lambda: not self._taken or self._taken + needed <= most)
@@ -206,7 +209,7 @@ _ROOM = _Room()
 
 @contextmanager
 def _room(needed: int) -> Iterator[None]:
-    """Wait until a dry build has enough memory, and reserve the memory while the context is open.
+    """Return a context manager that waits for the memory of a dry build, and reserves it.
 
     All threads of a process, such as a Dask worker, share the memory.
     """

@@ -1,4 +1,4 @@
-"""Request for the dry builds of a model, as data that another process can receive."""
+"""Request the dry builds of a model, as data that another process can receive."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DryJob(Struct, frozen=True):
         limits: the time and memory limits of one dry build.
         kept: the cache folder; None to cache nothing.
         logs: the folder for logs; None to save no logs.
-        compare: the inputs to compare the parsed network with the model; None to compare nothing.
+        compare: the inputs with which the parsed network and the model are compared; None to compare nothing.
     """
 
     version: str
@@ -44,7 +44,7 @@ class DryJob(Struct, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The kinds of data that the dry builds make available as facts."""
+        """The kinds of data that the dry builds provide as facts."""
         return frozenset({"build", "trial"})
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:

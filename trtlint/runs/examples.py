@@ -1,10 +1,10 @@
-"""Execution of the examples in rule files, in a process with limits.
+"""Run the examples in rule files, in a process with limits.
 
 Rule files can be untrusted.  Their examples are models for ONNX's parser, checker and shape inference.  This
 native code crashes on some texts, and needs gigabytes for others.  So a forked process runs all examples one
-after another.  It sends a message before each example.  If the process dies, the current example is reported
+after another, and sends a message before each example.  If the process dies, the current example is reported
 as broken, and the other examples of the rule file are skipped.  A new process continues with the next rule
-file.  Without ``os.fork``, the examples run in this process.
+file. Without ``os.fork``, the examples run in this process.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from trtlint.process.fork import Child, limit_time, write_all
 from trtlint.runs.bugs import describe
 
 SECONDS = 30
-"""Processor time for the examples of one rule file.
+"""Seconds of processor time for the examples of one rule file.
 
-The slowest of trtlint's own take one second, or several on a machine where forks are slow.
+The slowest rule of trtlint needs one second, or several seconds on a machine where forks are slow.
 """
 WALL = 60.0
-"""Seconds after which an example is stopped, even if it only waits."""
+"""Seconds of wall time after which an example is stopped, even if it only waits."""
 MEMORY = 1 << 30
 """Bytes of memory for one example."""
 MOST_BROKEN = 5
-"""Number of rule files with broken examples after which the run stops."""
+"""The run stops after this number of rule files with broken examples."""
 _ROOM = 8 << 30
-"""Bytes of address space in addition to mapped memory. Threads of libraries reserve more than they use."""
+"""Bytes of address space in addition to mapped memory. Library threads reserve more than they use."""
 _POLL_INTERVAL = 0.05
 """Seconds between two checks of the memory of the process."""
 _CHUNK = 1 << 16
 _LONGEST_MESSAGE = 1 << 20
 
 Examples = Callable[[Begin], Iterator[ExampleResult]]
-"""Runs examples, and asks before each whether to run it."""
+"""Function that runs examples.  It calls its argument before each example to decide whether to run it."""
 
 
 class RuleFileError(FileError, ValueError):
@@ -61,7 +61,7 @@ class BugError(TrtlintError):
 def run_limited(examples: Examples) -> Iterator[ExampleResult]:
     """Run all examples in a separate process, and yield their results.
 
-    There is also a result for an example that crashes its process.
+    An example that crashes its process also gives a result.
 
     Args:
         examples: function that runs the examples, always in the same order.
@@ -89,12 +89,12 @@ def in_place(examples: Examples) -> Iterator[ExampleResult]:
 
 
 class _Progress(Struct):
-    """What the processes have done so far.
+    """The work that the child processes have done so far.
 
     Attributes:
         done: number of examples that need not run again.
         broken: rule files whose remaining examples are skipped.
-        others: results that are not about an example.  A new process sends them again.
+        others: results that are not about an example.  Each new process sends these results again.
     """
 
     done: int
@@ -127,10 +127,10 @@ class _Child:
     """The child process that runs examples, as the parent process sees it.
 
     Attributes:
-        finished: whether the child process has run the last example.
+        finished: True if the child process has run the last example.
         pending: the current example; None between examples.
         begun: number of examples that have begun, in this child process and in earlier ones.
-        reason: how the child process ended, if it did not finish.
+        reason: the way in which the child process ended before its last example, in words.
     """
 
     def __init__(self, examples: Examples, progress: _Progress, folder: str) -> None:
@@ -230,7 +230,7 @@ def _work(examples: Examples, progress: _Progress, folder: str, writer: int) -> 
 
 
 class _Sender:
-    """Sends messages from the child process to its parent, and decides which examples to skip."""
+    """Sends messages from the child process to its parent, and skips examples that need not run."""
 
     def __init__(self, writer: int, progress: _Progress) -> None:
         self._writer = writer
@@ -239,7 +239,7 @@ class _Sender:
         self._file: Path | None = None
 
     def begin(self, example: ExampleResult) -> bool:
-        """Tell the parent that an example starts.  Return False to skip the example."""
+        """Send the parent a message that an example starts.  Return False to skip the example."""
         self._seen += 1
         if self._seen <= self._progress.done:
             return False
@@ -253,7 +253,6 @@ class _Sender:
         return True
 
     def send(self, kind: str, data: Any) -> None:
-        """Send a message to the parent process."""
         write_all(self._writer, json.dumps([kind, data]).encode("ascii") + b"\n")
 
 

@@ -6,7 +6,10 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """Exit codes of ``trtlint``.  If several codes apply to a run, the highest code below 5 is used."""
+    """Exit codes of ``trtlint``.
+
+    If several codes below 5 apply to a run, the highest code is used.
+    """
 
     CLEAN = 0
     """No findings at or above ``--fail-on`` with medium or high confidence."""
@@ -21,6 +24,6 @@ class Exit(IntEnum):
     BUG = 4
     """A bug in trtlint."""
     INTERRUPTED = 130
-    """Ctrl-C; the code that shells use."""
+    """Ctrl-C. Shells use the same code."""
     BROKEN_PIPE = 141
-    """The reader of the output has closed it; the code that shells use."""
+    """The reader of the output has closed it. Shells use the same code."""

@@ -1,4 +1,4 @@
-"""A job (one file to lint) and its outcome, as data that another process can receive."""
+"""Define a job (one file to lint) and its outcome, as data that another process can receive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trtlint.runs.exits import Exit
 
 
 class Store(Struct, frozen=True):
-    """Where the cache stores the result of a job.
+    """The place in the cache for the result of a job.
 
     Attributes:
         entry: the file of the cache entry.
@@ -30,11 +30,11 @@ class Job(Struct, frozen=True):
     Attributes:
         case: the case.  Its policy is applied later, in the main process.
         name: the file as the user named it.
-        require_lfs: whether a file that Git LFS has not fetched is an error.
-        store: where to cache the result; None to cache nothing.
+        require_lfs: True if a file that Git LFS has not fetched is an error.
+        store: the place in the cache for the result; None to cache nothing.
         refused: the reason why the case cannot be linted, such as an error in the configuration; empty if
             there is none.
-        revised: whether to add the revision of the model to the reports.
+        revised: True to add the revision of the model to the reports.
     """
 
     case: Case
@@ -46,7 +46,7 @@ class Job(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """The outcome of a job: a report for each target, and the smallest exit code that the run can have."""
+    """The outcome of a job: a report for each target, and the lowest exit code that the run can have."""
 
     reports: tuple[ModelReport, ...]
     exit: Exit = Exit.CLEAN

@@ -1,4 +1,4 @@
-"""Request to find the nodes that NVIDIA's parser accepts, as data that another process can receive."""
+"""Request the partition of a model by NVIDIA's parser, as data that another process can receive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from trtlint.target.target import Target
 
 
 class PartitionJob(Struct, frozen=True):
-    """Request for the partition of a model between execution providers, with NVIDIA's parser.
+    """Request for the nodes of a model that an execution provider runs, according to NVIDIA's parser.
 
     Attributes:
         provider: the execution provider that uses TensorRT.
@@ -85,7 +85,7 @@ def evidence_of(
     Args:
         provider: the execution provider.
         command: the build command with the provider options.
-        before: evidence that was read earlier.
+        before: evidence from earlier readers.
         rtx_path: the folder of the wheels of TensorRT-RTX; by default as for the dry build.
     """
     wanted = partition_settings(command)
@@ -115,7 +115,7 @@ def _value(command: BuildCommand, name: str) -> str:
 
 
 def _number(text: str, usual: int) -> int:
-    """Parse a positive number; for other text, return ``usual``, as the execution providers do."""
+    """Parse a positive number.  For other text, return ``usual``, as the execution providers do."""
     return max(1, min(int(text), 1_000_000)) if text.isdecimal() and len(text) < 10 and int(text) else usual
 
 

@@ -1,4 +1,4 @@
-"""Executors that run jobs: processes of this machine, or the workers of a Dask cluster.
+"""Open executors that run jobs: processes of this machine, or the workers of a Dask cluster.
 
 Both kinds have the interface of :class:`concurrent.futures.Executor`, so callers need not distinguish them.
 """
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 SCHEME = "dask://"
 _MOST_PROCESSES = 60
-"""Windows can wait for at most this number of processes.
+"""Largest number of processes that Windows can wait for.
+
 https://docs.python.org/3/library/concurrent.futures.html
 """
 _SECONDS_TO_CONNECT = 10
@@ -41,11 +42,11 @@ class Pool(Struct, frozen=True):
     executor: Executor
     width: int
     has_workers: Callable[[], bool] = lambda: True
-    """Returns whether the executor has workers, or can start some."""
+    """Function that returns whether the executor has workers, or can start some."""
 
 
 Pools = Callable[[int], AbstractContextManager[Pool]]
-"""Opens a pool with at most this many workers."""
+"""Function that opens a pool with at most this number of workers."""
 
 
 def cores() -> int:
@@ -57,10 +58,10 @@ def cores() -> int:
 
 @contextmanager
 def processes(most: int) -> Iterator[Pool]:
-    """Start worker processes on this machine, at most ``most``.
+    """Return a context manager that starts at most ``most`` worker processes on this machine.
 
-    The processes are spawned, not forked, because numpy runs threads.  If such a thread holds a lock during a
-    fork, the child can never acquire this lock.
+    The processes are spawned instead of forked, because NumPy runs threads.  If such a thread holds a lock
+    during a fork, the child can never acquire this lock.
     https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods
     """
     import multiprocessing  # here, since most runs take one file and need no pool
@@ -86,9 +87,10 @@ def processes(most: int) -> Iterator[Pool]:
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Prevent new processes from importing a ``multiprocessing`` module in the current folder.
+    """Return a context manager that protects new processes from code in the current folder.
 
-    The current folder may be an untrusted checkout.
+    Otherwise, they could import a module ``multiprocessing`` from it.  The current folder may be an untrusted
+    checkout.
 
     https://docs.python.org/3/using/cmdline.html#envvar-PYTHONSAFEPATH
     """
@@ -106,10 +108,10 @@ def _safe_path() -> Iterator[None]:
 
 @contextmanager
 def _isolated() -> Iterator[None]:
-    """Start new processes of Python 3.10 in isolated mode, because 3.10 lacks ``PYTHONSAFEPATH``.
+    """Return a context manager that starts new processes of Python 3.10 in isolated mode.
 
-    Isolated mode ignores environment variables, so the parent process sends the module paths.
-    https://github.com/python/cpython/blob/v3.10.13/Lib/multiprocessing/spawn.py
+    Python 3.10 lacks ``PYTHONSAFEPATH``.  Isolated mode ignores environment variables, so the parent process
+    sends the module paths. https://github.com/python/cpython/blob/v3.10.13/Lib/multiprocessing/spawn.py
     """
     util: Any = import_module("multiprocessing.util")
     before = util._args_from_interpreter_flags
@@ -159,7 +161,7 @@ def dask(address: str) -> Pools:
 
 
 def _has_workers(client: Any) -> bool:
-    """Return whether a cluster has workers.  False if the scheduler does not answer."""
+    """Return whether a cluster has workers.  If the scheduler does not answer, the result is False."""
     try:
         return client.status == "running" and bool(client.nthreads())
     except Exception:  # noqa: BLE001 - comm errors, timeouts and errors of the scheduler

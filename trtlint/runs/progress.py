@@ -1,4 +1,4 @@
-"""Progress bar on standard error, if a person watches a terminal.
+"""Show a progress bar on standard error, if a person watches a terminal.
 
 A thread draws the bar, so that the bar moves during a long step.  Forked children do not inherit the locks of
 this thread.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 _PATIENCE = 0.3
-"""Seconds before a bar is shown; many runs end earlier."""
+"""Seconds before the bar is shown. Many runs end earlier."""
 _INTERVAL = 0.1
 """Seconds between two updates of the bar."""
 
@@ -80,7 +80,10 @@ class Activity:
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """Hide the bar while the caller writes to standard output, if standard output is also a terminal."""
+        """Return a context manager that hides the bar while the caller writes to standard output.
+
+        The bar is only hidden if standard output is also a terminal.
+        """
         if self._progress is None or not sys.stdout.isatty():
             yield
             return
@@ -123,7 +126,7 @@ class Activity:
 def _wanted() -> bool:
     """Return whether a person watches the output, so that a progress bar is useful.
 
-    A terminal is not enough, because some CI systems run commands in a terminal.
+    Checking for a terminal is not enough, because some CI systems run commands in a terminal.
     """
     return (
         sys.stderr.isatty()
@@ -150,7 +153,7 @@ def with_progress(
     Args:
         items: the items.
         total: the number of items; None if unknown.
-        label: what is done with the items, such as ``linting``.
+        label: the name of the activity, such as ``linting``.
         name: function that returns the name of an item for its index.
     """
     with Activity(label, total) as activity:
@@ -185,7 +188,7 @@ def _progress(*, counted: bool) -> Progress:
 
 
 class Share:
-    """A long step of the running activity, whose finished share the progress bar shows.
+    """A long step of the current activity. The progress bar shows its finished share.
 
     Args:
         label: the name of the step.

@@ -1,4 +1,4 @@
-"""Execution of jobs.  Their outcomes are yielded in order, even if a job fails."""
+"""Run jobs, and yield their outcomes in order, even if a job fails."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from trtlint.runs.pools import Pool, Pools
 from trtlint.runs.worker import failed, finish, lint_job, lint_jobs
 
 _WAITING = 4
-"""Number of batches queued for each worker, so that no worker waits."""
+"""Number of batches that are queued for each worker, so that no worker waits."""
 _MOST_UNSORTED = 10_000
 """Maximum number of outcomes that wait for an earlier outcome."""
 _LOOK_EVERY = 2.0
-"""Seconds without an outcome after which trtlint checks for workers."""
+"""If no outcome arrives for this number of seconds, trtlint checks whether workers exist."""
 _PATIENCE = 20.0
-"""Seconds without workers before the run gives up; a cluster may replace workers that died."""
+"""If there are no workers for this number of seconds, the run stops. A cluster may replace dead workers."""
 _GONE = "the executor has no workers left"
 _DIED = "the process that linted this file ended: out of memory, or a crash of a library"
 _BATCH_DIED = " (the process linted {} files together, and any of these may be the cause)"
@@ -40,7 +40,7 @@ class JobRunner(Struct, frozen=True):
     Attributes:
         pools: function that opens the executor; None to run all jobs in this process.
         workers: largest number of workers to use.
-        remote: whether the workers have another current folder and cannot use the cache.
+        remote: True if the workers have another current folder and cannot use the cache.
         batch: number of jobs that are sent to a worker together. If the worker dies, all jobs of the batch
             are repeated.
     """
@@ -105,7 +105,7 @@ def _remote_job(job: Job) -> Job:
 def _find_cached(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
     """Look up the outcome of a job in the cache; None if the cache has no outcome.
 
-    The returned job knows where to cache its result.
+    The returned job contains the place in the cache for its result.
     """
     job, kept = entry
     store = None if kept is None else kept.place(job)
@@ -175,7 +175,10 @@ class _Queue:
         self._waiting[future] = batch
 
     def collect(self) -> Iterator[tuple[int, Job, Outcome]]:
-        """Wait until at least one batch is done, and yield its jobs, each with its index and outcome."""
+        """Wait until a batch is done, and yield its jobs, each with its index and outcome.
+
+        If several batches are done, yield the jobs of all of them.
+        """
         if self._batch:
             self._send()
         done = self._done()
@@ -204,7 +207,7 @@ class _Queue:
                 return set()
 
     def _recover(self) -> Iterator[tuple[int, Job, Outcome]]:
-        """Find the file that made a process die: run each job of the unfinished batches alone."""
+        """Run each job of the unfinished batches alone, to find the file that made a process die."""
         wait(self._waiting)
         self._open.close()
         self._pool = None
@@ -227,7 +230,7 @@ def _error(future: Future[list[Outcome]]) -> BaseException | None:
 def _outcomes(future: Future[list[Outcome]], batch: _Batch) -> Iterator[tuple[int, Job, Outcome]]:
     """Yield the index, the job and the outcome of each job in a finished batch.
 
-    An exception in the future means that the executor failed.
+    If the future has an exception, the executor failed.
     """
     try:
         found = future.result()

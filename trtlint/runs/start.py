@@ -1,4 +1,4 @@
-"""First steps of a worker process.  This module imports no slow modules."""
+"""Prepare a worker process.  This module imports no slow modules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 def _end_with_parent() -> None:
     """End this worker process when its parent process has ended, for any reason.
 
-    Without this, the worker would wait for work forever, because it has both ends of the pipe for work open.
+    Otherwise, the worker would wait for work forever, because both ends of its pipe are open in the worker.
     """
     import multiprocessing
     import threading
@@ -31,7 +31,7 @@ def begin() -> None:
     """Set up a worker process.
 
     Ctrl-C ends the worker at once, even while it loads modules. The parent prints the message. Garbage
-    collection is set to run rarely: modules live until the process ends, and a model has tens of thousands of
+    collection runs rarely, because modules live until the process ends, and a model has tens of thousands of
     objects.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)

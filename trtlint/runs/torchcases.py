@@ -1,4 +1,4 @@
-"""Conversion of keywords of the Python API to cases about scripts and programs for Torch-TensorRT."""
+"""Convert keywords of the Python API to cases about scripts and programs for Torch-TensorRT."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ TorchCase = tuple[Path, tuple[Evidence | PendingEvidence, ...], tuple[Problem, .
 
 @contextmanager
 def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
-    """Yield the paths of scripts and programs. A program in memory is saved to a temporary file first.
+    """Return a context manager with the paths of scripts and programs.
 
-    The second value is whether the only path is such a temporary file.
+    A program in memory is saved to a temporary file, which is deleted at the end of the ``with`` block.  The
+    second value is True if the only path is this file.
 
     Raises:
         TypeError: ``path`` is not a path and not an exported program.

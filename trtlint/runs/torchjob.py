@@ -1,4 +1,4 @@
-"""Request for a dry run of Torch-TensorRT on an exported program, as data for another process."""
+"""Request a dry run of Torch-TensorRT on an exported program, as data for another process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TorchJob(Struct, frozen=True):
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The kinds of data that the dry run may make available as facts."""
+        """The kinds of data that the dry run may provide as facts."""
         return frozenset({"torch", "network"})
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:

@@ -1,4 +1,4 @@
-"""Code that runs in a worker process: lint the file of a job and return the outcome."""
+"""Lint the file of a job in a worker process, and return the outcome."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def failed(job: Job, message: str, code: Exit) -> Outcome:
 def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
     """Return the outcome for the reports of a job.  The reports are new or come from the cache.
 
-    The reports get the name that the user gave to the file.
+    In the outcome, the reports have the name that the user gave to the file.
     """
     named = tuple(renamed(report, job.name) for report in reports)
     if job.revised:
@@ -83,7 +83,7 @@ def _skipped(job: Job) -> Outcome:
 
 
 def renamed(report: ModelReport, name: str) -> ModelReport:
-    """Return a report in which the model has another name, also in the errors."""
+    """Return a copy of a report with another name of the model, also in its errors."""
     if report.path == name:
         return report
     errors = tuple(replace(problem, path=name) for problem in report.errors)
@@ -91,7 +91,7 @@ def renamed(report: ModelReport, name: str) -> ModelReport:
 
 
 def _requiring_data(report: ModelReport, model: Path) -> ModelReport:
-    """Add an error to a report for each file of external data that Git LFS has not fetched."""
+    """Add an error to a report for each external data file that Git LFS has not fetched."""
     missing = tuple(
         Problem(report.path, f"external data {name!r} are {lfs.POINTER}")
         for name in report.data_files
