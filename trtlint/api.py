@@ -49,9 +49,8 @@ def lint(
 
     Args:
         path: a file, a folder with ``*.onnx`` files, an address (``https://``, ``hf://``, ``s3://``), or a
-            list of them. It can also be one model in memory: an ``onnx.ModelProto`` or the result of
-            ``torch.onnx.export(..., dynamo=True)``. Its structure is copied, but not its weights. Empty for a
-            build without a model.
+            list of them. Or a model in memory, whose weights are not copied: an ``onnx.ModelProto`` or the
+            result of ``torch.onnx.export(..., dynamo=True)``. Empty for a build without a model.
         target: one or several targets, instead of keywords such as ``trt``, ``gpu`` and ``fp16``.
         **keywords: target, rules and evidence, listed in :class:`~trtlint.cases.Keywords`.
 
@@ -188,8 +187,7 @@ def fix(
         target: as in :func:`lint`.
         out: the file to write if ``model`` is a path; ``MODEL.fixed.onnx`` by default.
         unsafe: True to apply rewrites that intentionally change results.
-        verify: True to compare the results before and after each rewrite, and to skip rewrites that change
-            them.
+        verify: True to skip rewrites that change the results; the results before and after are compared.
         **keywords: as in :func:`lint`; with ``ranges``, nodes that need FP32 are kept in FP32.
 
     Raises:

@@ -3,7 +3,8 @@
 Each entry of the pattern table (``patterns.yaml``) can give an outcome to the lines that it matches:
 
 - ``cause``: the line states the reason of a failure.
-- ``skipped``: the builder skipped something. This is the reason of a failure only if no alternative was left.
+- ``skipped``: the builder skipped a tactic or another alternative. This is the reason of a failure only if no
+  alternative was left.
 - ``unusable``: there is no usable GPU. This is the reason of a failure if no engine was built before.
 - ``refused``: a request was rejected. This is the reason of a failure if no ``skipped`` line follows.
 - ``failed``: there is no engine, and the line gives no reason.
@@ -167,7 +168,10 @@ def _is_unknown_error(record: Record) -> bool:
 
 
 def _is_asked_in_vain(record: Record) -> bool:
-    """Return whether a program requested an object that does not exist. This does not affect a build."""
+    """Return whether a program requested an object that does not exist.
+
+    Such a request does not affect a build.
+    """
     return record.groups.get("code") == "3" and _GETTER.search(record.message) is not None
 
 
@@ -195,7 +199,7 @@ def _is_anyones(record: Record) -> bool:
 def _is_about_engines(record: Record) -> bool:
     """Return whether an error mentions TensorRT.
 
-    This is used for errors that match no specific pattern.
+    :func:`diagnose` uses this for errors that match no specific pattern.
     """
     entry = table().named(record.pattern)
     if entry is not None and entry.tells == "hint":

@@ -75,8 +75,8 @@ class NodeNames:
 def is_of_another_model(log: Log, names: NodeNames) -> bool:
     """Return whether a log belongs to another model.
 
-    This is so if the log names nodes or inputs, and none of them is in the graph.  A log that names no node
-    or input may belong to any model, so the result is False.
+    A log belongs to another model if it names nodes or inputs, and none of them is in the graph.  If a log
+    names no node or input, the result is False.
     """
     found = {
         part.strip()
@@ -96,9 +96,9 @@ class Join(Struct, frozen=True):
         nodes: the nodes that each layer computes, by layer index, in graph order.
         beside: the nodes before or after each reformat layer, by layer index.
         layers: the layers that compute each node, by node, in engine order, without reformats.
-        absorbed: for each layout operator without a layer, such as a Transpose, the layers that do its work
-            by accessing memory in a different order. They are the layers that read the operator's result. If
-            there are none, they are the layers that compute the operator's input.
+        absorbed: for each layout operator without a layer, such as a Transpose, the layers that do its work.
+            These layers access memory in a different order. They read the operator's result or, if no layer
+            reads it, compute the operator's input.
     """
 
     nodes: Mapping[int, tuple[Node, ...]]
@@ -167,8 +167,8 @@ def _absorbed(
 def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
     """Return the nodes between the first and the last node of an island, both included, in graph order.
 
-    If the first or last name is the name of an initializer, the nodes that read the initializer are used
-    instead. If the graph has only the first or only the last node, return only this node.
+    If the first or last name belongs to an initializer, the nodes that read the initializer are used instead.
+    If the graph has only the first or only the last node, return only this node.
     """
     first, last = _end(range_.first, names), _end(range_.last, names)
     if not first or not last:

@@ -101,8 +101,8 @@ class BlockFilter:
         ``number`` is the number of lines before ``begin``.
 
         Returns:
-            The number of lines searched, the position in ``data`` of the first line that was not searched,
-            and the candidate lines in batches.
+            The number of lines that were searched, the position in ``data`` of the next line, and the
+            candidate lines in batches.
         """
         view = np.frombuffer(data, np.uint8)
         ends = np.flatnonzero(view[begin:end] == 10)

@@ -71,8 +71,12 @@ _SHAPES: dict[str | None, tuple[str, str, bool | None, bool]] = {
 }
 """Properties of each form of prefix, by the name of the last group that matched.
 
-Each entry has the group of the severity, the tool, True if the TensorRT library printed the line, and True if
-any program may print this form.
+An entry has four parts:
+
+- the group of the severity
+- the tool
+- True if the TensorRT library printed the line, False if the tool did
+- True if any program may print this form
 """
 _LETTERS = {letter: chr(letter[0]) for letter in (b"F", b"E", b"W", b"I", b"V")}
 _LETTER = {

@@ -52,7 +52,7 @@ class RecordBuffer:
             found: the named groups of the match.
             context: the last node or layer that the log mentioned.
             common: True if programs other than TensorRT print the same prefix.
-            raised: the place of an exception in the program.
+            raised: the source line where an exception was raised.
         """
         name, most = ("other", _OTHERS) if pattern is None else (pattern.name, pattern.keep)
         self.counts[name] += 1

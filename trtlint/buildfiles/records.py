@@ -29,7 +29,7 @@ class Record(Struct, frozen=True):
         groups: the named groups of the entry's regular expression.
         context: for a warning or error, the last node or layer that the log mentioned before it.
         common: True if programs other than TensorRT print the same prefix.
-        raised: for the exception at the end of a traceback, the place in the program.
+        raised: for the exception at the end of a traceback, the source line where it was raised.
     """
 
     pattern: str

@@ -30,7 +30,7 @@ _OF_PYTHON = re.compile(r"/lib/python3(?:\.\d{1,2})?/|/(?:Python3\d{1,2}|envs/[^
 
 
 class Raised(NamedTuple):
-    """The place where an exception was raised.
+    """The source line where an exception was raised.
 
     Attributes:
         at: file, line and function of the last frame, such as ``export.py:31 in build``.

@@ -355,10 +355,7 @@ def _last(values: Iterable[_Value | None]) -> _Value | None:
 
 @contextmanager
 def _users() -> Iterator[None]:
-    """Return a context manager that converts errors in the user's files to usage errors.
-
-    Such a file is, for example, the configuration.
-    """
+    """Return a context manager that converts errors in files of the user, such as rules, to usage errors."""
     try:
         yield
     except (ConfigError, BaselineError, SelectionError) as error:

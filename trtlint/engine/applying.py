@@ -24,8 +24,8 @@ def version_truth(rule: Rule, target: Target) -> Truth:
 def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: Truth) -> Truth:
     """Return whether the condition of a rule is true for a target.
 
-    If only the version of the target is unset, the finding does not depend on unset options, because it names
-    the affected versions.
+    An unset version of the target does not make the result unknown, because a finding names the affected
+    versions.
 
     Args:
         rule: the rule.

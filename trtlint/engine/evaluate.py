@@ -56,7 +56,7 @@ from trtlint.target.truth import Truth, Unknown
 class Evaluation:
     """Evaluates rules against the facts of one model, for one target after another.
 
-    Data that do not depend on the target are computed once, so further targets cost little time.
+    Data that do not depend on the target are computed once, so further targets need little time.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -69,10 +69,7 @@ class Evaluation:
         self._complete = Completeness(facts, self.subjects)
 
     def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
-        """Return the findings of rules for one target.
-
-        Rule files without facts in the model are not read.
-        """
+        """Return the findings for one target.  Rule files without facts in the model are not read."""
         facts = self.facts
         found: list[Finding] = []
         reported = Reported()
@@ -158,13 +155,7 @@ def _rank(finding: Finding) -> tuple[bool, float, int, str]:
 
 
 class _Versions(Struct, frozen=True):
-    """The releases that a finding applies to.
-
-    Attributes:
-        specifier: the releases as a version specifier.
-        sure: True if the target surely is one of the releases.
-        scope: the releases in words.
-    """
+    """The releases of a finding, as a specifier and in words; ``sure`` if they surely include the target."""
 
     specifier: str
     sure: bool

@@ -226,8 +226,8 @@ class ModelReport(Struct, frozen=True):
     """Accepted findings, each with its ``suppression``.
 
     They are reported and counted separately, and do not affect the exit code.  If only some sites of a
-    finding are accepted, the finding is in this list with these sites, and in ``findings`` with the other
-    sites.  Both parts have the same fingerprint.  A finding with ``depends`` is conditional.
+    finding are accepted, the finding is split.  This list has the accepted sites, and ``findings`` has the
+    other sites.  The two parts have the same fingerprint.  A finding with ``depends`` is conditional.
     """
     gone: tuple[StaleBaselineEntry, ...] = ()
     """Baseline entries for this model that match no finding of any target.

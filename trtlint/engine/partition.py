@@ -47,8 +47,8 @@ def predicted(
 def _with_followers(model: Model, refused: dict[Node, Reason]) -> dict[Node, Reason]:
     """Add the later nodes with mixed input types after each such node in ``refused``.
 
-    The finding names only the first node, because all later nodes have one type when the parser reads the
-    whole model.  But the execution provider lets the parser read each part of the model separately.
+    The finding names only the first node.  When the parser reads the whole model, the later nodes have one
+    type.  But the execution provider lets the parser read each part of the model separately.
     """
     first = next((reason for reason in refused.values() if _MIXED in reason.rules), None)
     if first is None:

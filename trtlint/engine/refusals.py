@@ -1,8 +1,8 @@
 """Find evidence about refusals: findings that predict an error of the parser or builder.
 
-Such a finding has a :class:`~trtlint.facts.refusal.Refusal`.  An error at the node confirms the finding.
-Success of the parser or builder refutes it; no other evidence does.  This is the same for every rule, so rule
-files do not repeat it.
+Such a finding has a :class:`~trtlint.facts.refusal.Refusal`.  An error at the node confirms the finding. Only
+success of the parser or builder refutes the finding.  All rules share this logic, so rule files do not repeat
+it.
 """
 
 from __future__ import annotations

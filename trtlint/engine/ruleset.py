@@ -18,7 +18,7 @@ from trtlint.files.regular import read_bytes
 
 
 class OtherRulesError(TrtlintError):
-    """Error: the rule files of a worker process differ from those at the start of the run."""
+    """Error: the rule files of a worker process differ from the rule files at the start of the run."""
 
 
 class RuleSet:

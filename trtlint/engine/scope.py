@@ -81,7 +81,7 @@ def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
 
     - ``op == "Conv"``
     - ``op in ("Conv", "Gemm")``
-    - an ``or`` of such comparisons of one field
+    - an ``or`` of these comparisons, all of the same field
 
     An expression with such an operand is never true for a fact whose field is None.
     """

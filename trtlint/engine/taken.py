@@ -32,8 +32,8 @@ class RefusedLines:
     def of(self, subjects: Iterable[Subject], product: Product) -> tuple[tuple[str, ...], str]:
         """Return the release lines that refuse at least one of the subjects.
 
-        The result includes lines that refuse the same node for another reason, unless this refusal depends on
-        the GPU, the typing or a plugin.
+        The result includes lines that refuse the same node for another reason.  Such a reason does not count
+        if it depends on the GPU, the typing or a plugin.
 
         Returns:
             The release lines, and a condition in words such as ``on every GPU``.  Both are empty if a subject

@@ -103,11 +103,7 @@ def span(targets: Sequence[str]) -> str:
 
 
 def _parts(targets: Sequence[str]) -> tuple[str, list[str], str]:
-    """Split the names of targets into three parts.
-
-    The parts are the words that all names have at the start, the other words of each name, and the words that
-    all names have at the end.
-    """
+    """Split the names of targets into common first words, different words, and common last words."""
     if len(set(targets)) < 2:
         return "", list(targets), ""
     words = [target.split(" ") for target in targets]

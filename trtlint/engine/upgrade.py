@@ -118,8 +118,8 @@ class Upgrade(Struct, frozen=True):
         conditional: findings that depend on unset options, each once.
         notes: sentences about parts that could not be evaluated.
         caveats: the caveats of the model, which every format shows.
-        unsearched: severities of the rules about the graph that may lack findings for the last line of the
-            range, because the search did not finish.
+        unsearched: severities of the rules about the graph whose search did not finish for the last line of
+            the range.  Findings of these rules may be missing.
     """
 
     path: str

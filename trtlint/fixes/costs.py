@@ -1,4 +1,4 @@
-"""Compare the file size and run time of a fixed model with those of the original model."""
+"""Compare the file size and run time of a fixed model and its original model."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _INTEGER_SUMS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLi
 _WORSE = 4
 """Largest allowed half-precision error after the patch.
 
-It is a multiple of the error before the patch or of the tolerance, whichever is larger.
+The limit is this multiple of the error before the patch or of the tolerance, whichever is larger.
 """
 
 _ENOUGH = 5.0
@@ -137,7 +137,7 @@ def _proof_as_json(model: Model, patch: Patch, region: Region) -> bytes:
 
 
 def _together(proofs: Sequence[Proof]) -> Proof:
-    """Return the worst proof of a patch's parts: a failed one, else an unknown one, else a successful one."""
+    """Return the worst proof of the parts of a patch: failed, else unknown, else successful."""
     order = (False, None, True)
     return min(proofs, key=lambda proof: (order.index(proof.equal), -proof.difference))
 

@@ -131,7 +131,7 @@ class FixSession:
         return kept.left(outcome.after.model)
 
     def _keep(self, outcome: FixOutcome, paths: Sequence[str]) -> None:
-        """Convert operators to FP32 before all other rewrites, because those rename operators."""
+        """Convert operators to FP32 before all other rewrites, because other rewrites rename operators."""
         state = outcome.after
         wanted = [path for path in paths if (keep_fp32.NAME, path) not in self._withdrawn]
         found, refused = keep_fp32.to_fp32(state.model, wanted)

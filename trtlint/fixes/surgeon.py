@@ -71,8 +71,8 @@ def script(outcome: FixOutcome, name: str, own: str) -> str:
         own: file name of the script itself, for its usage line.
 
     Raises:
-        SurgeonError: a rewrite is in the body of an If or a loop, a rewrite adds a tensor that is too large
-            for a script, or the model calls model-local functions.
+        SurgeonError: the model calls model-local functions, a rewrite is in the body of an If or a loop, or a
+            rewrite adds a tensor that is too large for a script.
     """
     if outcome.before.model.calls:
         raise SurgeonError("the model calls model-local functions, which the script cannot inline")

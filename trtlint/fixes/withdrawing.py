@@ -1,8 +1,8 @@
 """Find and undo rewrites that make the whole model worse or invalid.
 
 trtlint applies rewrites in rounds, and stores the model before each round. A binary search finds the first
-round after which the check of the model fails, and then the bad patch in this round. Then all rounds run
-again without this patch, because later rewrites may depend on it.
+round after which the check of the model fails. Another search finds the bad patch in this round. Then all
+rounds run again without this patch, because later rewrites may depend on it.
 """
 
 from __future__ import annotations

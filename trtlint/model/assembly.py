@@ -22,7 +22,7 @@ from trtlint.model.wire import LENGTH, fields, header, record
 
 
 class ComputedPiece(Protocol):
-    """Bytes of the new file.  They are computed when the file is written."""
+    """Bytes of the new file that :meth:`write` computes when the file is written."""
 
     @property
     def size(self) -> int:

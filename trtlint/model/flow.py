@@ -92,9 +92,14 @@ class _Constructs:
     def _late(self) -> frozenset[Node]:
         """The constructs, and the operators that depend on constructs.
 
-        An operator depends on a construct if it reads a result of the construct, is in a branch of an ``If``,
-        or depends on an input of a loop body.  An operator that computes the same result in every iteration
-        is left out, because the builder moves it out of the loop.
+        An operator depends on a construct in three cases:
+
+        - It reads a result of the construct, directly or indirectly.
+        - It is in a branch of an ``If``.
+        - It depends on an input of a loop body.
+
+        An operator that computes the same result in every iteration is left out. The builder moves it out of
+        the loop.
         """
         late: set[Node] = set()
         bound = {value for node in self._graph.by_op(*_LOOPS) for value in self._bound(node)}

@@ -2,7 +2,7 @@
 
 Arrays are :class:`numpy.ma.MaskedArray`; a masked element is unknown.  So an array can have known and unknown
 elements.  For example, ``Shape`` of ``[N,8,197,64]`` is ``[--, 8, 197, 64]``. numpy.ma also masks undefined
-results, such as a division by zero.  These are unknown, too.
+results, such as a division by zero.  Here, undefined results are unknown.
 
 Only operators that exporters use for shapes, scales and masks are supported, with the semantics of
 https://onnx.ai/onnx/operators/.

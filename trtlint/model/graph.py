@@ -42,7 +42,7 @@ class Graph:
 
     Attributes:
         name: name of the main graph in the file; empty for an unnamed graph.
-        nodes: all nodes, including those in bodies, in topological order.
+        nodes: all nodes, including nodes in bodies, in topological order.
         inputs: the inputs of the main graph that the caller must feed.
         outputs: the outputs of the main graph.
         values: the values by name, in file order.  A name is unique only within its scope.

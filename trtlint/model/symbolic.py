@@ -49,9 +49,9 @@ class SymbolicShapes:
     """The shapes of the values of a graph, computed on request.
 
     The results do not depend on the order of requests.  Each request passes a function that returns the
-    elements of a value.  The function is a method of the object that owns this one.  If it were stored here,
-    it would make a reference cycle.  Only the garbage collector frees cycles, and it is disabled during a
-    lint.
+    elements of a value.  This object does not store the function, because it is a method of the object's
+    owner.  Storing the function would make a reference cycle.  Only the garbage collector frees cycles, and
+    it is disabled during a lint.
     """
 
     _array: Callable[[Value], Array | None]

@@ -228,8 +228,7 @@ def known_by(path: Path) -> str:
 def known_of(case: Case) -> str:
     """Return an identity of a model.
 
-    For a remote model, it is the version on the server. For a local model, it is the result of
-    :func:`known_by`.
+    The identity of a remote model is its version on the server. For a local model, see :func:`known_by`.
 
     Raises:
         OSError: the model cannot be read.
@@ -248,7 +247,7 @@ def known_of(case: Case) -> str:
 def revision(case: Case) -> str:
     """Return the revision of a model for reports; empty if it cannot be determined.
 
-    It is a digest, size and time, or the version on the server.
+    The revision is a digest, size and time, or the version on the server.
     """
     try:
         if case.address is not None:

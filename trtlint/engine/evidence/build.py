@@ -147,9 +147,9 @@ def _judged_refusal(question: Question) -> Verdict:
 
 
 def _places(found: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Return the non-empty places (``file:line``) in pairs of a sentence and a place.
+    """Return the second texts of pairs: ``file:line`` of a log message.  Empty texts are left out.
 
-    The place is empty for a sentence that is not about a log message.
+    The second text is empty for a sentence that is not about a log message.
     """
     return frozenset(at for _, at in found if at)
 

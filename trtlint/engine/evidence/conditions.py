@@ -18,8 +18,7 @@ In the following list, the block is the group of operators that the finding is a
 
 - ``log`` lists names of log messages. A message matches if it names a node of the block.
 - ``where`` is an expression over the ``log_message`` fact. A message matches only if this expression is true.
-- ``anywhere``: a message without a node matches every block. It does not if one of the listed messages in the
-  log names a node.
+- ``anywhere``: a message without a node matches every block, unless a listed message in the log names a node.
 - ``layer`` is an expression over the ``layer`` fact. It must be true for one engine layer of the block.
 - ``layers`` is like ``layer``, and the expression must not be false for another layer of the block.
 - ``build`` is an expression over the ``build`` fact.

@@ -36,10 +36,7 @@ Stage = Literal["parse", "build"]
 _FACTS = frozenset({"dry_build", "parser_refusal", "builder_refusal"})
 """Kinds of facts that come only from a dry build."""
 _OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
-"""Kinds of facts about kernels, times and settings.
-
-Those of a dry build are true only for its own product.
-"""
+"""Kinds of facts about kernels, times and settings.  They are true only for the product of the dry build."""
 
 
 class DryBuildEvidence(Evidence, Struct, frozen=True):

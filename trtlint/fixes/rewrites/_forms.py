@@ -54,7 +54,10 @@ class Forms:
     def reduced(
         self, op: str, value: Tensor, axes: Sequence[int], out: str = "", *, keep: bool = False
     ) -> str:
-        """Insert the reduction ``op`` over ``axes``. If ``keep`` is true, they stay as axes of size one."""
+        """Insert the reduction ``op`` over ``axes``.
+
+        If ``keep`` is true, the axes stay as axes of size one.
+        """
         if self._own < (_AXES_ARE_INPUTS if op == "ReduceSum" else _REDUCED_BY_INPUTS):
             return self.draft.op(op, value, axes=list(axes), keepdims=int(keep), out=out)
         return self.draft.op(op, value, self.draft.ints(*axes), keepdims=int(keep), out=out)

@@ -270,9 +270,9 @@ class _Decomposition:
         Probabilities in these rows must become zero.
 
         Returns:
-            The name of the masked scores, and a condition for rows with at least one allowed key. The
-            condition is the name of a BOOL tensor, and its truth value in these rows. It is None if every row
-            has an allowed key.
+            The name of the masked scores, and a condition. The condition is the name of a BOOL tensor, and
+            the value of this tensor in rows with at least one allowed key. It is None if every row has an
+            allowed key.
         """
         draft = self.draft
         if mask.bias is None and mask.allowed is None:

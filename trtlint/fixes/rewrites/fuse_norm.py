@@ -1,6 +1,6 @@
 """Fuse a decomposed norm over the last axis into ``LayerNormalization`` or ``RMSNormalization``.
 
-Both compute their statistics in FP32 regardless of the tensor's type:
+Both operators compute their statistics in FP32, independently of the tensor's type:
 https://onnx.ai/onnx/operators/onnx__LayerNormalization.html,
 https://onnx.ai/onnx/operators/onnx__RMSNormalization.html
 """
@@ -128,7 +128,7 @@ def _plain_rms(norm: Norm, constants: Constants) -> bool:
 def _is_centre(value: Value | None, centre: Node) -> bool:
     """Return whether ``value`` is x - mean.
 
-    It is the output of ``centre``, or of another Sub with the same inputs.
+    This is true for the output of ``centre``, and for the output of another Sub with the same inputs.
     """
     node = None if value is None else value.producer
     return node is not None and (node is centre or (node.op == "Sub" and node.inputs == centre.inputs))

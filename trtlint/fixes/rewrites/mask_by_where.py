@@ -201,7 +201,7 @@ class _Masking(Struct):
 
         Args:
             value: the tensor.
-            rest: the shape of one selected element: the dimensions after those of the mask.
+            rest: the shape of one selected element: the dimensions after the dimensions of the mask.
         """
         shape = value.shape
         if shape is None:
@@ -209,7 +209,7 @@ class _Masking(Struct):
         return len(shape) <= len(rest) or (len(shape) == len(rest) + 1 and shape[0] == 1)
 
     def _dims_after_mask(self, data: Value) -> tuple[Dimension, ...] | None:
-        """Return the dimensions of a tensor after those of the mask; None if the shapes do not match."""
+        """Return the dimensions of a tensor after the dimensions of the mask; None if the shapes do not match."""
         shape, depth = self.model.constants.dimensions(data), len(self.dims)
         if shape is None or None in shape[:depth] or tuple(shape[:depth]) != self.dims:
             return None
@@ -266,7 +266,7 @@ class _Masking(Struct):
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Create a patch that replaces a NonZero and everything computed from its result."""
+    """Create a patch that replaces a NonZero and all operators that depend on its result."""
     node = fact.node
     if node is None or node.op != "NonZero" or node.domain:
         raise NotApplicable("there is no NonZero here")

@@ -1,9 +1,9 @@
 """Replace a mask of finite numbers by a selection with the same probabilities in every type.
 
-Models mask scores by ``Where(keep, scores, -1e9)``, or by ``scores + mask`` with a mask of 0 and -3.4e38.
-Such numbers are outside the FP16 range. Softmax gives a masked key the probability 0, and -inf does the same
-in FP16. A fully masked row is the exception: all scores of the row become the same number, so all
-probabilities are equal. In such a row, 0 also gives equal probabilities, but -inf would give NaN. So the
+Models mask scores by ``Where(keep, scores, -1e9)``, or by ``scores + mask`` with a mask of 0 and -3.4e38. The
+numbers -1e9 and -3.4e38 are outside the FP16 range. Softmax gives a masked key the probability 0, and -inf
+does the same in FP16. A fully masked row is the exception: all scores of the row become the same number, so
+all probabilities are equal. In such a row, 0 also gives equal probabilities, but -inf would give NaN. So the
 rewrite replaces masked scores by -inf, and by 0 in fully masked rows. It computes this fill value from the
 mask, which is small compared with the scores. There is still a single ``Where`` for each scores tensor.
 

@@ -1,4 +1,4 @@
-"""Compute one 16-bit operator in FP32, with Casts around it."""
+"""Compute one 16-bit operator in FP32, with Casts at its inputs and outputs."""
 
 from __future__ import annotations
 
