@@ -331,15 +331,12 @@ def measure(
         target: as in :func:`lint`; the measured type is added.
         inputs: ``.npz`` files with one batch each; generated inputs by default.
         load_inputs: inputs that Polygraphy saved.
-        data_loader_script: ``FILE.py:FUNCTION``. trtlint runs the function, which yields inputs as for
-            Polygraphy.
-        type: the type to measure; ``all`` compares the types. For a model with 16-bit tensors, their type is
-            used.
+        data_loader_script: ``FILE.py:FUNCTION``, which trtlint runs. It yields inputs as for Polygraphy.
+        type: the type to measure; ``all`` compares the types. A model with 16-bit tensors keeps its own type.
         rehearse: True to simulate the type and compute the errors of the outputs.
         batches: the largest number of batches.
         bound: the largest error that an output may have.
-        thorough: True to continue the search until no node in the list of nodes to keep in FP32 can be left
-            out.
+        thorough: True to search until every node that is kept in FP32 is needed.
         seconds: the time limit; by default it depends on the size of the model.
         memory: the memory limit in bytes; by default it depends on the size of the model.
         **keywords: as in :func:`lint`, for the report.

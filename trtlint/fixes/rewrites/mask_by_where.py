@@ -209,7 +209,7 @@ class _Masking(Struct):
         return len(shape) <= len(rest) or (len(shape) == len(rest) + 1 and shape[0] == 1)
 
     def _dims_after_mask(self, data: Value) -> tuple[Dimension, ...] | None:
-        """Return the dimensions of a tensor after the dimensions of the mask; None if the shapes do not match."""
+        """Return the dimensions of a tensor after the dimensions of the mask; None if these do not match."""
         shape, depth = self.model.constants.dimensions(data), len(self.dims)
         if shape is None or None in shape[:depth] or tuple(shape[:depth]) != self.dims:
             return None

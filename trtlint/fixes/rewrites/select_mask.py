@@ -38,7 +38,7 @@ _LOWEST_ADDED = -1e30
 _FARTHEST_ADDED = 1e13
 """Largest magnitude of scores that leave an added mask unchanged.
 
-Also a mask of 2^-24 times the mask value stays unchanged.
+The added mask stays unchanged even if its numbers are only 2^-24 times the mask value.
 """
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Clip"})
 _FINITE = frozenset({"MatMul", "Gemm", "Einsum", "Conv", "Tanh", "Sigmoid"})
