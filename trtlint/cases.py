@@ -254,7 +254,6 @@ class _Given:
 
     @property
     def has_build(self) -> bool:
-        """True if files of a build are given."""
         return bool(self._files) or "record" in self._keywords
 
     def _provider_command(self) -> tuple[BuildCommand, ...]:

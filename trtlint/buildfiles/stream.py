@@ -111,7 +111,6 @@ class _GzipSource:
         self.taken = 0
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read at most this number of bytes; empty at the end."""
         data = self._rest.read(size if size > 0 else 1 << 16)
         self.taken += len(data)
         return data

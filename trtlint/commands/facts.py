@@ -112,7 +112,6 @@ def _hidden(format: str) -> frozenset[str]:
 
 
 def _text(facts: Facts, entries: Sequence[report.FactEntry], counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield the lines of the text report."""
     if counts:
         yield from report.summary(counts)
         yield ""
@@ -131,7 +130,6 @@ def _facts_of(
     wanted: Sequence[str],
     commands: Sequence[BuildCommand],
 ) -> Facts:
-    """Return the facts about a model and about the files of its build."""
     evidence: tuple[Evidence, ...] = ()
     if files:
         from trtlint.buildfiles.record import read_build

@@ -128,7 +128,6 @@ class _Kept:
         return found if found.usable else None
 
     def sweep(self) -> None:
-        """Delete old entries of the cache."""
         if self.folder is not None:
             Cache(self.folder).sweep()
 

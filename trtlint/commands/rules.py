@@ -39,7 +39,6 @@ def run_rules(
 
 
 def _write(rules: Sequence[Rule], format: str, file: TextIO, *, statistics: bool) -> None:
-    """Write the rules, or counts of rules, in a format."""
     if format == "json":
         write_json(rules, file, statistics=statistics)
     elif format == "text":

@@ -127,7 +127,6 @@ def _require_places(model: Model, options: SuppressOptions) -> None:
 
 
 def _copy_external(model: Model, folder: Path) -> None:
-    """Copy the external data of the model to the folder of the copy."""
     home = model.path.parent
     if home.resolve() == folder.resolve():
         return

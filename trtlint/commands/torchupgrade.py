@@ -128,7 +128,6 @@ def _script(
 
 
 def _write(found: Sequence[TorchUpgrade | Problem], format: str, file: TextIO, *, quiet: bool) -> None:
-    """Write the reports in a format."""
     upgrades = [each for each in found if not isinstance(each, Problem)]
     problems = [each for each in found if isinstance(each, Problem)]
     if format == "json":

@@ -42,7 +42,6 @@ def run_trend(earlier: str, later: str, *, outputs: Sequence[ReportOutput], fail
 
 
 def _write(trend: Trend, format: str, file: TextIO) -> None:
-    """Write the new and removed findings in a format."""
     from trtlint.report.trend import as_json, as_text
 
     if format == "json":

@@ -144,7 +144,6 @@ def _results(tasks: list[Task], options: UpgradeOptions, last: str) -> Iterator[
 
 
 def _upgrades(task: Task, review: Review, product: Product, first: str, last: str) -> Iterator[Upgrade]:
-    """Yield an upgrade report for each target of a model."""
     opened = task.case.open()
     rules = [entry.read() for entry in task.case.applicable]
     for base in _bases(task, product):
@@ -167,7 +166,6 @@ def _streamed(
 
 
 def _write(results: Sequence[Upgrade | Problem], format: str, file: TextIO, options: UpgradeOptions) -> None:
-    """Write the reports in a format."""
     upgrades = [result for result in results if isinstance(result, Upgrade)]
     problems = [result for result in results if isinstance(result, Problem)]
     if format == "json":

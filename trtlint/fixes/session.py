@@ -47,8 +47,6 @@ class _RequestedFix(Struct, frozen=True):
 
 
 class _Proposal(Struct, frozen=True):
-    """A patch for a requested rewrite, and the proof of the patch."""
-
     wanted: _RequestedFix
     patch: Patch
     proof: Proof | None

@@ -195,6 +195,5 @@ def _fused(found: DryBuild) -> int:
 
 
 def _warnings(found: DryBuild) -> int:
-    """Return the number of warnings in the build log."""
     log = found.record.log if found.record is not None else None
     return 0 if log is None else log.severities.get("W", 0)

@@ -114,7 +114,6 @@ class _NameHider:
             tensor.name = self.name(tensor.name)
 
     def name(self, name: str) -> str:
-        """Return a name with its words replaced."""
         return _WORD.sub(lambda found: self._word(found[0]), text(name))
 
     def _word(self, word: str) -> str:

@@ -146,7 +146,6 @@ class _Queue:
 
     @property
     def busy(self) -> bool:
-        """True if a job is in progress."""
         return bool(self._waiting or self._batch)
 
     @property

@@ -205,7 +205,6 @@ def _stored_elements(numbers: Numbers, value: Value | None) -> Array | None:
 
 
 def _axis_size(value: Value | None, axis: int) -> int | None:
-    """Return the size of an axis; None if unknown."""
     shape = None if value is None else value.shape
     if not shape or not -len(shape) <= axis < len(shape):
         return None

@@ -92,8 +92,6 @@ class _Mask(Struct, frozen=True):
 
 
 class _Decomposition:
-    """The decomposition of one Attention operator."""
-
     def __init__(self, model: Model, node: Node, heads: _HeadCounts) -> None:
         self.node = node
         self.heads = heads

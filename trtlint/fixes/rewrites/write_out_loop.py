@@ -66,7 +66,6 @@ class _LoopBody(Struct, frozen=True):
 
     @property
     def carried(self) -> int:
-        """The number of carried values."""
         return len(self.body.inputs) - 2
 
     @property
