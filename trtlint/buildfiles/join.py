@@ -165,7 +165,7 @@ def _absorbed(
 
 
 def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
-    """Return the nodes between the first and the last node of an island, both included, in graph order.
+    """Return the nodes from the first to the last node of a Myelin island, in graph order.
 
     If the first or last name belongs to an initializer, the nodes that read the initializer are used instead.
     If the graph has only the first or only the last node, return only this node.

@@ -165,7 +165,7 @@ class BlockFilter:
         return offset
 
     def _pick(self, words: _Words, at: Any, other: Any) -> Any:
-        """Return the indices of the candidate lines.
+        """Return the indices of the lines that need a closer look.
 
         Also count the lines that begin with a literal for which :meth:`enough` was called.
         """

@@ -132,7 +132,7 @@ class Scanner:
             yield from self._block(line, 0, len(line))
 
     def _block(self, data: bytes, begin: int, end: int) -> Iterator[Batch]:
-        """Yield the candidates among the lines in the bytes from ``begin`` to ``end``.
+        """Yield the lines that may be informative, in the bytes from ``begin`` to ``end``.
 
         The last byte is a line end.
         """

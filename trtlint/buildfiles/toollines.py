@@ -19,7 +19,7 @@ class ToolLines:
     """Reads the lines that a tool prints itself, one after the other.
 
     Args:
-        quiet: patterns by the beginning of their lines.
+        quiet: patterns of lines of low severity, by the beginning of the line.
         kept: stores the records.
         collector: collects the settings.
     """

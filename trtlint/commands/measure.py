@@ -169,10 +169,10 @@ def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[
 
 
 def _measured(report: ModelReport, book: Rulebook, found: Measurement) -> ModelReport:
-    """Keep the findings about the measurement, and the findings that it confirms or refutes.
+    """Keep only the findings about the measurement, and the findings that it confirms or refutes.
 
-    If keeping nodes in FP32 also fixes a finding, the finding shows no separate fix, because the report
-    advises it.
+    The report advises to keep some nodes in FP32.  If this also fixes a finding, no other fix is shown for
+    the finding.
     """
     own = {entry.id for entry in looking_at(("trial",), book.entries)}
     about = (each for each in report.findings if each.rule in own or each.standing != "open")

@@ -108,7 +108,7 @@ def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
 
 
 def _partly(upgrade: Upgrade, fail_on: FailOn) -> bool:
-    """Return whether findings that make the command fail may be missing, because a search did not finish."""
+    """Return whether a search for findings that would make the command fail did not finish."""
     return not upgrade.unsearched.isdisjoint(grave(fail_on))
 
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
-    """Return the operator types that the parser also refuses because of the problem at these subjects."""
+    """Return the operator types that the parser also refuses because of the problem in these facts.
+
+    ``subjects`` are facts about refused operators.
+    """
     facts = (subject.fact for subject in subjects if subject.fact is not None)
     return tuple(sorted({op for fact in facts for op in fact.consequences}))
 

@@ -163,7 +163,10 @@ class _Versions(Struct, frozen=True):
 
 
 class _Group(Struct, frozen=True):
-    """The data of a finding except its sites.  Subjects with equal data become sites of one finding."""
+    """The data of a finding, except its sites.
+
+    Facts or matches with equal data become sites of one finding.
+    """
 
     versions: _Versions
     refusal: Refusal | None
@@ -179,7 +182,7 @@ class _Group(Struct, frozen=True):
 
 
 class _Hit(Struct, frozen=True):
-    """A subject for which a rule's condition is true or may be true, with the data of the finding."""
+    """A fact or match for which a rule's condition is true or may be true, with the data of the finding."""
 
     subject: Subject
     group: _Group
@@ -213,7 +216,7 @@ class _RuleSearch(Struct, frozen=True):
         return self._findings(hits)
 
     def of(self, subject: Subject) -> Iterator[Finding]:
-        """Return the finding of the rule about one subject, even if the rule's condition is false."""
+        """Return the finding of the rule about one fact or match, even if the rule's condition is false."""
         versions = common_versions(self.rule, subject, self.target)
         if versions is not None:
             verdict = self._verdict(subject, holds=True)
@@ -246,7 +249,7 @@ class _RuleSearch(Struct, frozen=True):
                 yield replace(finding, refusal=refusal, causes=causes_of(subjects))
 
     def _hits(self) -> Iterator[_Hit]:
-        """Yield the subjects for which the rule's condition is true or may be true."""
+        """Yield the facts or matches for which the rule's condition is true or may be true."""
         rule, target, reported = self.rule, self.target, self.reported
         advice = advice_for(rule, target)
         for candidate in self.evaluation.subjects.candidates(rule):

@@ -62,7 +62,7 @@ class Reported(Struct):
     refused: set[tuple[Node | None, Literal["parse", "build"]]] = field(default_factory=set)
 
     def covers(self, rule: Rule, subject: Subject) -> bool:
-        """Return whether an earlier finding reports the problem that a rule would report for a subject."""
+        """Return whether an earlier finding reports the problem that a rule would report for a fact or match."""
         others = (self.places.get(other, ()) for other in rule.yields)
         at = subject.values.get("at")
         if at in self.messages or any(node in reported for reported in others for node in subject.nodes):
@@ -84,7 +84,7 @@ class Reported(Struct):
         return any((node, "parse") in self.refused for node in subject.nodes or (None,))
 
     def add(self, rule: Rule, subject: Subject) -> None:
-        """Record that a rule has a finding about a subject."""
+        """Record that a rule has a finding about a fact or match."""
         self.places[rule.id].update(subject.nodes)
         if rule.find == LOG_MESSAGE and isinstance(at := subject.values.get("at"), str):
             self.lines.add(at)

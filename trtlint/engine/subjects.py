@@ -81,7 +81,7 @@ class Subject(Struct, frozen=True, eq=False):
 
 
 class Subjects:
-    """Subjects of one model, computed once for all rules and targets."""
+    """The facts and pattern matches of one model, computed once for all rules and targets."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -102,7 +102,7 @@ class Subjects:
         return id(rule) not in self._unsearched
 
     def of(self, rule: Rule) -> Iterator[Subject]:
-        """Return all subjects of a rule, in graph order."""
+        """Return all facts or matches that a rule is evaluated for, in graph order."""
         if rule.pattern is None:
             for position in range(len(self._facts.of(rule.find))):
                 yield self._fact(rule.find, position)
@@ -115,7 +115,7 @@ class Subjects:
             yield self._match(rule, match)
 
     def candidates(self, rule: Rule) -> Sequence[Subject]:
-        """Return the subjects for which the condition of a rule may be true for some target, in graph order.
+        """Return the facts or matches for which a rule's condition may be true for some target.
 
         If the condition requires ``op == "Conv"``, only facts about Conv operators are checked.  So the time
         of a rule depends on the number of these facts instead of the size of the model.  The result is
@@ -127,7 +127,7 @@ class Subjects:
         return self._candidates[id(rule)][1]
 
     def _of_this_model(self, rule: Rule) -> Iterator[Subject]:
-        """Yield the subjects of a rule; none if the rule cannot have a finding in this model.
+        """Yield the facts or matches of a rule; none if the rule cannot have a finding in this model.
 
         See :func:`~trtlint.engine.scope.about_the_model`.
         """
@@ -136,7 +136,7 @@ class Subjects:
             yield from self._demanded(rule)
 
     def _demanded(self, rule: Rule) -> Iterator[Subject]:
-        """Yield the subjects of a rule whose field has a value that the condition requires.
+        """Yield the facts of a rule whose field has a value that the condition requires.
 
         For example, ``op == "Conv"`` requires the value ``Conv`` of the field ``op``.
         """

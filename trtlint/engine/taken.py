@@ -30,7 +30,7 @@ class RefusedLines:
         self._by_node: dict[Product, Mapping[Node, frozenset[str]]] = {}
 
     def of(self, subjects: Iterable[Subject], product: Product) -> tuple[tuple[str, ...], str]:
-        """Return the release lines that refuse at least one of the subjects.
+        """Return the release lines that refuse at least one of the operators in ``subjects``.
 
         The result includes lines that refuse the same node for another reason.  Such a reason does not count
         if it depends on the GPU, the typing or a plugin.

@@ -42,7 +42,7 @@ _SPLIT_WANTS_A_COUNT = 18
 
 
 def is_foreign(region: Region) -> bool:
-    """Return whether ONNX's reference evaluator fails for a node of a region, or gives a wrong result."""
+    """Return whether ONNX's reference evaluator fails for one of the changed nodes, or gives a wrong result."""
     nodes = region.before.graph.node
     return any(
         domain_of(node.domain) or node.op_type in _LOOPS | _OPEN or _is_unknown(node) for node in nodes
@@ -55,16 +55,17 @@ def _is_unknown(node: onnx.NodeProto) -> bool:
 
 
 def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof]:
-    """Run regions in ONNX Runtime before and after their rewrite, and compare the results.
+    """Run the changed nodes of patches in ONNX Runtime, and compare the results before and after each patch.
 
-    One process runs all regions. Each region runs with the first size of dynamic dimensions that ONNX Runtime
-    accepts. Then it runs with an empty batch or length.
+    One process runs the nodes of all patches. They run with the first size of dynamic dimensions that ONNX
+    Runtime accepts, and then with an empty batch or length.
 
     Args:
-        cases: the regions, each with its input sets. Input sets with the same size are adjacent.
+        cases: for each patch, the changed nodes and their input sets. Input sets with the same size are
+            adjacent.
 
     Returns:
-        One proof for each region, in the order of ``cases``.
+        One proof for each patch, in the order of ``cases``.
     """
     if not available():
         return [_unproven(missing())] * len(cases)
@@ -88,7 +89,7 @@ def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof
 
 
 class _Choices:
-    """The input sets of one region, grouped by the size of dynamic dimensions.
+    """The input sets of the changed nodes of one patch, grouped by the size of dynamic dimensions.
 
     Attributes:
         failure: reason why no more inputs can be generated; empty otherwise.
@@ -123,13 +124,13 @@ class _Choices:
 def _compared(
     cases: Sequence[tuple[Region, Iterable[Feeds]]], drawn: Mapping[int, list[Feeds]]
 ) -> dict[int, Proof]:
-    """Run regions in ONNX Runtime, and return their proofs by index in ``cases``.
+    """Run the changed nodes of patches in ONNX Runtime, and return the proofs by index in ``cases``.
 
-    Regions without input sets in ``drawn`` are skipped.
+    Patches without input sets in ``drawn`` are skipped.
 
     Args:
-        cases: the regions with all their inputs.
-        drawn: the input sets to use, by index of the region in ``cases``.
+        cases: for each patch, the changed nodes with all their input sets.
+        drawn: the input sets to use, by index in ``cases``.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
         pairs = {
@@ -160,7 +161,7 @@ def _proof(found: Comparison | InputsError) -> Proof:
 
 
 def _saved(region: Region, chosen: Sequence[Feeds], folder: Path) -> Pair:
-    """Save two models, a region before and after its rewrite, and the input arrays to ``folder``."""
+    """Save the changed nodes as two models (before and after the patch), and the input arrays, to ``folder``."""
     folder.mkdir()
     files = []
     for index, each in enumerate(chosen):

@@ -110,7 +110,7 @@ def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict
 
     Args:
         model: the model.
-        cases: a patch and its region, by the key of :func:`likeness`.
+        cases: a patch and the nodes that it changes, by the key of :func:`likeness`.
     """
     foreign = {key: case for key, case in cases.items() if is_foreign(case[1])}
     drawn = [(region, feeds_of(model, patch, region, plain=True)) for patch, region in foreign.values()]

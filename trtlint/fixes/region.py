@@ -15,7 +15,7 @@ from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
 
 _MOST_NODES = 2000
-"""Maximum number of nodes of a region.  A rewrite of a block changes tens of nodes."""
+"""Maximum number of nodes that are extracted.  A rewrite of a block changes tens of nodes."""
 
 
 class RegionError(TrtlintError):
@@ -185,7 +185,7 @@ def _model(
 
 
 def _results(outputs: Iterable[str], stored: set[str]) -> Iterator[str]:
-    """Yield the output names of a region.
+    """Yield the output names of the model of the changed nodes.
 
     If the patch stores an output as a constant, its name ends with ``/result``.
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Question(Struct, frozen=True):
-    """The question whether a finding is true at one node. An evaluation asks it to each piece of evidence.
+    """The question whether a finding is true at one node. Each piece of evidence can answer it.
 
     Attributes:
         rule: the rule of the finding.

@@ -100,7 +100,7 @@ class BuildEvidence(Evidence, Struct, frozen=True):
 
 
 def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
-    """Return the engine layers that compute the operators of a subject, without duplicates."""
+    """Return the engine layers that compute the operators of a fact or match, without duplicates."""
     if isinstance(subject.fact, LayerFact):
         return (subject.fact,)
     known = facts.node_evidence.layers

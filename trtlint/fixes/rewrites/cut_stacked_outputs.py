@@ -51,7 +51,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _count(proto: NodeProto, carried: int, draft: Draft) -> None:
-    """Add a value to a Loop that counts its iterations. It becomes the last carried value.
+    """Add a value to a Loop that counts its iterations, as the last value that it passes on.
 
     ``carried`` is the number of values that the Loop already passes from one iteration to the next.
     """
