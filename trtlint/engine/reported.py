@@ -62,7 +62,7 @@ class Reported(Struct):
     refused: set[tuple[Node | None, Literal["parse", "build"]]] = field(default_factory=set)
 
     def covers(self, rule: Rule, subject: Subject) -> bool:
-        """Return whether an earlier finding reports the problem that a rule would report for a fact or match."""
+        """Return whether an earlier finding reports the same problem as a rule for a fact or match."""
         others = (self.places.get(other, ()) for other in rule.yields)
         at = subject.values.get("at")
         if at in self.messages or any(node in reported for reported in others for node in subject.nodes):

@@ -42,7 +42,7 @@ _SPLIT_WANTS_A_COUNT = 18
 
 
 def is_foreign(region: Region) -> bool:
-    """Return whether ONNX's reference evaluator fails for one of the changed nodes, or gives a wrong result."""
+    """Return whether ONNX's reference evaluator fails for a changed node, or gives a wrong result."""
     nodes = region.before.graph.node
     return any(
         domain_of(node.domain) or node.op_type in _LOOPS | _OPEN or _is_unknown(node) for node in nodes
@@ -161,7 +161,7 @@ def _proof(found: Comparison | InputsError) -> Proof:
 
 
 def _saved(region: Region, chosen: Sequence[Feeds], folder: Path) -> Pair:
-    """Save the changed nodes as two models (before and after the patch), and the input arrays, to ``folder``."""
+    """Save the changed nodes as two models, before and after the patch, and the input arrays."""
     folder.mkdir()
     files = []
     for index, each in enumerate(chosen):
