@@ -120,7 +120,7 @@ def _script(
     for release in releases:
         own = replace(evidence, script=replace(evidence.script, release=release.version))
         case = Task.of(settings, (own,), alone=True).case
-        # A version in the configuration is that of ONNX models: each release brings its own TensorRT.
+        # A version in the configuration is for ONNX models: each release brings its own TensorRT.
         targets = tuple(replace(each, version=None, previous=None) for each in case.targets[:1])
         case = replace(case, targets=for_release(targets, release))
         found.append([finding for report in case.report(review) for finding in report.findings])

@@ -122,7 +122,7 @@ class Evaluation:
         """Return the findings of one rule. Targets that the rule cannot distinguish share a cached result."""
         rule, reported = search.rule, search.reported
         if self.evidence or rule.default:
-            # Findings that others have reported count, too.
+            # The findings depend on the findings of other rules, so they cannot be cached.
             return search.findings()
         facets = self._facets
         left = tuple(frozenset(reported.places.get(other, ())) for other in sorted(rule.yields))

@@ -293,7 +293,7 @@ def _step(
     yields: Mapping[str, Collection[str]],
 ) -> UpgradeStep:
     before, after = lines[index - 1], lines[index]
-    # A finding that another one hides is still there.
+    # A finding is not fixed if another finding hides it.
     there, then = (_with_hidden(line, findings, yields) for line in (before, after))
     gone = (number for number in before.found if number not in then)
     return UpgradeStep(

@@ -153,7 +153,7 @@ class Draft(Struct):
             domain=domain,
             **{key: value for key, value in attributes.items() if value != []},
         )
-        # An empty list does not show its type; operators have no empty lists but of integers.
+        # An empty list has no element type.  Empty lists in ONNX operators are lists of integers.
         for key in (key for key, value in attributes.items() if value == []):
             node.attribute.append(helper.make_attribute(key, [], attr_type=onnx.AttributeProto.INTS))
         node.metadata_props.extend(self.node.proto.metadata_props)
