@@ -245,7 +245,10 @@ class ModelReport(Struct, frozen=True):
     skipped: bool = False
     """True if the file was skipped without an error, such as a Git LFS pointer.  A note gives the reason."""
     revision: str = ""
-    """Hash of the model's content, for formats that write one row for each finding; empty if unknown."""
+    """Revision of the model's content, from :func:`trtlint.runs.cache.revision`; empty if it is unknown.
+
+    Formats with one row for each finding write it.
+    """
     unsearched: tuple[Unsearched, ...] = ()
     """Rules whose search did not finish."""
     evidence: tuple[EvidenceSummary, ...] = ()
