@@ -136,11 +136,11 @@ def _same_difference(first: Value, second: Value) -> bool:
 def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
     """Return the mean node, the Sub and ``x`` of ``x - mean(x)``; else None, None and the value."""
     node = value.producer
-    if node is None or node.op != "Sub" or node.domain or None in node.inputs[:2]:
+    if node is None or node.op != "Sub" or node.domain:
         return None, None, value
-    tensor, mean = node.inputs[0], node.inputs[1]
-    assert tensor is not None
-    assert mean is not None
+    tensor, mean = node.input(0), node.input(1)
+    if tensor is None or mean is None:
+        return None, None, value
     producer = behind(mean, MOVING | CAST).producer
     if producer is None or producer.op not in _MEANS:
         return None, None, value
