@@ -212,7 +212,7 @@ def _advance(state: _State, node: Node, port: int, constants: Constants) -> _Sta
         return _with_epsilon(state, node, port, constants)
     if node.op == "Reciprocal":
         return replace(kept, inverted=not state.inverted)
-    other = node.inputs[1 - port] if len(node.inputs) == 2 and port < 2 else None
+    other = node.inputs[1 - port] if len(node.inputs) == 2 else None
     if other is None or node.op not in ("Mul", "Div"):
         return None if state.inverted else _with_epsilon(state, node, port, constants)
     divides = node.op == "Div" and port == 1

@@ -17,7 +17,7 @@ _ABOUT = ("out_of_memory", "allocation_refused", "tactic_memory", "tactic_device
 """The patterns of messages about memory."""
 _NEAR = 3
 """Largest distance in lines between a failure and the message with its size."""
-_UNITS = {"": 1 / 2**20, "B": 1 / 2**20, "K": 1 / 2**10, "M": 1.0, "G": 2.0**10}
+_UNITS = {"": 1 / 2**20, "K": 1 / 2**10, "M": 1.0, "G": 2.0**10}
 _UNIT = r"[ ]?(?:(?P<{0}>[KMG])i?B|bytes?\b|B\b)?"
 _NUMBER = r"(?P<{0}>\d{{1,20}}(?:\.\d{{1,6}})?)"
 _WANTED = re.compile(
