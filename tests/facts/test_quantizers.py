@@ -55,6 +55,7 @@ OPERANDS = (
     f"n = MatMul (x, x)  a = Add (n, b)  {Q.replace('(x', '(a')}  {DQ}",
     f"n = MatMul (x, x)  a = Add (b, n)  {Q.replace('(x', '(a')}  {DQ}",
     f"n = MatMul (x, x)  a = Add (n, x)  {Q.replace('(x', '(a')}  {DQ}",
+    f"a = Add (b, s)  {Q.replace('(x', '(a')}  {DQ}",
     f"n = Neg (x)  a = my.Relu (n)  {Q.replace('(x', '(a')}  {DQ}",
     f"p = QuantizeLinear (x, s)  o = DequantizeLinear (p, s)  n = Neg (o)  {Q.replace('(x', '(n')}  {DQ}",
     f"n = Neg (x)  c = Identity (n)  {Q.replace('(x', '(c')}  {DQ}",

@@ -217,7 +217,7 @@ class _FrontMatterReader:
         text = item.text(what).strip()
         try:
             if scope is None:
-                return Expression(text, condition=True)
+                return Expression(text)
             return compile_expression(text, scope, condition=True)
         except ExpressionError as error:
             raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None

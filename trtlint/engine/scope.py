@@ -69,7 +69,7 @@ def about_the_model(expression: Expression) -> Expression | None:
     is None without such operands.  If the part is false for a model, the rule cannot have a finding in it.
     """
     own = [text for text in operands(expression) if Expression(text).names == _OF_MODEL]
-    return Expression(" and ".join(f"({text})" for text in own), condition=True) if own else None
+    return Expression(" and ".join(f"({text})" for text in own)) if own else None
 
 
 @cache

@@ -239,7 +239,7 @@ def _condition(block: str) -> Condition:
         stage=cast("Stage", stage),
         code=entry.get("code", ""),
         reason=cast("Reason", reason),
-        where=Expression(str(entry["where"]), condition=True),
+        where=Expression(str(entry["where"])),
         says=template(entry["says"]),
         way=template(entry.get("do", "")),
         plugin=entry.get("plugin", ""),

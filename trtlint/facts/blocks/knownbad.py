@@ -192,7 +192,7 @@ def _cause(block: str) -> BadRelease:
         hurts=cast("Hurts", entry["hurts"]),
         severity=cast("Grade", entry["severity"]),
         evidence=cast("Evidence", entry["evidence"]),
-        where=Expression(str(entry["where"]), condition=True),
+        where=Expression(str(entry["where"])),
         says=template(entry["says"]),
         way=template(entry["do"]),
         source=entry["source"],
