@@ -11,7 +11,7 @@ import pytest
 from tests.graphs import facts_of
 from tests.sampling import sample
 from trtlint.facts.facts import Facts
-from trtlint.facts.of_model.attention import Attention
+from trtlint.facts.of_model.attention import QKV, Attention
 from trtlint.model.load import load
 
 
@@ -117,6 +117,32 @@ def test_a_product_with_a_weight_is_no_attention() -> None:
     { l = MatMul (x, w) p = Softmax <axis = -1> (l) y = MatMul (p, u) }
     """
     assert attentions(facts_of(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("axes", "axis"), [("axes = [2], ", -1), ("axes = [-2], ", -2), ("axes = [1, 2], ", None), ("", None)]
+)
+def test_operands_cut_by_a_slice_with_attributes(axes: str, axis: int | None) -> None:
+    found = only(f"""
+    < ir_version: 8, opset_import: ["" : 9] >
+    g (float[2,6,48] h, float[2,6,16] v) => (float[2,6,16] o)
+    {{
+      q = Slice <{axes}starts = [0], ends = [16]> (h)  k = Slice <{axes}starts = [16], ends = [32]> (h)
+      t = Transpose <perm = [0, 2, 1]> (k)  s = MatMul (q, t)  p = Softmax <axis = 2> (s)  o = MatMul (p, v)
+    }}
+    """)
+    assert found.qkv == QKV("slices", axis, 3, all_three=False)
+
+
+def test_blocks_are_in_the_order_of_the_graph() -> None:
+    found = attentions(facts_of("""
+    < ir_version: 10, opset_import: ["" : 23] >
+    g (float[1,8,16,64] q, float[1,8,64,16] kt, float[1,8,16,64] v) => (float[1,8,16,64] o)
+    {
+      a = Attention (q, v, v)  s = MatMul (a, kt)  p = Softmax (s)  b = MatMul (p, v)  o = Attention (b, v, v)
+    }
+    """))
+    assert [block.form for block in found] == ["operator", "matmul", "operator"]
 
 
 def test_a_softmax_that_weighs_nothing_is_no_attention() -> None:

@@ -128,6 +128,7 @@ def test_without_a_dry_build_there_are_no_facts() -> None:
         (error(node="inside", op="Exp", index=0), "the_if/then_branch/inside"),
         (error(op="Relu", text="error at node_of_b"), "Abs_1"),
         (error(op="Relu", text="error at node_of_z (Relu)"), "Relu_4"),
+        (error(op="Relu", text="error at node_of_a"), "first"),
         (error(op="Relu", text="error at node_of_first"), None),
         (error(node="last", op="Relu", text="error at node_of_b"), "last"),
         (error(node="nobody", op="Relu", text="error at node_of_b"), "Abs_1"),

@@ -113,5 +113,21 @@ def test_axes_that_hold_a_dynamic_size_are_not_known() -> None:
     assert norm.axes is None
 
 
+def test_how_near_to_attention_a_norm_is() -> None:
+    def follows(between: int) -> bool:
+        chain = "  ".join(f"n{n + 1} = Neg (n{n})" for n in range(between))
+        (norm,) = norms(
+            facts_of(f"""
+            < ir_version: 8, opset_import: ["" : 17] >
+            g (float[2,8,4] q, float[2,4,8] k, float[2,8,4] v) => (float[2,8,4] y) < float[4] g = {{1, 1, 1, 1}} >
+            {{ s = MatMul (q, k)  p = Softmax (s)  n0 = MatMul (p, v)  {chain}
+               y = LayerNormalization (n{between}, g) }}
+            """)
+        )
+        return norm.follows_attention
+
+    assert [follows(between) for between in (0, 11, 12)] == [True, True, False]
+
+
 def test_standardised_weights_are_no_norm(exported: Path) -> None:
     assert norms(Facts(load(exported / "conv_standardised__ts__op17__fp32.onnx"))) == []

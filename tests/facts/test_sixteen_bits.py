@@ -75,6 +75,17 @@ def test_what_is_no_sum_of_squares(body: str) -> None:
     assert not squares(model(body))
 
 
+def test_what_is_no_sum_of_squares_hides_no_other() -> None:
+    body = (
+        "s = Shape (x) f = Cast <to = 10> (s) q = Mul (f, f) a = ReduceSum (q) b = ReduceSum (x) "
+        "r = Mul (x, x) c = ReduceSum (r) y = ReduceSumSquare (x)"
+    )
+    assert [(fact.node.path if fact.node else "", fact.form) for fact in squares(model(body))] == [
+        ("ReduceSum_6", "mul"),
+        ("ReduceSumSquare_7", "operator"),
+    ]
+
+
 def test_sums_in_other_types_have_no_magnitude() -> None:
     (fact,) = squares(model("f = Cast <to = 1> (x) q = Mul (f, f) y = ReduceSum (q, last)"))
     assert (fact.dtype, fact.magnitude) == ("f32", None)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.graphs import model_of
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_weights.weights import Weights
 from trtlint.model import streaming
@@ -122,6 +123,28 @@ def test_bfloat16(tmp_path: Path) -> None:
     found = weights(tmp_path / "b.onnx")
     assert counted(found) == (1, 1, 1, 2, 1)
     assert found.largest == 65536.0
+
+
+def test_tensors_that_hold_no_floats_hide_no_other() -> None:
+    facts = Facts(
+        model_of("""
+        < ir_version: 8, opset_import: ["" : 17] >
+        g (float[2] x) => (float[1,2] y) < int64[2] shape = {1, 2}, float[2] late = {1, 2}, float16 unread = {1} >
+        {
+          r = Reshape (x, shape)  n = Constant <value = int64[1] {1}> ()  s = Squeeze (r, n)
+          held = Constant <value = float[2] {3, 4}> ()  lost = Constant <value = float {1}> ()
+          t = Mul (s, held)  y = Conv (t, late)
+        }
+        """),
+        weights=True,
+    )
+    found = [fact for fact in facts.of("weights") if isinstance(fact, Weights)]
+    assert [(fact.name, fact.place, fact.readers, fact.compute, fact.largest) for fact in found] == [
+        ("held", "Constant_3", ("Mul",), False, 4.0),
+        ("late", "Conv_6", ("Conv",), True, 2.0),
+    ]
+    (step,) = found[1].chain
+    assert (step.role, step.detail, step.label) == ("reader", "late f32[2]", "reads the tensor")
 
 
 def test_a_missing_file_of_external_data_gives_no_facts(tmp_path: Path) -> None:

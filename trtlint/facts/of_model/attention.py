@@ -150,8 +150,12 @@ def find(facts: Facts) -> Iterator[Attention]:
     graph = facts.model.graph
     found = [block for node in graph.by_op("Softmax") if (block := _explicit(node, facts))]
     found += [_operator(node) for node in graph.by_op(*_OPERATORS) if node.domain in _OPERATORS[node.op]]
-    found.sort(key=lambda block: block.node.index if block.node else 0)
-    yield from found
+    yield from sorted(found, key=_index)
+
+
+def _index(block: Attention) -> int:
+    assert block.node is not None
+    return block.node.index
 
 
 def _explicit(softmax: Node, facts: Facts) -> Attention | None:
@@ -175,7 +179,7 @@ def _explicit(softmax: Node, facts: Facts) -> Attention | None:
         scale=_scale(query, key, path),
         mask=_mask(path, constants),
         dtype=product.query.dtype,
-        softmax_dtype=softmax.output.dtype or (softmax.inputs[0].dtype if softmax.inputs[0] else None),
+        softmax_dtype=softmax.output.dtype,
         cast_before_softmax=any(_changes_type(node) for node in path.casts),
         heads=_static(product.heads),
         head_size=_static(product.head_size),
@@ -339,11 +343,10 @@ def _cut(root: Value, constants: Constants) -> _Cut | None:
     if node.op == "Gather":
         return _Cut("gather", data, node.attribute("axis", 0))
     if node.op == "Slice":
-        bounds, axes = node.inputs[1:3], constants.integers(node.input(3))
+        bounds = node.inputs[1:3]  # before opset 10 bounds and axes were attributes
+        axes = constants.integers(node.input(3)) if bounds else node.attribute("axes")
         stored = all(constants.stored(bound) is not None for bound in bounds)
         axis = axes[0] if axes is not None and len(axes) == 1 else None
-        if not bounds:  # before opset 10 bounds and axes were attributes
-            axis = (node.attribute("axes") or (None,))[0]
         return _Cut("slices" if stored else "chunk", data, axis)
     return None
 

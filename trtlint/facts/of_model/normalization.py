@@ -92,8 +92,12 @@ def find(facts: Facts) -> Iterator[Normalization]:
     distances = _distances_from_attention(facts)
     found = [_operator(node, distances) for node in graph.by_op(*_OPERATORS)]
     found += [_decomposed(norm, distances) for norm in decomposed_norms(graph, constants)]
-    found.sort(key=lambda norm: norm.node.index if norm.node else 0)
-    yield from found
+    yield from sorted(found, key=_index)
+
+
+def _index(norm: Normalization) -> int:
+    assert norm.node is not None
+    return norm.node.index
 
 
 def _distances_from_attention(facts: Facts) -> dict[Node, int]:
