@@ -37,7 +37,7 @@ class Kind(Struct, frozen=True):
     keys: tuple[Kind, ...] = ()
 
     def __str__(self) -> str:
-        if self.name == "record" and self.cls is not None:
+        if self.cls is not None:
             return f"a {self.cls.__name__}"
         return {"truth": "true or false", "anything": "of no declared type"}.get(self.name, f"a {self.name}")
 

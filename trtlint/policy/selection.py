@@ -10,6 +10,7 @@ https://docs.astral.sh/ruff/linter/#rule-selection.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
@@ -154,12 +155,8 @@ def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
 
     Of several equally specific selectors, return the last.
     """
-    found, best = None, 0
-    for selector in selectors:
-        precision = _precision(selector, rule) or 0
-        if precision and precision >= best:
-            found, best = selector, precision
-    return found
+    rated = [(precision, selector) for selector in selectors if (precision := _precision(selector, rule))]
+    return max(reversed(rated), key=itemgetter(0))[1] if rated else None
 
 
 def removed(selector: str) -> bool:
