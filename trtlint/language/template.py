@@ -47,12 +47,11 @@ def template(text: str, scope: Scope | None = None) -> Template:
             raise ExpressionError(f"unmatched brace {found!r}", match.start() + 1)
         else:
             written = match[1].strip()
+            before = match.start(1) + len(match[1]) - len(match[1].lstrip())
             try:
                 pieces.append(Expression(written) if scope is None else compile_expression(written, scope))
             except ExpressionError as error:
-                raise ExpressionError(
-                    f"in {found}: {error.message}", match.start() + 1 + error.column
-                ) from None
+                raise ExpressionError(f"in {found}: {error.message}", before + error.column) from None
     pieces.append(text[end:])
     return Template(tuple(piece for piece in pieces if piece != ""))
 
