@@ -42,6 +42,18 @@ def test_another_reason_is_not_the_reason_of_the_entry(monkeypatch: pytest.Monke
     assert all("with shapes that do not broadcast" in result.detail for result in results)
 
 
+def test_of_several_other_reasons_the_first_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    two = "(float[2] x, float[3] y) => (float[2] z) { a = Pow (x, y)  b, i = Unique (x)  z = Neg (a) }"
+    one = "(float[2] x, float[3] y) => (float[2] z) { z = Pow (x, y) }"
+    single = run(monkeypatch, one, one)
+    both = run(monkeypatch, two, two)
+    assert both == single
+    assert [result.detail for result in single] == [
+        f"refused for another reason: {single[1].detail}",
+        single[1].detail,
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "detail"),
     [

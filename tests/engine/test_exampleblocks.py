@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.plan import PlanHeader
 from trtlint.dry_build.result import DryBuildResult
+from trtlint.engine import exampleblocks
 from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.evidence.torch_program import TorchProgramEvidence
 from trtlint.engine.evidence.torch_script import TorchScriptEvidence
-from trtlint.engine.exampleblocks import ExampleBlock, Kind, evidence_of
+from trtlint.engine.exampleblocks import ExampleBlock, Kind, evidence_of, examples_in
+from trtlint.engine.rule import RuleError
+from trtlint.knowledge.torchreleases import TorchReleaseError
 from trtlint.measurement.measuredtext import MeasuredTextError
 
 
@@ -90,3 +97,117 @@ def test_ranges_need_a_model() -> None:
         MeasuredTextError, match="a code block 'ranges' must come after the code block of a model"
     ):
         evidence(("ranges", "x: 0 .. 1"))
+
+
+def rule(body: str) -> Any:
+    """A rule with this body, which begins in line 10."""
+    return SimpleNamespace(body=body, body_line=10, path=Path("rule.md"))
+
+
+BODY = """Text.
+
+## Fires
+
+```onnx --trt 10.8
+a
+b
+```
+```log
+c
+```
+
+```layers
+d
+```
+```log --more  words
+e
+```
+More text.
+```profile
+f
+```
+```text
+no example
+```
+```plan
+g
+```
+## Silent  On  Purpose
+```plan
+h
+```
+```onnx
+i
+```
+```onnx
+
+```
+"""
+
+
+def test_blocks_of_a_rule() -> None:
+    fires, silent = "fires", "silent  on  purpose"
+    assert examples_in(rule(BODY)) == [
+        (
+            ExampleBlock("onnx", fires, 14, "--trt 10.8", "a\nb"),
+            ExampleBlock("log", fires, 18, "", "c"),
+            ExampleBlock("layers", fires, 22, "", "d"),
+        ),
+        (ExampleBlock("log", fires, 25, "--more  words", "e"),),
+        (ExampleBlock("profile", fires, 29, "", "f"),),
+        (ExampleBlock("plan", fires, 35, "", "g"),),
+        (ExampleBlock("plan", silent, 39, "", "h"),),
+        (ExampleBlock("onnx", silent, 42, "", "i"),),
+        (ExampleBlock("onnx", silent, 45, "", ""),),
+    ]
+    assert examples_in(rule("")) == []
+    assert examples_in(rule("```log\na\n```")) == [(ExampleBlock("log", "", 10, "", "a"),)]
+
+
+def test_a_block_without_an_end() -> None:
+    with pytest.raises(RuleError) as raised:
+        examples_in(rule(BODY + "```onnx\nx\n"))
+    assert (raised.value.path, raised.value.line) == (Path("rule.md"), 48)
+    assert "the code block is not closed" in str(raised.value)
+
+
+def test_the_number_of_blocks_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exampleblocks, "_MOST_BLOCKS", 3)
+    block = "```text\n```\n"
+    assert examples_in(rule(f"a\n{block * 3}")) == []
+    with pytest.raises(RuleError) as raised:
+        examples_in(rule(f"a\n{block * 4}"))
+    assert (raised.value.path, raised.value.line) == (Path("rule.md"), 1)
+    assert "more than 3 code blocks" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("tensorrt 10.7.0", PlanHeader("tensorrt", "10.7.0", None)),
+        (" tensorrt-rtx 1.2 ", PlanHeader("tensorrt-rtx", "1.2", None)),
+        ("tensorrt", None),
+        ("other 1.2", None),
+        ("", None),
+    ],
+)
+def test_the_header_of_an_engine(text: str, header: PlanHeader | None) -> None:
+    if header is None:
+        with pytest.raises(BuildFileError, match="a code block 'plan' must name a product and a version, such as"):
+            evidence(("plan", text))
+        return
+    (found,) = evidence(("plan", text))
+    assert isinstance(found, BuildEvidence)
+    assert (found.record.plan, found.files) == (header, ("model.plan",))
+
+
+def test_the_release_of_a_script() -> None:
+    def release(options: str) -> str:
+        (found,) = evidence_of([ExampleBlock("torch-script", "fires", 1, options, "import torch")], None)
+        assert isinstance(found, TorchScriptEvidence)
+        return found.script.release
+
+    assert release("--torch-tensorrt 2.8") == release("--other --torch-tensorrt 2.8 more") == "2.8.0"
+    for options in ("", "--torch-tensorrt", "2.8 --torch-tensorrt"):
+        with pytest.raises(TorchReleaseError, match="unknown Torch-TensorRT release ''"):
+            release(options)

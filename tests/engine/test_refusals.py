@@ -18,13 +18,26 @@ from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserError
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.finding import Finding
-from trtlint.engine.refusals import build_failed, success
+from trtlint.engine.refusals import (
+    build_failed,
+    errors_in_log,
+    errors_of_parser,
+    nameless_errors,
+    nodes_of,
+    success,
+    why_failed,
+)
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.scope import predicts_refusal
+from trtlint.engine.subjects import Subject
+from trtlint.facts.base import Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.build import BuildFact
+from trtlint.facts.of_build.log_message import LogMessage
+from trtlint.facts.of_trial.parser_refusal import ParserRefusal
 from trtlint.facts.refusal import Refusal
+from trtlint.model.graph import Node
 from trtlint.target.target import Target
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17, "my.ops" : 1] >'
@@ -163,6 +176,109 @@ def test_only_a_real_build_fails(status: str | None, dry: object, failed: bool) 
     known = (object(), build_fact(status=status), build_fact())
     facts: Any = SimpleNamespace(dry=dry, of=lambda kind: known if kind == "build" else ())
     assert build_failed(facts) is failed
+
+
+REFUSED, OTHER = (model_of(ELU).graph.nodes[place] for place in (0, 1))
+
+
+def message(line: int, name: str = "parser_error", **fields: Any) -> LogMessage:
+    """A message that gives the reason of an error."""
+    usual: dict[str, Any] = dict.fromkeys(
+        field for field in LogMessage.__struct_fields__ if field not in ("node", "chain")
+    )
+    own = {"name": name, "line": line, "severity": "error", "overcome": False, "first": True}
+    own |= {"nodes": (), "groups": {}, "names_nodes": True}
+    return LogMessage(None, (), **{**usual, **own, **fields})
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        (message(1), ("holds parse", "holds build", "parse")),
+        (message(1, "plugin_not_found"), ("holds parse", "holds build", "parse")),
+        (message(1, overcome=True), ("holds parse", "holds build", "parse")),
+        (message(1, "api_error"), ("holds parse", "holds build")),
+        (message(1, "api_error", overcome=True), ()),
+        (message(1, severity="warning"), ()),
+        (message(1, nodes=(REFUSED, OTHER), names_nodes=False), ()),
+    ],
+)
+def test_errors_that_count(known: LogMessage, expected: tuple[str, ...]) -> None:
+    facts: Any = SimpleNamespace(node_evidence=SimpleNamespace(messages={REFUSED: (known,)}))
+
+    def counts(stage: Any, *, holds: bool) -> bool:
+        refusal = Refusal(stage, "Relu", "") if stage else None
+        subject = Subject(REFUSED, "", (), {}, refusal=refusal)
+        return errors_in_log(facts, subject, holds=holds) == (known,)
+
+    found = [
+        words
+        for words, stage, holds in (
+            ("holds parse", "parse", True),
+            ("holds build", "build", True),
+            ("parse", "parse", False),
+            ("build", "build", False),
+            ("none", None, False),
+        )
+        if counts(stage, holds=holds)
+    ]
+    assert tuple(found) == expected
+
+
+def test_errors_are_in_the_order_of_the_log() -> None:
+    first, second, again = message(1), message(2), message(2, "api_error")
+    facts: Any = SimpleNamespace(
+        node_evidence=SimpleNamespace(messages={REFUSED: (second, again), OTHER: (first,)})
+    )
+    both = Subject(REFUSED, "", (Step(REFUSED, "refused"), Step(OTHER, "refused")), {})
+    assert errors_in_log(facts, both, holds=True) == (first, second)
+    one = Subject(REFUSED, "", (Step(REFUSED, "refused"), Step(OTHER, "other")), {})
+    assert errors_in_log(facts, one, holds=True) == (second,)
+    assert nodes_of(both) == {REFUSED, OTHER}
+    assert nodes_of(one) == nodes_of(Subject(REFUSED, "", (), {})) == {REFUSED}
+    assert nodes_of(Subject(None, "", (Step(OTHER, "refused"),), {})) == frozenset()
+
+
+def test_errors_of_the_parser_in_a_dry_build() -> None:
+    def error(node: Node | None) -> ParserRefusal:
+        return ParserRefusal(node, (), "label", "Relu", "CODE", "", "", "")
+
+    own, other, none = error(REFUSED), error(OTHER), error(None)
+    facts: Any = SimpleNamespace(of=lambda kind: (other, object(), none, own) if kind == "parser_refusal" else ())
+    subject = Subject(REFUSED, "", (), {})
+    parse, build = Refusal("parse", "Relu", ""), Refusal("build", "Relu", "")
+    assert errors_of_parser(facts, subject, parse, holds=True) == (own,)
+    assert errors_of_parser(facts, subject, parse, holds=False) == (own,)
+    assert errors_of_parser(facts, subject, build, holds=True) == (own,)
+    assert errors_of_parser(facts, subject, build, holds=False) == ()
+    assert errors_of_parser(facts, Subject(None, "", (), {}), parse, holds=True) == ()
+
+
+def test_errors_that_name_no_node() -> None:
+    known = [message(1), message(2, first=False), message(3, "api_error"), message(4, "type_error")]
+    facts: Any = SimpleNamespace(node_evidence=SimpleNamespace(nameless=known))
+    assert list(nameless_errors(facts, Refusal("parse", "Relu", ""))) == [known[0], known[3]]
+    assert list(nameless_errors(facts, Refusal("build", "Relu", ""))) == []
+
+
+def test_the_likeliest_cause_of_a_failure() -> None:
+    def subject(line: int, **fields: Any) -> Subject:
+        usual = {"leads": False, "stops": False, "severity": "error"}
+        return Subject(None, "", (), {}, fact=message(line, **{**usual, **fields}))
+
+    leads, stops, plain = subject(1, leads=True), subject(2, stops=True), subject(3)
+    bare, overcome, warning = subject(4, severity=None), subject(5, overcome=True), subject(6, severity="warning")
+    fatal = subject(7, severity="fatal")
+    other = Subject(None, "", (), {})
+    assert why_failed([other]) is None
+    assert why_failed([]) is None
+    order = [leads, stops, plain, overcome]
+    for place, best in enumerate(order):
+        assert why_failed([other, *reversed(order[place:])]) is best
+    for one in (bare, fatal, plain):
+        assert why_failed([overcome, warning, one]) is one
+    assert why_failed([warning, overcome]) is warning
+    assert why_failed([overcome, warning]) is overcome
 
 
 def test_a_rule_about_refusals_can_name_no_refutation(tmp_path: Path) -> None:

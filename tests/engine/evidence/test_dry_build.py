@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests.engine.rules import make_rule
+from tests.facts.builds import facts_of_build
 from tests.graphs import model_of
 from trtlint.dry_build.agreement import Agreement, TensorDifference, Unclear, Uncomputed
 from trtlint.dry_build.result import DryBuild, DryBuildResult, ParserError, UsedShape
@@ -210,6 +213,38 @@ def test_the_targets_and_kinds_of_facts_that_it_is_for() -> None:
         assert some.holds_for(kind, TRT)
     for kind in ("log_message", "dry_build", "node"):
         assert evidence.holds_for(kind, TRT)
+
+
+LOG = "[E] [TRT] Error Code 10: Internal Error (Could not find any implementation for node one.)\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "stage", "target", "expected"),
+    [
+        ("1.7.1", "parse", RTX, ("confirmed", "confirmed")),
+        ("1.7.1", "parse", RTX4, ("open", "medium")),
+        ("1.7.1", "parse", TRT, ("open", "medium")),
+        ("1.4.0", "parse", TRT16, ("open", "high")),
+        ("1.4.0", "build", TRT16, ("open", "medium")),
+        ("1.7.1", "build", RTX, ("confirmed", "confirmed")),
+        ("1.7.1", "build", SM120, ("open", "medium")),
+        ("1.7.1", "build", RTX4, ("open", "medium")),
+        ("1.7.1", "build", TRT, ("open", "medium")),
+    ],
+)
+def test_a_message_of_a_dry_build_that_a_rule_is_about(
+    version: str, stage: str, target: Target, expected: tuple[str, str], tmp_path: Path
+) -> None:
+    """Messages of the parser support a finding for another product; those of the builder are only quoted."""
+    rule = make_rule(tmp_path, where='op == "Relu"', witness="{confirm: [{log: [no_implementation]}]}", evidence="inferred")
+    passed = stage == "build"
+    result = DryBuildResult(version, parsed=passed, built=False if passed else None, stage="build")
+    record = facts_of_build(log=LOG).record
+    facts = Facts(model_of(PLAIN), evidence=[DryBuildEvidence(DryBuild(result, record))])
+    (finding,) = evaluate([rule], facts, target).findings
+    assert (finding.standing, finding.confidence) == expected
+    assert len(finding.said) == 1
+    assert finding.said[0].startswith("build.log:1: ")
 
 
 def test_errors_of_a_log_are_reported_by_the_rule_about_the_parser() -> None:

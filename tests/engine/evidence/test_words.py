@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from trtlint.engine.evidence.words import bounded, in_percent, layer_in_words, shortened
+from trtlint.engine.evidence.words import (
+    bounded,
+    in_percent,
+    layer_in_words,
+    quoted,
+    quoted_without_place,
+    shortened,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +43,23 @@ def test_long_lists_end_with_a_number() -> None:
     assert bounded(["a", "b", "c"], 2) == ("a", "b (+1 more)")
     assert bounded(["a", "b", "c", "d"], 2) == ("a", "b (+2 more)")
     assert bounded("abc", 3) == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("message", "groups", "words"),
+    [
+        ("short", {}, "log:1: short"),
+        ("two\n  lines", {"why": "w"}, "log:1: two lines"),
+        ("x" * 200, {"why": "w"}, f"log:1: {shortened('x' * 200)}"),
+        ("x" * 200 + "\ny", {}, f"log:1: {shortened('x' * 200)}"),
+        ("x" * 200 + "\ny", {"why": "w"}, "log:1: the reason"),
+    ],
+)
+def test_a_quoted_message(message: str, groups: dict[str, str], words: str) -> None:
+    """The sentence with the reason stands for a long message, if it is on a later line."""
+    fact: Any = SimpleNamespace(message=message, groups=groups, at="log:1", reason="the reason")
+    assert quoted(fact) == words
+    assert quoted_without_place(fact) == f"{words} (the log does not name the nodes of this message)"
 
 
 def test_long_texts_are_cut() -> None:
