@@ -12,7 +12,7 @@ from trtlint.facts.blocks.mask import Mask, fill_of
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
-from trtlint.facts.blocks.walk import product_of
+from trtlint.facts.blocks.walk import Scaled, product_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, QUANTIZE, TRANSPARENT
 from trtlint.model.protos import DTYPES, Dimension, ElementType
@@ -375,9 +375,9 @@ def _chain(
     for operand, name in ((query, "Q"), (key, "K")):
         for scale in operand.scales:
             label = f"part of the scale on {name}" if both else f"scale on {name}"
-            yield Step(scale.node, "scale", f"{name} × {_number(scale.factor)}", label)
+            yield Step(scale.node, "scale", f"{name} × {_number(scale)}", label)
     yield Step(path.product.node, "scores", "scores: Q·Kᵀ", "scores")
-    scores = {scale.node: scale.factor for scale in path.scales}
+    scores = {scale.node: scale for scale in path.scales}
     for node in path.nodes:
         if node in scores:
             yield Step(node, "scale", f"scores × {_number(scores[node])}", "scale after Q·Kᵀ")
@@ -391,5 +391,7 @@ def _chain(
     yield Step(weights.node, "product", "probabilities · V", "product with V")
 
 
-def _number(factor: float | None) -> str:
-    return "a value computed at run time" if factor is None else f"{factor:.4g}"
+def _number(scale: Scaled) -> str:
+    if scale.factor is not None:
+        return f"{scale.factor:.4g}"
+    return "a value computed at run time" if scale.run_time else "stored values"

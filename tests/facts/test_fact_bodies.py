@@ -1,0 +1,188 @@
+"""All that facts say of many small bodies, where one thing differs from another."""
+
+# ruff: noqa: E501 - a body in one line is read at once
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from tests.graphs import by_body, model_of_bodies
+from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
+
+NORM = "q = Mul (x, x)  n = ReduceSum <keepdims = 1> (q, last)"
+KEPT = ("node", "chain", "path", "nodes", "file", "values")
+DIVISIONS = (
+    *(f"n = {op} <axes = [1]> (x)  y = Div (x, n)" for op in ("ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceMax", "ReduceMin", "ReduceProd")),
+    "n = my.ReduceL2 (x)  y = Div (x, n)",
+    "n = ReduceL2 (x)  y = my.Div (x, n)",
+    f"{NORM}  y = Div (x, n)",
+    f"{NORM}  r = Sqrt (n)  y = Div (x, r)",
+    f"{NORM}  r = Sqrt (n)  y = Reciprocal (r)",
+    f"{NORM}  r = Pow (n, half)  y = Div (x, r)",
+    f"{NORM}  r = Pow (n, three)  y = Div (x, r)",
+    f"{NORM}  r = Pow (n, minus)  y = Div (x, r)",
+    f"{NORM}  y = Pow (n, minus)",
+    f"{NORM}  y = Pow (n, half)",
+    f"{NORM}  y = Pow (n, nought)",
+    f"{NORM}  a = Add (n, eps)  y = Div (x, a)",
+    f"{NORM}  a = Add (eps, n)  r = Sqrt (a)  y = Div (x, r)",
+    f"{NORM}  a = Add (n, nought)  y = Div (x, a)",
+    f"{NORM}  a = Add (n, minus)  y = Div (x, a)",
+    f"{NORM}  a = Add (n, z)  y = Div (x, a)",
+    f"{NORM}  a = Max (z, n)  y = Div (x, a)",
+    f"{NORM}  a = Min (n, z)  y = Div (x, a)",
+    f"{NORM}  a = Max (n, eps)  y = Div (x, a)",
+    f"{NORM}  a = Max (n, eps, eps)  y = Div (x, a)",
+    f"{NORM}  a = Max (n, nought)  b = Add (a, eps)  y = Div (x, b)",
+    f"{NORM}  a = Add (n, eps)  b = Max (a, nought)  y = Div (x, b)",
+    f"{NORM}  a = Min (n, eps)  y = Div (x, a)",
+    f"{NORM}  a = Min (eps, n)  y = Div (x, a)",
+    f"{NORM}  a = Mul (n, three)  y = Div (x, a)",
+    f"{NORM}  a = Mul (minus, n)  y = Div (x, a)",
+    f"{NORM}  a = Mul (n, channels)  y = Div (x, a)",
+    f"{NORM}  a = Mul (n, z)  y = Div (x, a)",
+    f"{NORM}  a = Div (n, three)  y = Div (x, a)",
+    f"{NORM}  a = Div (three, n)  y = Div (x, a)",
+    f"{NORM}  a = Clip (n, eps)  y = Div (x, a)",
+    f"{NORM}  a = Clip (n)  y = Div (x, a)",
+    f"{NORM}  a = Clip (n, , three)  y = Div (x, a)",
+    f"{NORM}  a = Clip (n, bound)  y = Div (x, a)",
+    f"{NORM}  a = Clip (n, minus)  y = Div (x, a)",
+    f"{NORM}  a = Where (b, eps, n)  y = Div (x, a)",
+    f"{NORM}  a = Where (b, n, eps)  y = Div (x, a)",
+    f"{NORM}  a = Where (b, n, nought)  y = Div (x, a)",
+    f"{NORM}  a = Where (b, n, z)  y = Div (x, a)",
+    f"{NORM}  a = Abs (n)  c = Cast <to = 1> (a)  e = Expand (c, sizes)  y = Div (x, e)",
+    f"{NORM}  a = Exp (n)  y = Div (x, a)",
+    f"{NORM}  a = my.Abs (n)  y = Div (x, a)",
+    "q = Pow (x, two)  n = ReduceMean (q)  y = Div (x, n)",
+    "q = Pow (x, three)  n = ReduceMean (q)  y = Div (x, n)",
+    "q = Pow (x, minus)  n = ReduceMean (q)  y = Div (x, n)",
+    "q = Pow (x, nought)  n = ReduceMean (q)  y = Div (x, n)",
+    "q = Mul (x, z)  n = ReduceMean (q)  y = Div (x, n)",
+    "a = Abs (x)  q = Identity (a)  n = ReduceMax (q)  y = Div (x, n)",
+    "q = my.Abs (x)  n = ReduceMax (q)  y = Div (x, n)",
+    "n = ReduceMax (x)  y = Div (x, n)",
+    "q = Mul (w, w)  n = ReduceSum (q)  y = Div (x, n)",
+    "n = Reciprocal (x)  y = Div (x, n)",
+)  # fmt: skip
+PLAIN = "s = MatMul (q, kt)  p = Softmax (s)  y = MatMul (p, v)"
+ATTENTION = (
+    PLAIN,
+    PLAIN.replace("Softmax", "Softmax <axis = 3>"),
+    PLAIN.replace("Softmax", "Softmax <axis = 2>"),
+    PLAIN.replace("Softmax", "my.Softmax"),
+    PLAIN.replace("MatMul (p, v)", "MatMul (v, p)"),
+    PLAIN.replace("MatMul (p, v)", "MatMul (p, p)"),
+    PLAIN.replace("MatMul (p, v)", "my.MatMul (p, v)"),
+    PLAIN.replace("MatMul (q, kt)", "MatMul (q, w)"),
+    PLAIN.replace("MatMul (q, kt)", "MatMul (w, q)"),
+    PLAIN.replace("MatMul (q, kt)", "MatMul (q, learned)"),
+    PLAIN.replace("MatMul (q, kt)", "my.MatMul (q, kt)"),
+    PLAIN.replace("MatMul (q, kt)", "Add (q, q)"),
+    *(
+        f"s = MatMul (q, kt)  t = {op}  p = Softmax (t)  y = MatMul (p, v)"
+        for op in ("Add (s, m)", "Sub (s, m)", "Mul (s, half)", "Mul (s, one)", "Div (s, four)", "Div (four, s)", "Where (b, s, low)",
+                   "Where (b, low, s)", "Clip (s, low)", "Max (s, low)", "Min (s, four)", "Tanh (s)", "Exp (s)", "my.Tanh (s)",
+                   "Add (s, nought)", "Cast <to = 1> (s)", "Cast <to = 10> (s)", "Reshape (s, sizes)", "Dropout (s)", "Mul (s, per_head)")
+    ),
+    "s = MatMul (q, kt)  t = Mul (s, half)  u = Add (t, m)  r = Div (u, four)  p = Softmax (r)  y = MatMul (p, v)",
+    "s = MatMul (q, kt)  p = Softmax (s)  n = IsNaN (p)  g = Where (n, nought, p)  y = MatMul (g, v)",
+    "s = MatMul (q, kt)  p = Softmax (s)  g = Where (b, nought, p)  y = MatMul (g, v)",
+    "s = MatMul (q, kt)  p = Softmax (s)  c = Cast <to = 10> (p)  y = MatMul (c, v)",
+    "s = MatMul (q, kt)  p = Softmax (s)  y = MatMul (p, v)  z = MatMul (p, v)",
+    "s = MatMul (q, kt)  p = Softmax (s)  y = MatMul (p, v)  z = Neg (p)",
+    "s = MatMul (q, kt)  z = Neg (s)  p = Softmax (s)  y = MatMul (p, v)",
+    "s = MatMul (q, kt)  z = Shape (s)  p = Softmax (s)  y = MatMul (p, v)",
+    *(
+        f"s = Einsum <equation = \"{first}\"> (q, k)  p = Softmax (s)  y = Einsum <equation = \"{last}\"> (p, v)"
+        for first, last in (
+            ("bhid,bhjd->bhij", "bhij,bhjd->bhid"), ("bhid, bhjd -> bhij", "bhij,bhjd->bhdi"), ("bhjd,bhid->bhij", "bhij,bhjd->bhid"),
+            ("bhid,bhjd->bhji", "bhij,bhjd->bhid"), ("bihd,bjhd->bhij", "bhij,bjhd->bihd"), ("bhid,bhjd", "bhij,bhjd->bhid"),
+            ("bhid,bhjd->b", "bhij,bhjd->bhid"), ("bhid,bhdj->bhij", "bhij,bhdj->bhid"), ("bhdi,bhdj->bhij", "bhij,bhdj->bhdi"),
+            ("bhid,bhjd->bhij", "bhij,bhjd"), ("...id,...jd->...ij", "...ij,...jd->...id"), ("bhid,bhid->bhii", "bhij,bhjd->bhid"),
+            ("ahid,bhjd->abij", "abij,bhjd->ahid"), ("bhie,bhjd->bhij", "bhij,bhjd->bhid"), ("bhide,bhjde->bhij", "bhij,bhjd->bhid"),
+        )
+    ),
+)  # fmt: skip
+CONVOLUTIONS = (
+    *(f"v = {made}  y = Conv (x, v)" for made in ("Identity (w)", "Transpose <perm = [1, 0, 2, 3]> (w)", "Mul (w, w)", "Mul (w, fed)", "Mul (fed, w)", "DequantizeLinear (i, s)", "Neg (fed)")),
+    "y = Conv (x, w)",
+    "y = Conv (x, fed)",
+    "q = QuantizeLinear (w, s)  v = DequantizeLinear (q, s)  c = Cast <to = 1> (v)  y = Conv (x, c)",
+    "q = QuantizeLinear (fed, s)  v = DequantizeLinear (q, s)  y = Conv (x, v)",
+    "a = Neg (w)  b = Neg (a)  c = Neg (b)  d = Neg (c)  e = Neg (d)  f = Neg (e)  g = Neg (f)  y = Conv (x, g)",
+    "a = Neg (w)  b = Mul (w, a)  y = Conv (x, b)",
+    "a = Neg (w)  b = Mul (a, fed)  y = Conv (x, b)",
+    "v = ConstantOfShape <value = float[1] {2}> (dims)  y = Conv (x, v)",
+    "y = ConvTranspose (x, w)",
+    "y = Conv <group = 8> (x, thin)",
+    "y = Conv <group = 2, strides = [2, 1], dilations = [1, 2], pads = [1, 2, 3, 4]> (x, half_w)",
+    "y = Conv (x, )",
+    "y = my.Conv (x, w)",
+)  # fmt: skip
+NORMS = (
+    *(f"y = LayerNormalization <axis = {axis}> (x, g)" for axis in (-1, -2, 0, 1, 2)),
+    "y = LayerNormalization <stash_type = 10, epsilon = 0.5> (x, g)",
+    "y = LayerNormalization <axis = 1> (u, g)",
+    "y = InstanceNormalization (x, h, h)",
+    "y = InstanceNormalization (u, h, h)",
+    "r = Reshape (x, dims)  i = InstanceNormalization (r, h, h)  y = Reshape (i, dims)",
+    "r = Reshape (x, dims)  i = InstanceNormalization (r, h, h)  y = Reshape (i, dims)  z = Neg (i)",
+    "r = Neg (x)  i = InstanceNormalization (r, h, h)  y = Reshape (i, dims)",
+    "y = BatchNormalization (x, h, h, h, h)",
+    "y = GroupNormalization <num_groups = 2> (x, h, h)",
+    "y = com.microsoft.SkipLayerNormalization (x, x, g)",
+    "y = com.microsoft.SimplifiedLayerNormalization <axis = -1> (x, g)",
+    "c = Cast <to = 1> (f)  y = LayerNormalization (c, g)",
+    "c = Cast <to = 11> (f)  y = LayerNormalization (c, g)",
+    "c = Cast <to = 10> (x)  y = LayerNormalization (c, g)",
+    "c = Cast <to = 1> (x)  y = LayerNormalization (c, g)",
+    "c = Identity (f)  y = LayerNormalization (c, g)",
+)  # fmt: skip
+BODIES: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "division": (
+        DIVISIONS,
+        "float[4,8] x, float[4,8] z, bool[4,1] b, float bound, int64[2] sizes",
+        "float eps = {0.001}, float half = {0.5}, float three = {3}, float two = {2}, float minus = {-0.5}, float nought = {0}, "
+        "int64[1] last = {-1}, float[4,1] channels = {1, 2, 3, 4}, float[4,8] w = {}",
+    ),
+    "attention": (
+        ATTENTION,
+        "float[2,4,6,8] q, float[2,4,8,6] kt, float[2,4,6,8] k, float[2,4,6,8] v, float[6,6] m, bool[6,6] b, int64[4] sizes",
+        "float half = {0.5}, float one = {1}, float four = {4}, float low = {-1e4}, float nought = {0}, float[8,6] w = {}, "
+        "float[2,4,8,6] learned = {}, float[4,1,1] per_head = {1, 2, 3, 4}",
+    ),
+    "convolution": (
+        CONVOLUTIONS,
+        "float[1,8,9,9] x, float[8,8,3,3] fed",
+        "float[8,8,3,3] w = {}, float[8,1,3,3] thin = {}, float[8,4,3,3] half_w = {}, int8[8,8,3,3] i = {}, float s = {0.5}, int64[4] dims = {8, 8, 1, 1}",
+    ),
+    "normalization": (
+        NORMS,
+        "float[2,4,8] x, float16[2,4,8] f, float[] u",
+        "float[8] g = {}, float[4] h = {}, int64[3] dims = {2, 4, 8}",
+    ),
+}
+
+
+def words(fact: Fact) -> str:
+    """Return the fields of a fact that are not empty, and the places that it names."""
+    fields = ((name, getattr(fact, name)) for name in fact.__struct_fields__ if name not in KEPT)
+    said = ", ".join(f"{name}={value}" for name, value in fields if value not in (None, False, (), ""))
+    steps = " ".join(f"{step.node.output.name}:{step.role}:{step.detail}:{step.label}" for step in fact.chain)
+    said = re.sub(r"<Node \w+ (\w+)>", r"\1", said)
+    return f"{'' if fact.node is None else fact.node.output.name}: {said} | {steps}"
+
+
+@pytest.mark.parametrize("kind", BODIES)
+def test_bodies(kind: str, snapshot: SnapshotAssertion) -> None:
+    bodies, inputs, stored = BODIES[kind]
+    opset = 21 if kind == "normalization" else 17
+    model = model_of_bodies(bodies, inputs, stored, f'"" : {opset}, "my" : 1, "com.microsoft" : 1')
+    found = [(fact.node.output.name if fact.node else "", words(fact)) for fact in Facts(model).of(kind)]
+    assert by_body(found, bodies) == snapshot
