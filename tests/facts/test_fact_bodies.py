@@ -136,13 +136,92 @@ NORMS = (
     "r = Neg (x)  i = InstanceNormalization (r, h, h)  y = Reshape (i, dims)",
     "y = BatchNormalization (x, h, h, h, h)",
     "y = GroupNormalization <num_groups = 2> (x, h, h)",
-    "y = com.microsoft.SkipLayerNormalization (x, x, g)",
+    "y = com.microsoft.SkipLayerNormalization <epsilon = 0.25> (x, x, g)",
     "y = com.microsoft.SimplifiedLayerNormalization <axis = -1> (x, g)",
     "c = Cast <to = 1> (f)  y = LayerNormalization (c, g)",
     "c = Cast <to = 11> (f)  y = LayerNormalization (c, g)",
     "c = Cast <to = 10> (x)  y = LayerNormalization (c, g)",
     "c = Cast <to = 1> (x)  y = LayerNormalization (c, g)",
     "c = Identity (f)  y = LayerNormalization (c, g)",
+)  # fmt: skip
+MIXED = (
+    "y = Add (f, h)",
+    "y = Add (h, f)",
+    "y = Add (f, f)",
+    "y = Add (f, d)",
+    "y = Add (f, b)",
+    "y = my.Add (f, h)",
+    "y = MatMul (f, h)",
+    "y = Where (c, f, h)",
+    "y = Concat <axis = 0> (f, f, h)",
+    "y = Concat <axis = 0> (h, f, f)",
+    "y = Max (f, h, b)",
+    "y = Pow (f, h)",
+    "y = Clip (f, hs)",
+    "y = Clip (f, , hs)",
+    "y = Gather (f, i)",
+    "y = Conv (image, hw)",
+    "y = Add (f, hw)",
+    "o = my.Odd (h)  y = Add (f, o)",
+    "a = Cast <to = 10> (f)  y = Add (f, a)",
+    "a = Cast <to = 10> (f)  e = Neg (a)  g = Abs (e)  y = Mul (g, f)",
+    "a = Cast <to = 10> (i)  y = Add (f, a)",
+    "a = Cast <to = 1> (d)  y = Add (a, h)",
+    "a = Neg (f)  e = Neg (h)  y = Add (a, e)",
+    "a = Add (f, h)  e = Add (a, h)  y = Neg (e)",
+    "a = Add (f, h)  e = Neg (a)  g = Add (e, h)  j = Mul (g, h)  y = Add (f, h)",
+    "y = LayerNormalization (f, gain)",
+)  # fmt: skip
+GEMMS = (
+    "y = MatMul (x, w)",
+    "y = MatMul (w, x)",
+    "y = MatMul (x, z)",
+    "y = MatMul (w, w)",
+    "y = Gemm (x, w)",
+    "y = Gemm (x, z)",
+    "y = Gemm (w, x)",
+    "y = Gemm (w, w)",
+    "y = Gemm <transB = 1> (x, w, bias)",
+    "y = my.MatMul (x, w)",
+    "a = MatMul (x, w)  r = Relu (a)  y = Min (r, six)",
+    "a = MatMul (x, w)  e = Add (a, bias)  r = Tanh (e)  y = Neg (r)",
+    "t = Transpose (w)  y = MatMul (x, t)",
+    "q = DequantizeLinear (i, six)  y = MatMul (x, q)",
+    "t = Mul (w, z)  y = MatMul (x, t)",
+    "y = MatMulInteger (fed, i)",
+    "y = QLinearMatMul (fed, six, zero, i, six, zero, six, zero)",
+)  # fmt: skip
+ROUNDED = (
+    *(f"a = Cast <to = {to}> (i)  e = Mul (a, a)  y = Cast <to = 7> (e)" for to in (1, 10, 11, 16)),
+    "a = Cast <to = 10> (n)  e = Mul (a, a)  y = Cast <to = 7> (e)",
+    "a = Cast <to = 10> (f)  e = Mul (a, a)  y = Cast <to = 7> (e)",
+    "a = Cast <to = 10> (k)  e = Mul (a, a)  y = Cast <to = 7> (e)",
+    "a = my.Cast <to = 10> (i)  e = Mul (a, a)  y = Cast <to = 7> (e)",
+    "a = Cast <to = 10> (i)  y = Cast <to = 7> (a)",
+    "a = Cast <to = 10> (i)  e = Neg (a)  y = Cast <to = 7> (e)",
+    "a = Cast <to = 10> (i)  e = Mul (a, a)  y = Cast <to = 1> (e)",
+    "a = Cast <to = 10> (i)  e = Floor (a)  g = Add (e, a)  j = Reshape (g, i)  y = Cast <to = 6> (j)",
+    "a = Cast <to = 10> (i)  e = Mul (a, a)  g = Exp (e)  y = Cast <to = 7> (g)",
+    "s = Shape (u)  a = Cast <to = 10> (s)  e = Div (a, half)  y = Cast <to = 7> (e)",
+    "s = Shape (f)  a = Cast <to = 10> (s)  e = Div (a, half)  y = Cast <to = 7> (e)",
+    "a = Cast <to = 10> (i)  e = Add (a, half)  y = Cast <to = 7> (e)  g = Sub (a, half)  z = Cast <to = 7> (g)",
+)  # fmt: skip
+WIDENED = (
+    *(f"a = Cast <to = 1> (h)  y = {op}" for op in ("MatMul (a, w)", "MatMul (w, a)", "MatMul (a, f)", "MatMul (a, a)", "Gemm (a, w)", "Add (a, w)", "my.MatMul (a, w)", "MatMul (a, hw)")),
+    "a = Cast <to = 1> (b)  y = MatMul (a, w)",
+    "a = Cast <to = 1> (d)  y = MatMul (a, w)",
+    "a = Cast <to = 11> (h)  y = MatMul (a, dw)",
+    "a = Cast <to = 1> (hw)  y = MatMul (a, f)",
+    "a = Cast <to = 1> (h)  p = MatMul (a, w)  y = Cast <to = 10> (p)",
+    "a = Cast <to = 1> (h)  p = MatMul (a, w)  y = Cast <to = 16> (p)",
+    "a = Cast <to = 1> (h)  p = MatMul (a, w)  y = Cast <to = 11> (p)",
+    "a = Cast <to = 1> (h)  p = MatMul (a, w)  e = Cast <to = 10> (p)  y = Neg (p)",
+    "a = Cast <to = 1> (h)  p = MatMul (a, w)",
+    "a = Cast <to = 1> (h)  e = Relu (a)  g = Add (f, e)  p = MatMul (g, w)",
+    "a = Cast <to = 1> (h)  e = my.Relu (a)  p = MatMul (e, w)",
+    "a = Cast <to = 1> (h)  e = Softmax (a)  p = MatMul (e, w)",
+    "a = Cast <to = 1> (h)  e = TopK (a)  p = MatMul (e, w)",
+    "a = Cast <to = 1> (h)  p = MatMul (a, w)  r = Relu (p)  q = MatMul (r, w)",
 )  # fmt: skip
 BODIES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "division": (
@@ -167,6 +246,26 @@ BODIES: dict[str, tuple[tuple[str, ...], str, str]] = {
         "float[2,4,8] x, float16[2,4,8] f, float[] u",
         "float[8] g = {}, float[4] h = {}, int64[3] dims = {2, 4, 8}",
     ),
+    "mixed_types": (
+        MIXED,
+        "float[4,4] f, float16[4,4] h, double[4,4] d, bfloat16[4,4] b, bool[4,4] c, int64[2] i, float[1,1,4,4] image",
+        "float16 hs = {15360}, float16[1,1,4,4] hw = {}, float16[4] gain = {}",
+    ),
+    "gemm": (
+        GEMMS,
+        "float[8,8] x, float[8,8] z, int8[8,8] fed",
+        "float[8,8] w = {}, float[8] bias = {}, float six = {6}, int8 zero = {0}, int8[8,8] i = {}",
+    ),
+    "rounded_integer": (
+        ROUNDED,
+        "int64[4] i, int32[4] n, float[4] f, float[N,4] u",
+        "int64[4] k = {1, 2, 3, 4}, float16 half = {14336}",
+    ),
+    "widened_product": (
+        WIDENED,
+        "float16[8,8] h, bfloat16[8,8] b, double[8,8] d, float[8,8] f",
+        "float[8,8] w = {}, float16[8,8] hw = {}, double[8,8] dw = {}",
+    ),
 }
 
 
@@ -175,14 +274,14 @@ def words(fact: Fact) -> str:
     fields = ((name, getattr(fact, name)) for name in fact.__struct_fields__ if name not in KEPT)
     said = ", ".join(f"{name}={value}" for name, value in fields if value not in (None, False, (), ""))
     steps = " ".join(f"{step.node.output.name}:{step.role}:{step.detail}:{step.label}" for step in fact.chain)
-    said = re.sub(r"<Node \w+ (\w+)>", r"\1", said)
+    said = re.sub(r"<Node \w+ (\w+)>|\b([A-Z]\w*)_\d+\b", r"\1\2", said)
     return f"{'' if fact.node is None else fact.node.output.name}: {said} | {steps}"
 
 
 @pytest.mark.parametrize("kind", BODIES)
 def test_bodies(kind: str, snapshot: SnapshotAssertion) -> None:
     bodies, inputs, stored = BODIES[kind]
-    opset = 21 if kind == "normalization" else 17
+    opset = 21 if kind in ("normalization", "mixed_types") else 17
     model = model_of_bodies(bodies, inputs, stored, f'"" : {opset}, "my" : 1, "com.microsoft" : 1')
     found = [(fact.node.output.name if fact.node else "", words(fact)) for fact in Facts(model).of(kind)]
     assert by_body(found, bodies) == snapshot
