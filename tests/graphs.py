@@ -30,7 +30,11 @@ _COMPUTED = re.compile(r"(?:^|\)\s+)(\w+(?:, \w+)*) = ")
 
 
 def model_of_bodies(
-    bodies: Iterable[str], inputs: str, stored: str = "", opsets: str = '"" : 17', outputs: Iterable[str] = "y"
+    bodies: Iterable[str],
+    inputs: str,
+    stored: str = "",
+    opsets: str = '"" : 17',
+    outputs: Iterable[str] = "y",
 ) -> Model:
     """One model with several bodies, which is faster to read than many models.
 

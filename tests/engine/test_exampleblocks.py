@@ -193,7 +193,9 @@ def test_the_number_of_blocks_is_limited(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_the_header_of_an_engine(text: str, header: PlanHeader | None) -> None:
     if header is None:
-        with pytest.raises(BuildFileError, match="a code block 'plan' must name a product and a version, such as"):
+        with pytest.raises(
+            BuildFileError, match="a code block 'plan' must name a product and a version, such as"
+        ):
             evidence(("plan", text))
         return
     (found,) = evidence(("plan", text))

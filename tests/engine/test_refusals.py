@@ -244,7 +244,9 @@ def test_errors_of_the_parser_in_a_dry_build() -> None:
         return ParserRefusal(node, (), "label", "Relu", "CODE", "", "", "")
 
     own, other, none = error(REFUSED), error(OTHER), error(None)
-    facts: Any = SimpleNamespace(of=lambda kind: (other, object(), none, own) if kind == "parser_refusal" else ())
+    facts: Any = SimpleNamespace(
+        of=lambda kind: (other, object(), none, own) if kind == "parser_refusal" else ()
+    )
     subject = Subject(REFUSED, "", (), {})
     parse, build = Refusal("parse", "Relu", ""), Refusal("build", "Relu", "")
     assert errors_of_parser(facts, subject, parse, holds=True) == (own,)
@@ -267,7 +269,11 @@ def test_the_likeliest_cause_of_a_failure() -> None:
         return Subject(None, "", (), {}, fact=message(line, **{**usual, **fields}))
 
     leads, stops, plain = subject(1, leads=True), subject(2, stops=True), subject(3)
-    bare, overcome, warning = subject(4, severity=None), subject(5, overcome=True), subject(6, severity="warning")
+    bare, overcome, warning = (
+        subject(4, severity=None),
+        subject(5, overcome=True),
+        subject(6, severity="warning"),
+    )
     fatal = subject(7, severity="fatal")
     other = Subject(None, "", (), {})
     assert why_failed([other]) is None

@@ -1,5 +1,7 @@
 """Activations after a convolution: which operators are one, and the bounds of their results."""
 
+# ruff: noqa: E501 - a graph, a message or a case in one line is read at once
+
 from __future__ import annotations
 
 import pytest
@@ -12,9 +14,7 @@ from trtlint.facts.blocks.outputs import nodes_to_output
 STORED = """float[8,8,1,1] w = {}, float six = {6}, float zero = {0}, float one = {1}, float three = {3},
 float scale = {0.1}, int8 point = {0}, float[8] ones = {}, float inf = {3.4028235e38}, float low = {-3.4028235e38}"""
 INPUTS = "float[1,8,16,16] x, float limit, bool[1] m"
-SMOOTH = (
-    "Celu Elu Gelu HardSigmoid HardSwish LeakyRelu Mish Selu Sigmoid Softplus Softsign Swish Tanh ThresholdedRelu"
-)
+SMOOTH = "Celu Elu Gelu HardSigmoid HardSwish LeakyRelu Mish Selu Sigmoid Softplus Softsign Swish Tanh ThresholdedRelu"
 BODIES = (
     *(f"y = {op} (c)" for op in SMOOTH.split()),
     "y = PRelu (c, w)",

@@ -135,13 +135,15 @@ def test_operands_cut_by_a_slice_with_attributes(axes: str, axis: int | None) ->
 
 
 def test_blocks_are_in_the_order_of_the_graph() -> None:
-    found = attentions(facts_of("""
+    found = attentions(
+        facts_of("""
     < ir_version: 10, opset_import: ["" : 23] >
     g (float[1,8,16,64] q, float[1,8,64,16] kt, float[1,8,16,64] v) => (float[1,8,16,64] o)
     {
       a = Attention (q, v, v)  s = MatMul (a, kt)  p = Softmax (s)  b = MatMul (p, v)  o = Attention (b, v, v)
     }
-    """))
+    """)
+    )
     assert [block.form for block in found] == ["operator", "matmul", "operator"]
 
 

@@ -177,7 +177,9 @@ def test_ways_to_a_softmax_have_at_most_eight_operators() -> None:
         ("pads = [1, 2]", (2, 3), None),
     ],
 )
-def test_windows(attributes: str, kernel: tuple[Any, ...] | None, expected: tuple[Window, ...] | None) -> None:
+def test_windows(
+    attributes: str, kernel: tuple[Any, ...] | None, expected: tuple[Window, ...] | None
+) -> None:
     model = model_of_bodies([f"y = MaxPool <{attributes}> (x)".replace("<> ", "")], "float[1,2,9,8] x")
     assert windows(model.graph.nodes[0], kernel) == expected
 
@@ -216,8 +218,12 @@ def test_windows_of_an_operator_without_inputs() -> None:
         ("a = Mul (x, heads)  v = Transpose (a)", None, ("x", [None], None, None)),
     ],
 )  # fmt: skip
-def test_the_origin_of_an_operand(body: str, last: operands.Axis | None, expected: tuple[object, ...]) -> None:
-    model = model_of_bodies([body], "float[2,3,4] x", f"float one = {{1}}, {STORED}", '"" : 17, "my" : 1', "v")
+def test_the_origin_of_an_operand(
+    body: str, last: operands.Axis | None, expected: tuple[object, ...]
+) -> None:
+    model = model_of_bodies(
+        [body], "float[2,3,4] x", f"float one = {{1}}, {STORED}", '"" : 17, "my" : 1', "v"
+    )
     value = model.graph.nodes[-1].output
     found = trace(value, last, model.constants)
     factors = [scale.factor for scale in found.scales]
@@ -226,13 +232,13 @@ def test_the_origin_of_an_operand(body: str, last: operands.Axis | None, expecte
     assert found.value is value
 
 
-@pytest.mark.parametrize(
-    ("last", "cut"), [("Identity (x)", True), ("my.Identity (x)", False)]
-)
+@pytest.mark.parametrize(("last", "cut"), [("Identity (x)", True), ("my.Identity (x)", False)])
 def test_an_origin_beyond_the_limit(last: str, cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search is complete if nothing is left that it could follow."""
     monkeypatch.setattr(operands, "MAX_STEPS", 2)
-    model = model_of_bodies([f"a = {last}  b = Identity (a)  v = Identity (b)"], "float[4] x", "", '"" : 17, "my" : 1', "v")
+    model = model_of_bodies(
+        [f"a = {last}  b = Identity (a)  v = Identity (b)"], "float[4] x", "", '"" : 17, "my" : 1', "v"
+    )
     with watching() as watch:
         found = trace(model.graph.nodes[-1].output, None, model.constants)
     assert (found.root.name, watch.cut) == ("a_0", cut)

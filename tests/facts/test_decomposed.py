@@ -12,7 +12,9 @@ from trtlint.model.graph import Node
 
 STORED = """float two = {2}, float three = {3}, float eps = {0.001}, float one = {1}, float half = {0.5},
 float minus = {-0.5}, float[16] g = {}, float bessel = {1.0666667}, float[2,8,16] w = {}"""
-VARIANCE = "m = ReduceMean <axes = [-1]> (x)  c = Sub (x, m)  s = Mul (c, c)  v = ReduceMean <axes = [-1]> (s)"
+VARIANCE = (
+    "m = ReduceMean <axes = [-1]> (x)  c = Sub (x, m)  s = Mul (c, c)  v = ReduceMean <axes = [-1]> (s)"
+)
 RMS = "s = Pow (x, two)  v = ReduceMean <axes = [2]> (s)"
 END = "e = Add (v, eps)  r = Sqrt (e)"
 
@@ -102,7 +104,12 @@ def test_the_parts_of_a_norm(snapshot: SnapshotAssertion) -> None:
 
 
 def test_axes_of_a_tensor_without_a_rank() -> None:
-    reductions = ("ReduceMean <axes = [-1, -3]>", "ReduceMean <axes = [0, -1]>", "ReduceMean", "GlobalAveragePool")
+    reductions = (
+        "ReduceMean <axes = [-1, -3]>",
+        "ReduceMean <axes = [0, -1]>",
+        "ReduceMean",
+        "GlobalAveragePool",
+    )
     found = norms(
         *(f"u = my.Odd (x)  s = Mul (u, u)  v = {reduce} (s)  {END}  y = Div (u, r)" for reduce in reductions)
     )

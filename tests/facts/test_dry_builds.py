@@ -44,7 +44,12 @@ def facts(log: str | None = None, **fields: Any) -> Facts:
 
 
 def error(
-    code: str = "UNSUPPORTED_NODE", node: str = "", op: str = "", index: int = -1, text: str = "no", function: str = ""
+    code: str = "UNSUPPORTED_NODE",
+    node: str = "",
+    op: str = "",
+    index: int = -1,
+    text: str = "no",
+    function: str = "",
 ) -> ParserError:
     return ParserError(code, node, op, index, text, function)
 
@@ -78,7 +83,13 @@ def test_the_outcome_of_a_dry_build(fields: dict[str, Any], outcome: str) -> Non
 
 def test_a_dry_build_as_a_whole() -> None:
     whole = facts(
-        sm=120, stage="build", signal="SIGSEGV", seconds=1.5, last_lines=("a", "b"), shapes=SHAPES, cause="crashed"
+        sm=120,
+        stage="build",
+        signal="SIGSEGV",
+        seconds=1.5,
+        last_lines=("a", "b"),
+        shapes=SHAPES,
+        cause="crashed",
     )
     assert whole.of("dry_build") == (
         DryBuildFact(
@@ -106,7 +117,11 @@ def test_without_a_dry_build_there_are_no_facts() -> None:
     assert [alone.of(kind) for kind in ("dry_build", "parser_refusal", "builder_refusal")] == [(), (), ()]
     from trtlint.facts.of_trial import dry_build
 
-    assert [list(module.find(alone)) for module in (dry_build, parser_refusal, builder_refusal)] == [[], [], []]
+    assert [list(module.find(alone)) for module in (dry_build, parser_refusal, builder_refusal)] == [
+        [],
+        [],
+        [],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +214,7 @@ def refused(log: str | None, **fields: Any) -> BuilderRefusal:
 
 API = (
     "[E] [TRT] IBuilder::buildSerializedNetwork: Error Code 4: API Usage Error (Network has dynamic or shape "
-    "inputs, but no optimization profile has been defined. In validate at /_src/optimizer/api/network.cpp:4023)\n"
+    "inputs, but no optimization profile has been defined. In validate at /_src/network.cpp:4023)\n"
 )
 NODE = (
     "[E] [TRT] IBuilder::buildSerializedNetwork: Error Code 10: Internal Error (Could not find any "

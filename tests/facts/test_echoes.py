@@ -37,6 +37,27 @@ def test_an_old_parser_names_the_node_below(line: int, found: dict[int, int]) ->
     assert repeated(record("network_refused", 10), record("parser_bare", line)) == found
 
 
+@pytest.mark.parametrize(("line", "found"), [(6, {}), (7, {7: 10}), (10, {10: 10}), (13, {13: 10}), (14, {})])
+def test_a_refusal_names_the_node_of_an_error_near_it(line: int, found: dict[int, int]) -> None:
+    specific = record("quantization_refused", 10)
+    assert repeated(specific, record("network_refused", line, INVALID)) == found
+    assert repeated(specific, record("network_refused", 8, "no node")) == {}
+
+
+def test_files_without_a_name_repeat_the_first_of_their_group() -> None:
+    unnamed = [record("plugin_library", line) for line in (10, 11, 12)]
+    assert repeated(*unnamed) == {11: 10, 12: 10}
+    assert repeated(unnamed[0]) == {}
+
+
+@pytest.mark.parametrize(("length", "found"), [(19, {}), (20, {10: 12})])
+def test_a_sentence_that_the_parser_quotes(length: int, found: dict[int, int]) -> None:
+    """A short sentence may be in any message."""
+    sentence = "s" * length
+    quoted = record("shape_mismatch", 10, sentence)
+    assert repeated(quoted, record("parser_error", 12, f"while parsing: {sentence}")) == found
+
+
 @pytest.mark.parametrize("full", ["out_of_memory", "allocation_refused"])
 @pytest.mark.parametrize(("line", "found"), [(10, {}), (11, {11: 10}), (13, {13: 10}), (14, {})])
 def test_a_warning_has_the_size_of_a_failed_allocation(full: str, line: int, found: dict[int, int]) -> None:

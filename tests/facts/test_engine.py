@@ -1,5 +1,7 @@
 """The fact about an engine as a whole: what is counted, and what stays unknown."""
 
+# ruff: noqa: E501 - a graph, a message or a case in one line is read at once
+
 from __future__ import annotations
 
 import json
@@ -14,7 +16,9 @@ from trtlint.facts.of_build.engine import EngineFact
 REFORMAT = "Reformatting CopyNode for Input Tensor 0 to c"
 
 
-def layer(name: str, kind: str = "PointWise", dtype: str = "Half", reads: str = "x", writes: str = "y") -> dict[str, Any]:
+def layer(
+    name: str, kind: str = "PointWise", dtype: str = "Half", reads: str = "x", writes: str = "y"
+) -> dict[str, Any]:
     def tensor(of: str) -> dict[str, object]:
         return {"Name": of, "Dimensions": [1], "Format/Datatype": dtype}
 
@@ -26,7 +30,9 @@ def times(*layers: tuple[str, float]) -> str:
     return json.dumps([{"count": 2}, *entries])
 
 
-def engine(layers: list[Any] | None = None, profile: str | None = None, model: str | None = None) -> dict[str, Any]:
+def engine(
+    layers: list[Any] | None = None, profile: str | None = None, model: str | None = None
+) -> dict[str, Any]:
     text = None if layers is None else json.dumps({"Layers": layers, "Bindings": ["x", "y"]})
     (fact,) = facts_of_build(layers=text, profile=profile, model=model).of("engine")
     assert isinstance(fact, EngineFact)
@@ -63,7 +69,9 @@ def test_an_engine_of_which_only_names_are_known() -> None:
 
 
 def test_an_engine_of_which_only_times_are_known() -> None:
-    assert engine(profile=times(("a", 6.0), (REFORMAT, 3.0), ("b", 0.99), ("c", 0.01), ("d", 0.0), ("e", 0.005))) == {
+    assert engine(
+        profile=times(("a", 6.0), (REFORMAT, 3.0), ("b", 0.99), ("c", 0.01), ("d", 0.0), ("e", 0.005))
+    ) == {
         **NAMES,
         "file": "profile.json",
         "layers": 6,
@@ -81,12 +89,21 @@ def test_an_engine_of_which_only_times_are_known() -> None:
 
 def test_an_engine_without_any_time() -> None:
     """An engine that took no time was not measured."""
-    assert engine(profile=times(("a", 0.0), ("b", 0.0))) == {**NAMES, "file": "profile.json", "timed_layers": 0}
+    assert engine(profile=times(("a", 0.0), ("b", 0.0))) == {
+        **NAMES,
+        "file": "profile.json",
+        "timed_layers": 0,
+    }
 
 
 def test_layers_and_their_times() -> None:
     found = engine(
-        [layer("a"), layer(REFORMAT, "Reformat", "Float"), layer("b", dtype="Int8"), layer("c", dtype="Unknown")],
+        [
+            layer("a"),
+            layer(REFORMAT, "Reformat", "Float"),
+            layer("b", dtype="Int8"),
+            layer("c", dtype="Unknown"),
+        ],
         times(("a", 1.0), (REFORMAT, 4.0), ("b", 3.0), ("other", 2.0)),
         '< ir_version: 8, opset_import: ["" : 17] > g (float[4] x) => (float[4] y) { [a] z = Relu (x)  [b] y = Abs (z) }',
     )

@@ -1,5 +1,7 @@
 """Names in messages of a log: of nodes, of islands, of plugins; and the sentence of an error."""
 
+# ruff: noqa: E501 - a graph, a message or a case in one line is read at once
+
 from __future__ import annotations
 
 import io
@@ -23,7 +25,9 @@ from trtlint.facts.blocks.lognames import (
 )
 
 
-def record(pattern: str, line: int = 100, message: str = "m", context: str | None = None, **groups: str) -> Record:
+def record(
+    pattern: str, line: int = 100, message: str = "m", context: str | None = None, **groups: str
+) -> Record:
     return Record(pattern, line, "E", message, groups, context)
 
 
@@ -117,8 +121,8 @@ def test_the_island_of_a_failure(own: Record, island: str | None) -> None:
     ],
 )
 def test_the_name_of_a_plugin(groups: dict[str, str], op: str | None, name: str) -> None:
-    assert missing_plugin(record("plugin_not_found", **groups), op) == name
-    assert missing_plugin(record("parser_error", **groups), op) == ""
+    assert missing_plugin(replace(record("plugin_not_found"), groups=groups), op) == name
+    assert missing_plugin(replace(record("parser_error"), groups=groups), op) == ""
 
 
 @pytest.mark.parametrize(
@@ -130,7 +134,11 @@ def test_the_name_of_a_plugin(groups: dict[str, str], op: str | None, name: str)
         (record("parser_error"), [record("parsing_failed", 59, op="B", output="b")], (None, None)),
         (record("parser_error"), [record("parsing_failed", 101, op="B", output="b")], (None, None)),
         (record("parser_error", op="A"), [record("parsing_failed", 99, op="B", output="b")], ("A", "b")),
-        (record("parser_error"), [record("parsing_failed", 90, op="A"), record("parsing_failed", 99, op="B")], ("B", None)),
+        (
+            record("parser_error"),
+            [record("parsing_failed", 90, op="A"), record("parsing_failed", 99, op="B")],
+            ("B", None),
+        ),
         (record("parser_error"), [record("parsing_failed", 99, op="", output="")], (None, None)),
         (record("api_error"), [record("parsing_failed", 100, op="B", output="b")], (None, None)),
         (record("weights_count"), [record("parsing_failed", 100, op="B", output="b")], (None, None)),

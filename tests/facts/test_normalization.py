@@ -119,7 +119,7 @@ def test_how_near_to_attention_a_norm_is() -> None:
         (norm,) = norms(
             facts_of(f"""
             < ir_version: 8, opset_import: ["" : 17] >
-            g (float[2,8,4] q, float[2,4,8] k, float[2,8,4] v) => (float[2,8,4] y) < float[4] g = {{1, 1, 1, 1}} >
+            g (float[2,8,4] q, float[2,4,8] k, float[2,8,4] v) => (float[2,8,4] y) < float[4] g = {{}} >
             {{ s = MatMul (q, k)  p = Softmax (s)  n0 = MatMul (p, v)  {chain}
                y = LayerNormalization (n{between}, g) }}
             """)

@@ -1,5 +1,7 @@
 """How operands and results are quantized: type, scales, axis, and what computes an operand."""
 
+# ruff: noqa: E501 - a graph, a message or a case in one line is read at once
+
 from __future__ import annotations
 
 from syrupy.assertion import SnapshotAssertion
@@ -84,7 +86,11 @@ def test_operands(snapshot: SnapshotAssertion) -> None:
     found = []
     for value in values:
         known = operand(value, model.constants)
-        numbers = known.quantizer and (known.quantizer.scales, known.quantizer.symmetric, known.quantizer.stored)
+        numbers = known.quantizer and (
+            known.quantizer.scales,
+            known.quantizer.symmetric,
+            known.quantizer.stored,
+        )
         flags = f"constant {known.constant}, fed {known.fed_quantized}"
         nodes = " ".join(node.output.name for node in known.nodes)
         found.append((value.name, f"{known}; {numbers}; {flags}; {nodes}; {quantized_type(value)}"))

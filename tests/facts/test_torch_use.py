@@ -1,5 +1,7 @@
 """Problems of calls that save and export, by release."""
 
+# ruff: noqa: E501 - a graph, a message or a case in one line is read at once
+
 from __future__ import annotations
 
 from typing import Any
@@ -38,7 +40,9 @@ NO_INPUTS: dict[str, Any] = {"inputs": "none", "arg_inputs": "none"}
 
 def facts(minor: int, *uses: TorchUse) -> list[TorchUseFact]:
     evidence = TorchScriptEvidence(TorchScript("a.py", f"2.{minor}.0", (), uses))
-    return [fact for fact in Facts(None, evidence=[evidence]).of("torch_use") if isinstance(fact, TorchUseFact)]
+    return [
+        fact for fact in Facts(None, evidence=[evidence]).of("torch_use") if isinstance(fact, TorchUseFact)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,10 @@ def facts(minor: int, *uses: TorchUse) -> list[TorchUseFact]:
         ({"inputs": "none", "arg_inputs": "tensor"}, dict.fromkeys((10, 11, 13), "tensor")),
         ({"arg_inputs": "items"}, dict.fromkeys((6, 8, 9, 10, 11, 13), "twice")),
         ({"inputs": "tensor", "arg_inputs": "tensor"}, dict.fromkeys((6, 8, 9, 10, 11, 13), "twice")),
-        ({"inputs": "specs", "arg_inputs": "specs"}, {**dict.fromkeys((6, 8, 9, 10), "specs"), 11: "twice", 13: "twice"}),
+        (
+            {"inputs": "specs", "arg_inputs": "specs"},
+            {**dict.fromkeys((6, 8, 9, 10), "specs"), 11: "twice", 13: "twice"},
+        ),
         ({"format": "onnx"}, dict.fromkeys((6, 8, 9, 10, 11, 13), "format")),
         ({"format": "aot_inductor"}, {6: "format"}),
         ({"format": "executorch"}, dict.fromkeys((6, 8, 9, 10, 11), "format")),
@@ -128,7 +135,9 @@ def test_each_call_is_a_fact() -> None:
     other = replace(SAVE, function="torch_tensorrt.runtime.weight_streaming")
     text = replace(EXPORT, source="", format=None)
     found = facts(8, other, replace(SAVE, product="program", format="torchscript"), text)
-    assert [(fact.function, fact.minor, fact.product, fact.format, fact.problem, fact.place) for fact in found] == [
+    assert [
+        (fact.function, fact.minor, fact.product, fact.format, fact.problem, fact.place) for fact in found
+    ] == [
         ("torch_tensorrt.save", 8, "program", "torchscript", "program", "a.py:7"),
         ("torch.export.export", 8, "", None, "", "torch.export.export"),
     ]

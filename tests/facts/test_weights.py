@@ -129,7 +129,8 @@ def test_tensors_that_hold_no_floats_hide_no_other() -> None:
     facts = Facts(
         model_of("""
         < ir_version: 8, opset_import: ["" : 17] >
-        g (float[2] x) => (float[1,2] y) < int64[2] shape = {1, 2}, float[2] late = {1, 2}, float16 unread = {1} >
+        g (float[2] x) => (float[1,2] y)
+        < int64[2] shape = {1, 2}, float[2] late = {1, 2}, float16 unread = {1} >
         {
           r = Reshape (x, shape)  n = Constant <value = int64[1] {1}> ()  s = Squeeze (r, n)
           held = Constant <value = float[2] {3, 4}> ()  lost = Constant <value = float {1}> ()

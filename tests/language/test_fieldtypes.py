@@ -73,7 +73,10 @@ class Record(Struct, frozen=True):
         (Named, (Kind("text", frozenset({"a", "b"})),)),
         (Annotated[int, "note"], NUMBER),
         (ClassVar[str], TEXT),
-        (Literal["a", 1, True], (Kind("truth", frozenset({True})), Kind("text", frozenset({"a"})), Kind("number", frozenset({1})))),
+        (
+            Literal["a", 1, True],
+            (Kind("truth", frozenset({True})), Kind("text", frozenset("a")), Kind("number", frozenset({1}))),
+        ),
         (tuple[int, ...], (Kind("tuple", items=NUMBER),)),
         (tuple[int, str], (Kind("tuple", items=(*NUMBER, *TEXT)),)),
         (tuple[int, int], (Kind("tuple", items=NUMBER),)),
@@ -103,23 +106,31 @@ def test_types_of_fields_and_properties() -> None:
 
 
 def test_a_field_of_an_unknown_type_is_an_error() -> None:
-    Wrong = defstruct("Wrong", [("field", cast("type", "Nowhere"))])
+    wrong = defstruct("Wrong", [("field", cast("type", "Nowhere"))])
     with pytest.raises(TypeError, match="an annotation of Wrong cannot be resolved: name 'Nowhere'"):
-        members(Wrong)
+        members(wrong)
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"), [(True, Kind("truth", frozenset({True}))), (1, Kind("number", frozenset({1}))), ("a", Kind("text", frozenset({"a"})))]
+    ("value", "kind"),
+    [
+        (True, Kind("truth", frozenset({True}))),
+        (1, Kind("number", frozenset({1}))),
+        ("a", Kind("text", frozenset({"a"}))),
+    ],
 )
 def test_types_of_literals(value: bool | int | str, kind: Kind) -> None:
     assert constant(value) == (kind,)
 
 
 def test_types_in_words() -> None:
-    assert words((*TRUTH, *NUMBER, *TEXT, *ANYTHING)) == "true or false or a number or a text or of no declared type"
-    assert words((Kind("record", cls=Inner), Kind("tuple"), Kind("mapping"), Kind("tuple", items=NUMBER))) == (
-        "a Inner or a tuple or a mapping"
+    assert (
+        words((*TRUTH, *NUMBER, *TEXT, *ANYTHING))
+        == "true or false or a number or a text or of no declared type"
     )
+    assert words(
+        (Kind("record", cls=Inner), Kind("tuple"), Kind("mapping"), Kind("tuple", items=NUMBER))
+    ) == ("a Inner or a tuple or a mapping")
     assert words(()) == ""
 
 

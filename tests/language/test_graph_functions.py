@@ -1,5 +1,7 @@
 """Functions of the language that compute with tuples, and with types, sizes and origins of values."""
 
+# ruff: noqa: E501 - a graph, a message or a case in one line is read at once
+
 from __future__ import annotations
 
 from typing import Any

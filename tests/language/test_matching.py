@@ -40,7 +40,7 @@ def test_within_the_bound_a_chain_is_followed() -> None:
 
 
 def spread(width: int, chain: int, readers: int = 0) -> tuple[Matcher, Graph]:
-    """A matcher of ``Sin`` and ``Cos``: layout operators side by side and in a row, and readers of the first value."""
+    """A matcher of ``Sin`` and ``Cos``: layout operators side by side and in a row, and readers."""
     nodes = [f"i{n} = Identity (c0)" for n in range(width)]
     nodes += [f"c{n + 1} = Identity (c{n})" for n in range(chain)]
     nodes += [f"r{n} = Cos (c0)" for n in range(readers)]
@@ -92,7 +92,8 @@ def test_the_number_of_readers_is_limited(readers: int, expected: tuple[int, boo
 def test_layout_operators_are_followed_by_their_first_input() -> None:
     graph = Graph(
         onnx.parser.parse_graph(
-            "g (float[4] x, int64[1] n) => (float[4] y) { c0 = Sin (x)  a = Reshape (c0, n)  b = Reshape (x, c0) "
+            "g (float[4] x, int64[1] n) => (float[4] y) { c0 = Sin (x)  a = Reshape (c0, n) "
+            " b = Reshape (x, c0) "
             " y = Cos (a)  z = Cos (b)  w = Cos (c0)  v = Sin (a) }"
         )
     )

@@ -168,7 +168,9 @@ def test_equal_values(left: object, right: object, expected: bool | None) -> Non
     for one, other in ((left, right), (right, left)):
         found, opposite = equal(one, other), unequal(one, other)
         assert (None if isinstance(found, Unknown) else found) is expected
-        assert (None if isinstance(opposite, Unknown) else opposite) is (None if expected is None else not expected)
+        assert (None if isinstance(opposite, Unknown) else opposite) is (
+            None if expected is None else not expected
+        )
 
 
 @pytest.mark.parametrize(
@@ -200,10 +202,18 @@ def test_equal_values(left: object, right: object, expected: bool | None) -> Non
 def test_contained_values(item: object, many: object, expected: bool | None) -> None:
     found, opposite = contained(item, many), not_contained(item, many)
     assert (None if isinstance(found, Unknown) else found) is expected
-    assert (None if isinstance(opposite, Unknown) else opposite) is (None if expected is None else not expected)
+    assert (None if isinstance(opposite, Unknown) else opposite) is (
+        None if expected is None else not expected
+    )
 
 
 def test_what_would_decide_an_equation_is_kept() -> None:
-    for found in (equal(GPU, 1), equal((GPU, 1), (2, 1)), unequal(1, GPU), contained(1, GPU), contained(GPU, "a")):
+    for found in (
+        equal(GPU, 1),
+        equal((GPU, 1), (2, 1)),
+        unequal(1, GPU),
+        contained(1, GPU),
+        contained(GPU, "a"),
+    ):
         assert isinstance(found, Unknown)
         assert found.needs == {"--gpu"}

@@ -65,7 +65,13 @@ def test_form_feeds_and_carriage_returns_are_blanks() -> None:
 
 @pytest.mark.parametrize(
     ("text", "name", "expected"),
-    [("abc + d", "abc", 1), ("abc + d", "d", 7), ("é + d", "d", 5), ("a +\nb +\n  d", "b", 5), ("a +\nb +\n  d", "d", 11)],
+    [
+        ("abc + d", "abc", 1),
+        ("abc + d", "d", 7),
+        ("é + d", "d", 5),
+        ("a +\nb +\n  d", "b", 5),
+        ("a +\nb +\n  d", "d", 11),
+    ],
 )
 def test_the_column_of_a_name(text: str, name: str, expected: int) -> None:
     (node,) = (node for node in ast.walk(parse(text)) if isinstance(node, ast.Name) and node.id == name)

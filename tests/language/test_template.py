@@ -1,5 +1,7 @@
 """Texts with expressions in braces: what they become, and the place of a mistake."""
 
+# ruff: noqa: E501 - a graph, a message or a case in one line is read at once
+
 from __future__ import annotations
 
 from typing import Any
@@ -34,7 +36,9 @@ def test_a_text_with_values(text: str, words: str) -> None:
 
 
 def test_pieces_of_a_text() -> None:
-    assert [piece if isinstance(piece, str) else piece.text for piece in template("a{ heads }{{b").pieces] == [
+    assert [
+        piece if isinstance(piece, str) else piece.text for piece in template("a{ heads }{{b").pieces
+    ] == [
         "a",
         "heads",
         "{",
@@ -62,7 +66,9 @@ def test_mistakes_have_a_column(text: str, message: str, column: int) -> None:
     assert raised.value.column == column
 
 
-MODEL = model_of('< ir_version: 8, opset_import: ["" : 17] > g (float[2] x, bool c) => (float[2] y) { [n] y = Neg (x) }')
+MODEL = model_of(
+    '< ir_version: 8, opset_import: ["" : 17] > g (float[2] x, bool c) => (float[2] y) { [n] y = Neg (x) }'
+)
 
 
 @pytest.mark.parametrize(
@@ -94,5 +100,7 @@ def test_a_list_names_twelve_elements() -> None:
 
 
 def test_a_tensor_without_a_type_has_its_name() -> None:
-    model = model_of('< ir_version: 8, opset_import: ["" : 17, "my" : 1] > g (float[2] x) => (float[2] y) { a = my.Odd (x)  y = Neg (x) }')
+    model = model_of(
+        '< ir_version: 8, opset_import: ["" : 17, "my" : 1] > g (float[2] x) => (float[2] y) { a = my.Odd (x)  y = Neg (x) }'
+    )
     assert in_words(model.graph.nodes[0].output) == "a"

@@ -10,7 +10,9 @@ from trtlint.policy.baseline import BaselineError
 from trtlint.policy.likebaseline import require_like_baseline
 
 
-@pytest.mark.parametrize("content", [b"", b" \n", b"{", b'  {"version": 1}', b"<<<<<<< ours\n{", b" " * 512 + b"x"])
+@pytest.mark.parametrize(
+    "content", [b"", b" \n", b"{", b'  {"version": 1}', b"<<<<<<< ours\n{", b" " * 512 + b"x"]
+)
 def test_files_that_may_be_overwritten(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "known.json"
     file.write_bytes(content)

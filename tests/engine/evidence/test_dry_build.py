@@ -236,7 +236,9 @@ def test_a_message_of_a_dry_build_that_a_rule_is_about(
     version: str, stage: str, target: Target, expected: tuple[str, str], tmp_path: Path
 ) -> None:
     """Messages of the parser support a finding for another product; those of the builder are only quoted."""
-    rule = make_rule(tmp_path, where='op == "Relu"', witness="{confirm: [{log: [no_implementation]}]}", evidence="inferred")
+    rule = make_rule(
+        tmp_path, where='op == "Relu"', witness="{confirm: [{log: [no_implementation]}]}", evidence="inferred"
+    )
     passed = stage == "build"
     result = DryBuildResult(version, parsed=passed, built=False if passed else None, stage="build")
     record = facts_of_build(log=LOG).record
