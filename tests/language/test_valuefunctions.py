@@ -9,7 +9,8 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from tests.graphs import model_of
+from tests.graphs import model_of, model_of_bodies
+from trtlint.language import valuefunctions
 from trtlint.language.functions import FUNCTIONS
 from trtlint.model.load import load
 
@@ -27,16 +28,54 @@ from trtlint.model.load import load
         ("a = Relu (x) v = Concat <axis = 0> (a, x)", False),
         ("i = ArgMax (x) v = Cast <to = 1> (i)", True),
         ("v = Identity (x)", False),
+        ("v = my.Sigmoid (x)", False),
+        ("s = Sigmoid (x) v = my.Identity (s)", False),
+        ("s = Sigmoid (x) v = Pow (s, below)", True),
+        ("s = Sigmoid (x) v = Where (c, s, half)", True),
+        ("s = Sigmoid (x) v = Where (c, s, x)", False),
+        ("s = Sigmoid (x) v = Where (c, x, s)", False),
+        ("s = Sigmoid (x) v, i = TopK (s, one)", True),
+        ("v, i = TopK (x, one)", False),
+        ("i, v = TopK (x, one)", False),
+        ("s = Sigmoid (x) i, k = TopK (s, one) v = Cast <to = 1> (k)", True),
+        ("v = Mul (half, half)", True),
+        ("v = Mul (x, x, x)", False),
+        ("v = Identity (half)", True),
+        ("v = Identity (below)", False),
+        ("v = Cast <to = 1> (u)", True),
+        ("v = Cast <to = 1> (c)", True),
+        ("s = Sigmoid (x) v = Min (s, half, x)", False),
+        ("s = Sigmoid (x) v = Sum (s, half, s)", True),
+        ("v = Neg (x)", False),
     ],
 )
 def test_never_negative(body: str, expected: bool) -> None:
     text = f"""
-    < ir_version: 8, opset_import: ["" : 17] >
-    g (float[4,4] x) => (float[A,B] v)
+    < ir_version: 8, opset_import: ["" : 17, "my" : 1] >
+    g (float[4,4] x, bool[4,4] c, uint8[4,4] u) => (float[A,B] v)
     < int64[1] zero = {{0}}, int64[1] one = {{1}}, float half = {{0.5}}, float below = {{-0.5}} > {{ {body} }}
     """
     model = model_of(text)
     assert FUNCTIONS["never_negative"].call(model.constants, model.graph.outputs[0]) is expected
+
+
+def test_the_search_for_a_sign_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values of the search: v, a and x."""
+    model = model_of_bodies(["s = Sigmoid (x)  a = Identity (s)  v = Identity (a)"], "float[4] x")
+    value = model.graph.nodes[-1].output
+    for most, expected in ((3, True), (2, False)):
+        monkeypatch.setattr(valuefunctions, "_MOST_VISITED", most)
+        assert FUNCTIONS["never_negative"].call(model.constants, value) is expected
+
+
+def test_stored_numbers_need_constants() -> None:
+    model = model_of_bodies(
+        ["v = Identity (half)"], "float[4] x", "float half = {0.5}, uint8[2] few = {1, 2}"
+    )
+    value = model.graph.nodes[0].output
+    assert FUNCTIONS["never_negative"].call(None, value) is False
+    assert FUNCTIONS["in_int32_data"].call(None, (value,)) is None
+    assert FUNCTIONS["in_int32_data"].call(model.constants, (1, value)) is False
 
 
 @pytest.mark.parametrize("count", [1, 3, 70_000])

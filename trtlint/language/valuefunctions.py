@@ -26,7 +26,16 @@ _FIRST_INPUT = frozenset(
     {
         *("Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Tile"),
         *("Slice", "Split", "Gather", "GatherND", "GatherElements", "Floor", "Ceil", "Round", "Pow"),
-        *("ReduceMax", "ReduceMin", "ReduceMean", "ReduceSum", "ReduceProd", "MaxPool", "AveragePool"),
+        *(
+            "ReduceMax",
+            "ReduceMin",
+            "ReduceMean",
+            "ReduceSum",
+            "ReduceProd",
+            "MaxPool",
+            "AveragePool",
+            "TopK",
+        ),
     }
 )
 """Operators whose results are never negative if their first input is never negative."""
@@ -44,7 +53,7 @@ def _never_negative(constants: Constants | None, value: Value) -> object:
         if number >= _MOST_VISITED:
             return False
         node = made.producer
-        if node is not None and not node.domain and (_decisive(node) or _is_not_negative(node, made)):
+        if node is not None and not node.domain and (_decisive(node) or _is_not_negative(node)):
             continue
         if made.dtype not in _UNSIGNED and not _stored_not_negative(constants, made):
             return False
@@ -55,18 +64,21 @@ def _decisive(node: Node) -> Sequence[Value | None]:
     """Return the inputs that decide the sign of a node's result; empty if the inputs do not decide it."""
     if node.domain:
         return ()
-    if node.op in _FIRST_INPUT or (node.op == "TopK"):
+    if node.op in _FIRST_INPUT:
         return node.inputs[:1]
-    if node.op == "Mul" and len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]:
+    if _is_square(node):
         return ()
     if node.op == "Where":
         return node.inputs[1:]
     return node.inputs if node.op in _ALL_INPUTS else ()
 
 
-def _is_not_negative(node: Node, made: Value) -> bool:
-    squared = node.op == "Mul" and len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]
-    return squared or node.op in _RESULT_NOT_NEGATIVE or (node.op == "TopK" and made.port == 1)
+def _is_not_negative(node: Node) -> bool:
+    return _is_square(node) or node.op in _RESULT_NOT_NEGATIVE
+
+
+def _is_square(node: Node) -> bool:
+    return node.op == "Mul" and len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]
 
 
 def _stored_not_negative(constants: Constants | None, value: Value) -> bool:
