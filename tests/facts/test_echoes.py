@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trtlint.buildfiles.records import Record, Severity
-from trtlint.facts.blocks.echoes import echoes
+from trtlint.facts.blocks.echoes import echoes, part_of
 
 DESERIALIZE = "Cannot deserialize plugin since corresponding IPluginCreator not found in registry"
 INVALID = "In node 5 (parseGraph): INVALID_NODE: Invalid Node - Resize_5"
@@ -56,6 +56,74 @@ def test_a_sentence_that_the_parser_quotes(length: int, found: dict[int, int]) -
     sentence = "s" * length
     quoted = record("shape_mismatch", 10, sentence)
     assert repeated(quoted, record("parser_error", 12, f"while parsing: {sentence}")) == found
+
+
+SENTENCE = "a sentence of the library about shapes"
+
+
+@pytest.mark.parametrize(
+    ("quoted", "parser", "found"),
+    [
+        (record("shape_mismatch", 10, SENTENCE), record("parser_error", 50, f"x {SENTENCE}"), {10: 50}),
+        (record("shape_mismatch", 10, SENTENCE), record("parser_error", 51, f"x {SENTENCE}"), {}),
+        (record("shape_mismatch", 10, SENTENCE), record("parser_error", 9, f"x {SENTENCE}"), {}),
+        (record("shape_mismatch", 10, SENTENCE), record("parser_error", 11, "something else"), {}),
+        (record("shape_mismatch", 10, "short"), record("parser_error", 10, "something else"), {10: 10}),
+        (record("api_error", 10, SENTENCE), record("parser_error", 11, f"x {SENTENCE}"), {}),
+        (record("api_error", 10, SENTENCE), record("parser_error", 10, "something else"), {10: 10}),
+        (record("shape_mismatch", 10, SENTENCE), record("network_refused", 11, f"x {SENTENCE}"), {}),
+    ],
+)
+def test_an_error_that_the_parser_quotes(quoted: Record, parser: Record, found: dict[int, int]) -> None:
+    assert repeated(quoted, parser) == found
+
+
+def test_a_specific_pattern_leads_its_line() -> None:
+    general, specific = record("parser_error", 10), record("quantization_refused", 10)
+    other = record("weights_count", 10)
+    assert echoes([general, specific, other]) == {id(general): specific, id(other): specific}
+    assert echoes([specific, general]) == {id(general): specific}
+    assert echoes([general, other]) == {id(other): general}
+    assert echoes([record("other", 10)]) == {}
+
+
+@pytest.mark.parametrize(
+    ("records", "found"),
+    [
+        # The error with a name leads those without, also a later one.
+        ([("plugin_library", 10, {}), ("plugin_library", 12, {"path": "a.so"})], {10: 12}),
+        ([("plugin_library", 10, {"path": "a.so"}), ("plugin_library", 12, {})], {12: 10}),
+        ([("plugin_library", 10, {"path": "a.so"}), ("plugin_library", 12, {"path": "b.so"})], {}),
+        ([("plugin_library", 10, {"path": "x/a.so"}), ("plugin_library", 12, {"path": "y\\a.so"})], {12: 10}),
+        ([("plugin_library", 10, {"path": "a.so"}), ("provider_library", 12, {"path": "a.so"})], {}),
+        ([("model_unreadable", 10, {}), ("plugin_library", 10, {"path": "a.so"})], {10: 10}),
+        ([("plugin_library", 10, {}), ("plugin_library", 22, {})], {22: 10}),
+        ([("plugin_library", 10, {}), ("plugin_library", 23, {})], {}),
+        (
+            [("plugin_library", 10, {}), ("plugin_library", 20, {}), ("plugin_library", 30, {})],
+            {20: 10, 30: 10},
+        ),
+        ([("out_of_memory", 10, {"path": "a"}), ("out_of_memory", 11, {"path": "a"})], {}),
+    ],
+)
+def test_errors_about_one_file(records: list[tuple[str, int, dict[str, str]]], found: dict[int, int]) -> None:
+    assert repeated(*(Record(pattern, line, "E", "", groups) for pattern, line, groups in records)) == found
+
+
+def test_the_part_that_a_framework_names() -> None:
+    named = {
+        "model": "m",
+        "served": "s",
+        "kernel": "k",
+        "node": "n",
+        "op": "o",
+        "engine": "e",
+        "segment": "g",
+    }
+    for key, text in named.items():
+        assert part_of(record("provider_failed", 1, **{key: text})) == text
+    assert part_of(Record("provider_failed", 1, "E", "", {**named, "model": ""})) == "s"
+    assert part_of(record("provider_failed", 1)) == ""
 
 
 @pytest.mark.parametrize("full", ["out_of_memory", "allocation_refused"])
