@@ -121,7 +121,7 @@ def test_the_part_that_a_framework_names() -> None:
         "segment": "g",
     }
     for key, text in named.items():
-        assert part_of(record("provider_failed", 1, **{key: text})) == text
+        assert part_of(Record("provider_failed", 1, "E", "", {key: text})) == text
     assert part_of(Record("provider_failed", 1, "E", "", {**named, "model": ""})) == "s"
     assert part_of(record("provider_failed", 1)) == ""
 
