@@ -223,6 +223,69 @@ WIDENED = (
     "a = Cast <to = 1> (h)  e = TopK (a)  p = MatMul (e, w)",
     "a = Cast <to = 1> (h)  p = MatMul (a, w)  r = Relu (p)  q = MatMul (r, w)",
 )  # fmt: skip
+DATA_SIZED = (
+    "y = NonZero (x)",
+    "y = Unique (x)",
+    "y = my.NonZero (x)",
+    "n = NonZero (x)  y = Neg (n)  z = Neg (y)",
+    "n = NonZero (x)  f = Cast <to = 1> (n)  a = MatMul (w, f)  y = Softmax (a)",
+    "n = NonZero (x)  f = Cast <to = 1> (n)  a = my.MatMul (w, f)  y = ReduceSum <keepdims = 0> (f)",
+    "n = NonZero (x)  s = Shape (n)  y = Reshape (x, s)",
+    "n = NonZero (x)  m = NonZero (n)  f = Cast <to = 1> (m)  y = Softmax (f)",
+    "n = NonZero (x)  m = NonZero (u)  y = Concat <axis = 1> (m, n)",
+    "y = Relu (u)",
+)  # fmt: skip
+TOP_K = (
+    "y, i = TopK (x, three)",
+    "y, i = TopK (x, fed)",
+    "y, i = my.TopK (x, three)",
+    "m = Min (fed, three, seven)  y, i = TopK (x, m)",
+    "m = Min (fed, fed)  y, i = TopK (x, m)",
+    "m = Max (fed, three)  y, i = TopK (x, m)",
+    "m = Min (fed, three)  c = Cast <to = 7> (m)  q = Reshape (c, one)  y, i = TopK (x, q)",
+    "s = Shape (x)  y, i = TopK (x, s)",
+    "s = Shape (x)  g = Gather (s, one)  y, i = TopK (x, g)",
+    "s = Shape (u)  g = Gather (s, one)  y, i = TopK (x, g)",
+    "s = Shape (u)  g = Gather (s, nought)  m = Min (g, seven)  y, i = TopK (x, m)",
+    "y, i = TopK (x, )",
+)
+SUMS = (
+    "y = CumSum (x, one)",
+    "y = CumSum (x, last)",
+    "y = CumSum (x, fed)",
+    "y = CumSum <reverse = 1> (u, one)",
+    "y = CumSum <exclusive = 1> (u, one)",
+    "y = CumSum <reverse = 1> (u, one)",
+    "y = CumSum (open, last)",
+    "y = my.CumSum (x, one)",
+)
+BAKED = (
+    *(f"y = Reshape (x, {target})" for target in ("to_2_4_6", "to_1_m1", "to_1_4_m1", "to_m1_6", "to_2_m1_4_6", "to_0_24", "to_0_m1", "to_8_6", "to_48", "to_0_0_0_0")),
+    *(f"y = Reshape (b, {target})" for target in ("to_1_m1", "to_m1_6", "to_8_6")),
+    "y = Reshape <allowzero = 1> (x, to_0_24)",
+    "y = my.Reshape (x, to_2_4_6)",
+    "y = Reshape (x, fed)",
+    "y = Reshape (fixed, to_2_4_6)",
+    "y = Reshape (two, to_m1_6)",
+    "y = Reshape (two, to_2_4_6)",
+    "y = Reshape (two, to_48)",
+    "y = Expand (x, to_2_4_6)",
+    "y = Expand (x, to_1_1_6)",
+    "y = Expand (x, to_8_6)",
+    "y = Add (x, held)",
+    "y = Add (held, x)",
+    "y = Add (x, single)",
+    "y = Add (x, row)",
+    "y = my.Add (x, held)",
+    "y = Pow (x, held)",
+    "e = Expand (single, to_2_4_6)  y = Mul (x, e)",
+    "e = Tile (single, to_2_1_1)  y = Concat <axis = 1> (x, e)",
+    "y = Concat <axis = 1> (x, held)",
+    "y = Concat <axis = 0> (x, held)",
+    "y = Concat <axis = -1> (x, single)",
+    "y = Concat <axis = 1> (x, x)",
+    "y = Where (c, x, held)",
+)  # fmt: skip
 BODIES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "division": (
         DIVISIONS,
@@ -265,6 +328,25 @@ BODIES: dict[str, tuple[tuple[str, ...], str, str]] = {
         WIDENED,
         "float16[8,8] h, bfloat16[8,8] b, double[8,8] d, float[8,8] f",
         "float[8,8] w = {}, float16[8,8] hw = {}, double[8,8] dw = {}",
+    ),
+    "data_sized": (DATA_SIZED, "float[4] x, float[N] u", "float[1,1] w = {1}"),
+    "top_k": (
+        TOP_K,
+        "float[9,8] x, int64[1] fed, float[N,8] u",
+        "int64[1] three = {3}, int64[1] seven = {7}, int64[1] one = {1}, int64[1] nought = {0}",
+    ),
+    "cumulative_sum": (
+        SUMS,
+        "float[4,8] x, float[4,9] u, float[] open, int64 fed",
+        "int64 one = {1}, int64 last = {-1}",
+    ),
+    "baked_shape": (
+        BAKED,
+        "float[N,4,6] x, float[N,6] b, float[2,4,6] fixed, float[N,M,6] two, int64[2] fed, bool[N,4,6] c",
+        "int64[3] to_2_4_6 = {2, 4, 6}, int64[2] to_1_m1 = {1, -1}, int64[3] to_1_4_m1 = {1, 4, -1}, int64[2] to_m1_6 = {-1, 6}, "
+        "int64[4] to_2_m1_4_6 = {2, -1, 4, 6}, int64[2] to_0_24 = {0, 24}, int64[2] to_0_m1 = {0, -1}, int64[2] to_8_6 = {8, 6}, "
+        "int64[1] to_48 = {48}, int64[4] to_0_0_0_0 = {0, 0, 0, 0}, int64[3] to_1_1_6 = {1, 1, 6}, int64[3] to_2_1_1 = {2, 1, 1}, "
+        "float[2,4,6] held = {}, float[1,4,6] single = {}, float[6] row = {}",
     ),
 }
 
