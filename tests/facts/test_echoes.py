@@ -103,6 +103,14 @@ def test_a_specific_pattern_leads_its_line() -> None:
             [("plugin_library", 10, {}), ("plugin_library", 20, {}), ("plugin_library", 30, {})],
             {20: 10, 30: 10},
         ),
+        (
+            [
+                ("plugin_library", 10, {"path": "a.so"}),
+                ("plugin_library", 12, {"path": "b.so"}),
+                ("plugin_library", 14, {}),
+            ],
+            {14: 10},
+        ),
         ([("out_of_memory", 10, {"path": "a"}), ("out_of_memory", 11, {"path": "a"})], {}),
     ],
 )
