@@ -197,6 +197,13 @@ def test_windows_of_a_kernel_that_is_no_list_of_sizes(kernel: object) -> None:
     assert windows(Graph(helper.make_graph([node], "g", [data], [])).nodes[0]) is None
 
 
+def test_windows_along_one_axis() -> None:
+    model = model_of_bodies(["y = MaxPool <kernel_shape = [2]> (x)"], "float[1,2,9] x")
+    assert windows(model.graph.nodes[0]) == (Window(9, 2, 1, 0, 0),)
+    flat = model_of_bodies(["y = MaxPool (x)"], "float[1,2] x")
+    assert windows(flat.graph.nodes[0], ()) is None
+
+
 def test_windows_of_an_operator_without_inputs() -> None:
     node = helper.make_node("MaxPool", [], ["y"], kernel_shape=[3, 3])
     assert windows(Graph(helper.make_graph([node], "g", [], [])).nodes[0]) is None

@@ -85,6 +85,11 @@ def test_problems_of_save(changes: dict[str, Any], problems: dict[int, str]) -> 
     assert {minor: problem for minor, problem in found.items() if problem} == problems
 
 
+def test_releases_that_refuse_torchscript_in_each_format() -> None:
+    saved = replace(SAVE, product="torchscript", format="torchscript")
+    assert [minor for minor in range(5, 15) if facts(minor, saved)[0].problem] == [8, 10, 11, 12, 13]
+
+
 @pytest.mark.parametrize(
     ("changes", "problems"),
     [

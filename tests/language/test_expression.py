@@ -148,6 +148,13 @@ def test_an_unknown_of_the_target_names_the_option_that_settles_it() -> None:
     assert truth("target.sm >= 80 and causal").needs == frozenset()  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("text", ["abs(target.sm) > 3", "min(target.sm, 3) == 3", "round(target.sm) == 3"])
+def test_a_function_of_an_unknown_names_the_option_that_settles_it(text: str) -> None:
+    found = truth(text)
+    assert isinstance(found, Unknown)
+    assert found.needs == {"--gpu"}
+
+
 def test_values_for_messages() -> None:
     assert value("scale.product") == 0.25
     assert value("block.scale.product") is None

@@ -11,6 +11,7 @@ from trtlint.files.problem import shorten
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.model.graph import Node, Value
 
+_BRACES = {"{{": "{", "}}": "}"}
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
@@ -41,8 +42,8 @@ def template(text: str, scope: Scope | None = None) -> Template:
         pieces.append(text[end : match.start()])
         end = match.end()
         found = match[0]
-        if found in ("{{", "}}"):
-            pieces.append(found[0])
+        if found in _BRACES:
+            pieces.append(_BRACES[found])
         elif match[1] is None:
             raise ExpressionError(f"unmatched brace {found!r}", match.start() + 1)
         else:
