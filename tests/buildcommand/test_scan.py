@@ -116,6 +116,10 @@ class TestScripts:
         assert found.line == 3
         assert found.text == "trtexec --onnx=a.onnx --fp16 --int8"
 
+    def test_a_backslash_ends_a_word(self) -> None:
+        found = only("trtexec --onnx=a.onnx\\\n--fp16\\")
+        assert found.text == "trtexec --onnx=a.onnx --fp16"
+
     def test_operators_end_a_command(self) -> None:
         line = "trtexec --onnx=a --fp16 2>&1 | tee --append log; trtexec --onnx=b && trtexec --onnx=c >out &"
         assert texts(line) == ["trtexec --onnx=a --fp16", "trtexec --onnx=b", "trtexec --onnx=c"]

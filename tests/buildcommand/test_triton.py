@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.files.special import needs_posix
 from trtlint.buildcommand import BuildCommand, CommandError, commands_for, config_beside, read_commands
+from trtlint.buildcommand.command import Served
 from trtlint.buildcommand.shapes import shapes_of
 from trtlint.buildcommand.triton import parse_config, read_config
 
@@ -63,6 +64,12 @@ def test_a_configuration() -> None:
         ("input", "ids", "TYPE_INT64", (-1,)),
         ("output", "y", "TYPE_FP16", (16, 64)),
     ]
+
+
+@pytest.mark.parametrize(("written", "size"), [(-3, 0), (0, 0), (1, 1)])
+def test_a_negative_batch_size_is_none(written: int, size: int) -> None:
+    served = parse_config(f"max_batch_size: {written}").served
+    assert served == Served("onnxruntime", size, ())
 
 
 def test_profiles() -> None:

@@ -42,6 +42,7 @@ AGAIN = (
     DEEPSTREAM.format("WARN")
     + "Warning from NvDsInferContextImpl::generateBackendContext() <a.cpp:1888> [UID = 1]: deserialize backend context from engine from file :/a/b.engine failed, try rebuild"
 )
+RUNNING = "&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec"
 WARNED = "[W] [TRT] Using an engine plan file across different models of devices is not recommended"
 
 
@@ -73,6 +74,7 @@ def of(*lines: str) -> Diagnosis:
         (("Begin building engine...", "Killed"), 2),
         (("[V] [TRT] Tactic: 0x1 Time: 0.01",), 1),
         (("&&&& FAILED TensorRT.trtexec [TensorRT v8601] # trtexec",), 1),
+        ((RUNNING, "&&&& FAILED TensorRT.trtexec [TensorRT v8601] # trtexec"), 2),
         (("ERROR: [UID = 1]: build of the engine gave up",), 1),
         ((UNKNOWN, CAUSE), 1),
         ((SETTER, UNKNOWN), 2),
@@ -211,7 +213,7 @@ def test_a_report_of_the_parser_that_was_cut() -> None:
     assert (found.line.pattern, found.line.line) == ("parsing_failed", 1)
 
 
-@pytest.mark.parametrize("last", [ECHO, "&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec"])
+@pytest.mark.parametrize("last", [ECHO, RUNNING])
 def test_a_run_that_failed_is_not_forgiven_for_the_next(last: str) -> None:
     assert of(CAUSE, last, BUILT).failed
 

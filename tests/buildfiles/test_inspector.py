@@ -1,13 +1,16 @@
-"""Whether the CUDA driver has a device."""
+"""Layers of an engine: whether the CUDA driver has a device, and what TensorRT raises."""
 
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from trtlint.buildfiles import inspector
+from trtlint.buildfiles.errors import BuildFileError
 
 
 class Driver:
@@ -47,3 +50,29 @@ def test_a_gpu_is_found(monkeypatch: pytest.MonkeyPatch, drivers: dict[str, obje
 
     monkeypatch.setattr(ctypes, "CDLL", load)
     assert inspector._has_gpu() is expected
+
+
+PLAN = b"ftrt" + bytes(20) + bytes([10, 8, 0, 43]) + bytes(100)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (BuildFileError("no\n layers"), "no layers"), (ImportError("a  b"), "a b"), (OSError("gone"), "gone"),
+        (RuntimeError("x" * 201), "x" * 200), (TypeError("wrong"), "wrong"), (AttributeError("old"), "old"),
+    ],
+)  # fmt: skip
+def test_an_engine_that_tensorrt_cannot_load(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception, why: str
+) -> None:
+    def fail(name: str) -> object:
+        raise error
+
+    (tmp_path / "a.plan").write_bytes(PLAN)
+    monkeypatch.setattr(inspector, "_has_gpu", lambda: True)
+    monkeypatch.setattr(
+        inspector,
+        "importlib",
+        SimpleNamespace(import_module=fail, util=SimpleNamespace(find_spec=lambda name: name == "tensorrt")),
+    )
+    assert inspector.inspect_plan(tmp_path / "a.plan") == f"tensorrt cannot load the engine ({why})"

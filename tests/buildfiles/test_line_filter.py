@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from trtlint.buildfiles import line_filter
 from trtlint.buildfiles.line_filter import BlockFilter
 
 LITERALS = (b"Parsing ", b"Total Activation Memory")
@@ -45,3 +46,25 @@ def test_quiet_lines_need_a_known_beginning(prefix: str) -> None:
 def test_other_lines_always_need_a_look(prefix: str) -> None:
     line = f"{prefix}Something else that nobody wants to read"
     assert picked(line)[0] == [(1, line.encode(), 0)]
+
+
+def test_lines_are_counted_only_if_all_their_known_bytes_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here all messages have the same hash."""
+    monkeypatch.setattr(line_filter, "_FACTOR", 0)
+    monkeypatch.setattr(line_filter, "_SECOND", 0)
+    known = "Total Activation Mem"
+    found = BlockFilter([known.encode()])
+    found.enough(known.encode(), context=False)
+    others = [
+        known[:place] + letter + known[place + 1 :]
+        for place in (0, 5, 6, 13, 14, 19)
+        for letter in (chr(ord(known[place]) - 1), chr(ord(known[place]) + 1))
+    ]
+    lines = [f"{DATE}[V] [TRT] {text} and the end" for text in (known, *others, f"{known}!", known)]
+    data = "\n".join([*lines, "", ""]).encode() + b"x" * 64
+    count, end, batches = found.lines(data, 0, data.index(b"xx"), 0)
+    expected = [(number, line.encode(), 32) for number, line in enumerate(lines[1:-2], 2)]
+    rows = [row for batch in batches for row in zip(*batch, strict=True)]
+    assert rows == [*expected, (len(lines) + 1, b"", 0)]
+    assert (count, end) == (len(lines) + 1, data.index(b"xx"))
+    assert found.counts() == {known.encode(): 3}

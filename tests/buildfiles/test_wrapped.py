@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trtlint.buildfiles import wrapped
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.prefix import parse_prefix
+from trtlint.buildfiles.prefix import Prefix, parse_prefix
 from trtlint.buildfiles.records import Log
-from trtlint.buildfiles.wrapped import telling, unwrap
+from trtlint.buildfiles.wrapped import MarkSearch, telling, unwrap
 
 MESSAGE = "1: [runtime.cpp::parsePlan::314] Error Code 1: Serialization (Serialization assertion plan->header.magicTag == rt::kPLAN_MAGIC_TAG failed.)"
 
@@ -144,3 +145,26 @@ def test_what_a_container_logs_as_json_is_unescaped() -> None:
     assert text == b'[05/21/2024-12:00:09] [W] [TRT] layer "a" is slow'
     assert prefix is not None
     assert (prefix.severity, prefix.library) == ("W", True)
+
+
+@pytest.mark.parametrize("first", ["", "a", "z", "Z", "A", "{"])
+def test_marks_of_a_long_batch_are_those_in_its_lines(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that begins with a bracket is searched for all marks, and names none for the others."""
+    monkeypatch.setattr(wrapped, "_MANY", 2)
+    failed = f"{first} failed to run".encode()
+    lines = [b"a step of it", b"[another] nvinfer", failed, b"a step of it", b"[E] killed"]
+    search = MarkSearch()
+    search.begin(lines)
+    assert [search.telling(line) for line in lines] == [False, True, True, False, True]
+    assert "".join(map(bytes.decode, search._marks)) == "ail"
+    search.begin(lines[:1])
+    assert search.telling(b"it was killed")
+
+
+@pytest.mark.parametrize(("before", "found"), [(118, True), (119, True), (120, False)])
+def test_the_name_of_the_library_is_near_the_beginning(before: int, found: bool) -> None:
+    """The severity and the name begin within the first 120 bytes, and a space comes before them."""
+    for head in (b"ERROR: [TRT]: ", b"TRT ERROR: "):
+        line = b"x" * before + b"  " + head + b"message"
+        expected = Prefix("E", "logger", len(line) - 7, True) if found else None
+        assert unwrap(line) == (line, expected)

@@ -9,6 +9,7 @@ import pytest
 
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.record import BuildRecord, FileRead, together
+from trtlint.buildfiles.settings import BuildSettings
 from trtlint.target.completion import complete
 from trtlint.target.target import Target
 
@@ -58,8 +59,13 @@ def test_releases_that_are_unknown_are_no_version() -> None:
     )
 
 
-def test_a_release_that_is_unknown_stands_for_its_line() -> None:
-    assert complete(Target(), build(BANNER.replace("101303", "101309"))).target.version == "10.13"
+@pytest.mark.parametrize(
+    ("printed", "version"),
+    [("10.13.9", "10.13"), ("10.13.3.9", "10.13.3.9"), ("10.13.3.9.1", "10.13.3.9"), ("10.99.1", None)],
+)
+def test_a_release_that_is_unknown_stands_for_its_line(printed: str, version: str | None) -> None:
+    found = together([FileRead("f.json", BuildSettings(product="tensorrt", version=printed))])
+    assert complete(Target(), found).target.version == version
 
 
 @pytest.mark.parametrize(

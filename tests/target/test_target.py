@@ -50,6 +50,8 @@ class TestVersions:
             ("10.13.1", "not a known release; nearest: 10.13.0, 10.13.2, 10.13.3"),
             ("latest", f"'latest' is not a version of TensorRT; write it as {minors('tensorrt')[-1]}"),
             ("", "'' is not a version"),
+            ("x" * 60, f"'{'x' * 60}' is not a version"),
+            ("x" * 61, f"'{'x' * 60}...' is not a version"),
             ("10.8rc1", "not a known release"),
             ("1.4", "TensorRT 1.4 is not supported"),
             ("10.8.0.43.1", "not a known release"),
@@ -70,13 +72,16 @@ class TestVersions:
         assert parse_versions("10.13.2..10.14") == ["10.13", "10.14"]
         assert parse_versions("1.4..1.7", "tensorrt-rtx") == ["1.4", "1.5", "1.6", "1.7"]
         assert parse_versions("10.7") == ["10.7"]
+        assert parse_versions("10.13..10.13.0") == ["10.13"]
+        assert parse_versions("10.13.3..10.13") == ["10.13"]
 
     @pytest.mark.parametrize(
         ("text", "words"),
         [
             ("10.8..10.7", "is reversed; write 10.7..10.8"),
-            ("10.7..", "has only one end"),
-            ("..10.7", "has only one end"),
+            ("10.13.3..10.13.0", "the range 10.13.3..10.13.0 is reversed; write 10.13.0..10.13.3"),
+            ("10.7..", f"the range 10.7.. has only one end; write it as 8.6..{minors('tensorrt')[-1]}"),
+            (" ..10.7", f"the range  ..10.7 has only one end; write it as 8.6..{minors('tensorrt')[-1]}"),
             ("10.7..10.17", "10.17 does not exist"),
         ],
     )

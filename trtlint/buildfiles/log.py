@@ -86,10 +86,10 @@ class LogReader:
         self._context: bytes = b""
         self._context_at = 0
         self._enough: dict[bytes, str] = {}  # pattern of each beginning whose lines are only counted
-        # The open message: its first line, prefix, text so far and last line.
+        # The open message: its text so far, and, if it is not empty, its first and last line and its prefix.
         self._open: list[str] = []
-        self._open_line = 0
-        self._open_last = 0
+        self._open_line: int
+        self._open_last: int
         self._open_prefix: Prefix | None = None
         self._open_context: str | None = None
         self._limit = ""  # why the rest was not read

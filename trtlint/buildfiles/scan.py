@@ -100,7 +100,7 @@ class Scanner:
                 self.note = f"the log is longer than {MOST >> 30} GiB; trtlint ignored the text after that"
                 break
             self.size += len(chunk)
-            self._tail = chunk[-_TAIL:] if len(chunk) >= _TAIL else (self._tail + chunk)[-_TAIL:]
+            self._tail = (self._tail + chunk[-_TAIL:])[-_TAIL:]
             first = chunk.find(b"\n") + 1
             if not first:
                 if not dropping:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import onnx
@@ -16,7 +15,7 @@ from trtlint.model.values import Constants
 def empty_model(path: Path) -> Model:
     """Return a model without nodes, named after the build log or engine at ``path``."""
     graph = Graph(onnx.GraphProto())
-    tensors = TensorStore(path, os.stat_result((0,) * 10), [])
+    tensors = TensorStore(path, None, [])
     return Model(
         path=path,
         graph=graph,

@@ -25,7 +25,7 @@ def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
         length = int(entries["length"]) if entries.get("length") else None
     except ValueError:
         return None
-    if not isinstance(location, str) or not location or offset < 0 or (length is not None and length < 0):
+    if not location or offset < 0 or (length is not None and length < 0):
         return None
     return location, offset, length
 

@@ -164,7 +164,7 @@ def _known_version(version: str, product: Product) -> str | None:
     The beginning has at least two parts, such as ``10.7``.  The result is None if it is unknown, too.
     """
     parts = version.split(".")
-    texts = (".".join(parts[:count]) for count in (len(parts), 3, 2))
+    texts = (".".join(parts[:count]) for count in range(len(parts), 1, -1))
     return next((known for text in texts if (known := _checked(text, product)) is not None), None)
 
 

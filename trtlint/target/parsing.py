@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from trtlint.errors import SettingError
 from trtlint.knowledge.gpus import architecture, architectures, find_gpu, near_gpus
-from trtlint.knowledge.nearest import did_you_mean, nearest
+from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.releases import PRODUCTS, Product, Release, Typing, minors, releases
 from trtlint.target.flags import Flag
 
@@ -55,10 +55,10 @@ def check_version(text: str, product: Product = "tensorrt") -> str:
             near = [".".join(map(str, other)) for other in known if parts[:2] == other[:2]]
             raise TargetError(f"{name} {version} is not a known release; nearest: {', '.join(near)}")
         lines = [tuple(map(int, minor.split("."))) for minor in minors(product)]
-        place = sum(line < parts[:2] for line in lines)
+        place = sum(line < parts for line in lines)
         near = [".".join(map(str, line)) for line in lines[max(place - 1, 0) : place + 1]]
-        if parts[:2] < lines[0]:
-            raise TargetError(f"{name} {version} is not supported; use {near[0]} or newer")
+        if parts < lines[0]:
+            raise TargetError(f"{name} {version} is not supported; use {minors(product)[0]} or newer")
         raise TargetError(f"{name} {version} does not exist; nearest: {', '.join(near)}")
     return version
 
@@ -129,11 +129,6 @@ def flags_named(given: Iterable[str]) -> frozenset[Flag]:
             raise TargetError(f"unknown builder setting {name!r}{did_you_mean(name, get_args(Flag))}")
         found.add(known[squeezed])
     return frozenset(found)
-
-
-def _nearest(text: str, words: Iterable[str]) -> str:
-    near = nearest(text, words, count=3)
-    return f"; nearest: {', '.join(near)}" if near else ""
 
 
 @cache
