@@ -25,7 +25,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("cut.json").write_text(LAYERS[:-4])
 
 
-
 def alone(*paths: str) -> BuildInput:
     return BuildInput(Path(paths[0]), read_build(paths), alone=True)
 

@@ -164,7 +164,11 @@ def test_the_number_of_warnings_is_limited(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_records_come_in_order_once() -> None:
     reader = LogReader(io.BytesIO(b"[E] a\n[W] b\nKilled\n"))
-    assert [(each.line, each.message) for each in reader] == [(1, "a"), (2, "b"), (3, "Killed")]
+    assert list(reader) == [
+        Record("other", 1, "E", "a"),
+        Record("other", 2, "W", "b"),
+        Record("died", 3, None, "Killed", {"how": "Killed"}),
+    ]
 
 
 def test_the_text_of_records_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

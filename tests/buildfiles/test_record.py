@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from trtlint.buildfiles import record
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.layers import EngineLayer, LayerInfo
 from trtlint.buildfiles.plan import PlanHeader
 from trtlint.buildfiles.profile import LayerTime, Profile, Times
-from trtlint.buildfiles.record import BuildRecord, FileRead, InspectedPlan, together
+from trtlint.buildfiles.record import BuildRecord, FileRead, InspectedPlan, read_build, read_file, together
 from trtlint.buildfiles.records import LayerDump, Log
 from trtlint.buildfiles.settings import BuildSettings, PrintedShapes
+from trtlint.buildfiles.witnesses import GivenAs
 
 LAYERS, OTHER = (LayerInfo((EngineLayer(0, name),)) for name in ("a", "b"))
 PROFILE, LATER = (Profile(1, (LayerTime(name, 1, 1, None, 1),)) for name in ("a", "b"))
@@ -102,3 +105,85 @@ def test_settings_may_come_from_several_files() -> None:
         f"f2:2 reports sm 90, but f1 reports sm 89; trtlint uses f1: {both}",
         f"f2 reports tf32 False, but f0:4 reports tf32 True; trtlint uses f0:4: {both}",
     )
+
+
+@pytest.mark.parametrize(
+    ("role", "content", "expected"),
+    [
+        ("profile", log(profiles=(PROFILE, LATER)), LATER),
+        ("profile", log(profiles=(LATER, PROFILE, PROFILE)), PROFILE),
+        ("profile", PROFILE, PROFILE),
+        ("profile", TIMES, TIMES),
+        ("profile", UNKNOWN, UNKNOWN),
+        ("profile", log(), "f: the file has no layer times"),
+        ("profile", LAYERS, "f: the file has no layer times"),
+        ("profile", PLAN, "f: the file has no layer times"),
+        ("layers", log(dumps=(LayerDump(1, LAYERS.layers), LayerDump(5, OTHER.layers))), OTHER),
+        ("layers", LAYERS, LAYERS),
+        ("layers", log(profiles=(PROFILE,)), "f: the file has no engine layers"),
+        ("layers", PROFILE, "f: the file has no engine layers"),
+        ("any", LAYERS, LAYERS),
+        ("any", PLAN, PLAN),
+        ("any", log(profiles=(PROFILE,)), log(profiles=(PROFILE,))),
+    ],
+)
+def test_the_role_of_a_file(
+    monkeypatch: pytest.MonkeyPatch, role: GivenAs, content: Any, expected: Any
+) -> None:
+    monkeypatch.setattr(record, "read_build_file", lambda path: content)
+    if isinstance(expected, str):
+        with pytest.raises(BuildFileError) as caught:
+            read_file("f", role)
+        assert caught.value.message == expected
+    else:
+        assert read_file("f", role) == FileRead("f", expected)
+
+
+def test_a_file_without_a_line_of_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "read_build_file", lambda path: log())
+    assert read_file("f") == FileRead("f", log(), "f: contains no line of a TensorRT build")
+    monkeypatch.setattr(record, "read_log", lambda path: log(notes=(path,)))
+    for path, role in (("-", "any"), ("f", "log")):
+        note = f"{path}: contains no line of a TensorRT build"
+        assert read_file(path, role) == FileRead(path, log(notes=(path,)), note)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (BuildFileError("broken", offset=3), "f: broken"),
+        (BuildFileError("broken", line=7), "f: broken (line 7)"),
+        (BuildFileError("cannot read f: gone", line=0), "f: gone (line 0)"),
+    ],
+)
+def test_errors_name_the_file_and_the_place(
+    monkeypatch: pytest.MonkeyPatch, error: BuildFileError, message: str
+) -> None:
+    def fail(path: Path) -> None:
+        assert path == Path("f")
+        raise error
+
+    monkeypatch.setattr(record, "read_build_file", fail)
+    with pytest.raises(BuildFileError) as caught:
+        read_file("f")
+    found = caught.value
+    assert (found.message, found.offset, found.line) == (message, error.offset, error.line)
+
+
+@pytest.mark.parametrize("inspected", [True, False])
+def test_the_layers_of_an_engine(monkeypatch: pytest.MonkeyPatch, inspected: bool) -> None:
+    monkeypatch.setattr(record, "read_build_file", lambda path: PLAN)
+    monkeypatch.setattr(record, "inspect_plan", lambda path: LAYERS if inspected else f"no {path}")
+    assert read_file("f", "layers") == (
+        FileRead("f", InspectedPlan(PLAN, LAYERS))
+        if inspected
+        else FileRead("f", PLAN, "f: no f; trtlint uses only the product and version of this engine")
+    )
+
+
+def test_files_as_paths_and_with_their_roles(monkeypatch: pytest.MonkeyPatch) -> None:
+    contents = {"a": log(), "b": LAYERS}
+    monkeypatch.setattr(record, "read_build_file", lambda path: contents[str(path)])
+    note = "a: contains no line of a TensorRT build"
+    assert read_build(["a", ("b", "layers")]) == together([FileRead("a", log(), note), FileRead("b", LAYERS)])
+    assert read_build(["a", ("b", "layers")]).notes == (note,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.files.special import SPECIAL, at_most, make, needs_posix
-from trtlint.files.replace import replace_text, replacing, require_replaceable
+from trtlint.files.replace import _open_unnamed, replace_text, replacing, require_replaceable
 
 
 @needs_posix
@@ -137,3 +138,36 @@ def test_only_an_error_of_the_temporary_file_gets_another_name(
     with pytest.raises(OSError, match="full") as caught, replacing(tmp_path / "report"):
         raise OSError(28, "full", *args)
     assert caught.value.filename == str(tmp_path / (shown or "report"))
+
+
+@pytest.mark.parametrize(
+    ("flag", "usable", "result", "expected"),
+    [
+        (1 << 22, True, 7, 7),
+        (None, True, 7, None),
+        (1 << 22, False, 7, None),
+        *((1 << 22, True, OSError(code, "no"), None)
+          for code in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)),
+        (1 << 22, True, OSError(errno.ENOSPC, "full"), OSError),
+    ],
+)  # fmt: skip
+def test_a_file_without_a_name_needs_the_system(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, flag: int | None, usable: bool, result: object,
+    expected: object,
+) -> None:  # fmt: skip
+    def open_(folder: Path, flags: int, mode: int) -> object:
+        assert (folder, flags, mode) == (tmp_path, (1 << 22) | os.O_WRONLY, 0o666)
+        if isinstance(result, OSError):
+            raise result
+        return result
+
+    monkeypatch.setattr(os, "O_TMPFILE", flag, raising=False)
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: usable and (path, mode) == ("/proc/self/fd", os.X_OK)
+    )
+    monkeypatch.setattr(os, "open", open_)
+    if expected is OSError:
+        with pytest.raises(OSError, match="full"):
+            _open_unnamed(tmp_path)
+    else:
+        assert _open_unnamed(tmp_path) == expected

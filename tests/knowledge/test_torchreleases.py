@@ -6,11 +6,15 @@ import pytest
 
 from trtlint.engine.rulebook import load_builtin
 from trtlint.knowledge.torchreleases import (
+    Route,
+    TorchArgument,
+    TorchOperator,
     TorchReleaseError,
     argument,
     idle,
     nearest_argument,
     torch_operators,
+    torch_range,
     torch_release,
     torch_releases,
 )
@@ -43,6 +47,75 @@ def test_arguments_come_and_go() -> None:
     assert argument("use_explicit_typing", "compile", torch_release("2.10")).default == "True"
     assert argument("use_explicit_typing", "compile", new).default == "True"
     assert argument("immutable_weights", "options", new).default == "True"
+
+
+SOURCE = "https://github.com/pytorch/TensorRT/blob/v{}/py/torch_tensorrt/{}"
+
+
+@pytest.mark.parametrize(
+    ("route", "release", "expected"),
+    [
+        (
+            "compile",
+            "2.13",
+            TorchArgument(
+                "enabled_precisions", False, "2.5", "2.12", "{dtype.f32}",
+                SOURCE.format("2.12.1", "dynamo/_compiler.py#L436"),
+            ),
+        ),
+        (
+            "options",
+            "2.5",
+            TorchArgument(
+                "enabled_precisions", True, "2.5", "2.12", "",
+                SOURCE.format("2.5.0", "dynamo/_settings.py#L83"),
+            ),
+        ),
+        (
+            "compile",
+            "2.9",
+            TorchArgument(
+                "use_explicit_typing", True, "2.6", "2.12", "False",
+                SOURCE.format("2.9.0", "dynamo/_compiler.py#L424"),
+            ),
+        ),
+        (
+            "options",
+            "2.13",
+            TorchArgument("module", True, "2.5", "2.14", "", SOURCE.format("2.13.0", "_compile.py#L199")),
+        ),
+        ("compile", "2.13", TorchArgument("nothing", False, "", "", "", "")),
+    ],
+)  # fmt: skip
+def test_an_argument_of_a_release(route: Route, release: str, expected: TorchArgument) -> None:
+    assert argument(expected.name, route, torch_release(release)) == expected
+
+
+def test_a_release_without_a_tag_has_the_source_of_its_wheel() -> None:
+    found = argument("immutable_weights", "options", torch_release("2.14"))
+    assert found.source.startswith("https://pypi.org/project/torch-tensorrt/2.14.0/ (torch_tensorrt/dynamo/")
+
+
+def test_a_range_of_releases() -> None:
+    def lines(first: str, last: str | None) -> list[str]:
+        return [release.line for release in torch_range(first, last)]
+
+    assert lines("2.7", "2.9.0") == ["2.7", "2.8", "2.9"]
+    assert lines("2.5", "2.6") == ["2.5", "2.6"]
+    assert lines("2.13", None) == ["2.13", torch_releases()[-1].line]
+    for first, last in (("2.9", "2.9"), ("2.9", "2.7"), (torch_releases()[-1].line, None)):
+        with pytest.raises(TorchReleaseError, match=rf"^{first} to .* is no upgrade of Torch-TensorRT$"):
+            torch_range(first, last)
+
+
+@pytest.mark.parametrize(
+    ("release", "known"),
+    [("2.5", None), ("2.6.1", True), ("2.7", None), ("2.8", False), ("2.10", False), ("2.14.0", None)],
+)
+def test_releases_between_tested_ones(release: str, known: bool | None) -> None:
+    row = TorchOperator(("2.6.1", "2.8.0", "2.11.0", "2.13.0"), frozenset({"2.6.1", "2.13.0"}), "aten.a")
+    assert row.known(torch_release(release).version) is known
+    assert row.in_torch(torch_release(release).version) is (known is True)
 
 
 def test_names_read_from_kwargs_count() -> None:

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from packaging.version import Version
 
+from trtlint.errors import ArgumentError
 from trtlint.knowledge.gpus import architectures, gpu_names
 from trtlint.knowledge.releases import PRODUCTS, Product, minors, releases
 from trtlint.target.flags import Flag
@@ -423,3 +425,32 @@ def test_the_lines_around_an_unknown_version_are_named(product: Product) -> None
     assert oldest < newest
     with pytest.raises(TargetError, match=r"does not exist|is not a known release"):
         check_version(f"{lines[-1]}.0.0.0", product)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"product": None}, "product=None: expected one of tensorrt, tensorrt-rtx"),
+        ({"version": 10.7}, "version=10.7: expected a text such as '10.7'"),
+        ({"sm": "89"}, "sm='89': expected a compute capability times ten, such as 89"),
+        ({"sm": True}, "sm=True: expected a compute capability times ten, such as 89"),
+        ({"gpu": 89}, "gpu=89: expected a text such as 'L4' or 'sm89'"),
+        ({"previous": 10}, "previous=10: expected a text such as '10.7'"),
+        ({"asked": "fp16"}, "asked='fp16': expected a set of builder settings that are on, such as {'fp16'}"),
+        ({"asked": None}, "asked=None: expected a set of builder settings that are on, such as {'fp16'}"),
+        ({"refused": 5}, "refused=5: expected a set of builder settings that are off, such as {'tf32'}"),
+        ({"refused": ["tf32", 5]}, "refused=5: expected a set of builder settings that are off, such as {'tf32'}"),
+        ({"plugins": [None]}, "plugins=None: expected a set of plugin names, such as {'MyPlugin'}"),
+        ({"plugins": "A"}, "plugins='A': expected a set of plugin names, such as {'MyPlugin'}"),
+    ],
+)  # fmt: skip
+def test_values_of_the_wrong_type(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        Target(**fields)
+    assert str(caught.value) == message
+
+
+def test_plugins_are_a_set() -> None:
+    plugins: Any = ["A", "B", "A"]
+    assert Target(plugins=plugins).plugins == {"A", "B"}
+    assert Target(plugins=None).plugins is None
