@@ -439,7 +439,7 @@ def test_the_lines_around_an_unknown_version_are_named(product: Product) -> None
         ({"asked": "fp16"}, "asked='fp16': expected a set of builder settings that are on, such as {'fp16'}"),
         ({"asked": None}, "asked=None: expected a set of builder settings that are on, such as {'fp16'}"),
         ({"refused": 5}, "refused=5: expected a set of builder settings that are off, such as {'tf32'}"),
-        ({"refused": ["tf32", 5]}, "refused=5: expected a set of builder settings that are off, such as {'tf32'}"),
+        ({"asked": ["x", 5]}, "asked=5: expected a set of builder settings that are on, such as {'fp16'}"),
         ({"plugins": [None]}, "plugins=None: expected a set of plugin names, such as {'MyPlugin'}"),
         ({"plugins": "A"}, "plugins='A': expected a set of plugin names, such as {'MyPlugin'}"),
     ],

@@ -48,9 +48,9 @@ _TYPES: Mapping[str, tuple[type, str]] = {
 }
 """Single-valued fields: the type, and the allowed values for messages."""
 _SETS: Mapping[str, str] = {
+    "plugins": "a set of plugin names, such as {'MyPlugin'}",
     "asked": "a set of builder settings that are on, such as {'fp16'}",
     "refused": "a set of builder settings that are off, such as {'tf32'}",
-    "plugins": "a set of plugin names, such as {'MyPlugin'}",
 }
 """Multi-valued fields: the allowed values for messages."""
 _PRECISIONS: frozenset[Flag] = frozenset({"fp16", "bf16", "int8", "fp8", "best"})
