@@ -57,6 +57,8 @@ def test_a_broken_file_has_its_place_among_the_builds() -> None:
     found = by_itself([(path, "any") for path in ("cut.json", "b.log", "gone.log", "a.log")])
     assert found == [broken(cut), alone("b.log"), broken(gone), alone("a.log")]
     assert by_itself([("gone.log", "any"), ("cut.json", "any")]) == [broken(gone), broken(cut)]
+    found = by_itself([("./gone.log", "any"), ("b.log", "any")])
+    assert [build.path for build in found] == [Path("gone.log"), Path("b.log")]
 
 
 def test_a_role_is_required() -> None:
