@@ -13,7 +13,7 @@ from trtlint.model.values import Constants
 from trtlint.model.walks import search
 
 _MOST_VISITED = 500
-"""Limit of operators visited in a search from a value to its sources."""
+"""Limit of operators visited from a value to its sources.  One more value is visited to detect the limit."""
 _DEEPEST = 64
 """Depth limit of the nested subgraphs that are searched for an If."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
@@ -126,7 +126,7 @@ def known_at_build(value: Value) -> bool | None:
     The result is None if the answer depends on dynamic shapes, or if the search takes too long.
     """
     open_ = False
-    for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
+    for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 2)):
         if number > _MOST_VISITED:
             return None
         node = made.producer
@@ -173,7 +173,7 @@ def _of_size(value: Value) -> list[Value]:
     The list is empty if the builder cannot compute the size.
     """
     found: list[Value] = []
-    for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
+    for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 2)):
         node = made.producer
         if number > _MOST_VISITED or (node is not None and (node.domain or node.op not in _OF_SIZES)):
             return []
