@@ -147,6 +147,7 @@ def test_long_messages_are_searched_around_the_text(monkeypatch: pytest.MonkeyPa
     for text, at, place in (
         ("xxxxxxxxxa", 9, 9),  # as long as the limit
         ("xxxxxxxxxxa", 0, None),
+        ("xxxxxxxxxax", 0, 9),
         ("xxxxxxxxxxa", 4, None),
         ("xxxxxxxxxxa", 5, 10),
         ("axxxxxxxxxxxxxxb", 5, None),

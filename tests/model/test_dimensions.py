@@ -128,3 +128,47 @@ def test_a_size_that_is_cleared_in_a_body_of_a_body_counts() -> None:
     graph = helper.make_graph([helper.make_node("If", ["c"], ["y"], then_branch=outer)], "g", [], [])
     assert clean_bodies(graph)
     assert not clean_bodies(graph)
+
+
+@pytest.mark.parametrize(
+    ("dims", "in_input", "elsewhere"),
+    [
+        ([2, 1], [2, 1], [2, 1]),
+        ([0, 3], [0, 3], [None, 3]),
+        ([-1, 0, 1], [None, 0, 1], [None, None, 1]),
+        (["n", None, ""], ["n", None, ""], ["n", None, ""]),
+        ([], [], []),
+    ],
+)
+def test_dimensions_that_stay(dims: list[Dim], in_input: list[Dim], elsewhere: list[Dim]) -> None:
+    graph = helper.make_graph(
+        [], "g", [typed("x", dims)], [typed("y", dims)], value_info=[typed("z", [3]), typed("h", dims)]
+    )
+    expected = helper.make_graph(
+        [], "g", [typed("x", in_input)], [typed("y", elsewhere)],
+        value_info=[typed("z", [3]), typed("h", elsewhere)],
+    )  # fmt: skip
+    assert clean_dimensions(graph)[0] is (elsewhere != dims)
+    assert graph == expected
+    body = helper.make_graph([], "b", [typed("x", dims)], [typed("y", dims)], value_info=[typed("h", dims)])
+    inside = [typed(name, elsewhere) for name in "xyh"]
+    node = helper.make_node("If", ["c"], ["y"], then_branch=body)
+    whole = helper.make_graph([node], "g", [], [])
+    assert clean_bodies(whole) is (elsewhere != dims)
+    body = whole.node[0].attribute[0].g
+    assert [*body.input, *body.output, *body.value_info] == inside
+
+
+def test_notes_on_input_dimensions() -> None:
+    """Each kind has one note, in the order of the first dimension of that kind."""
+    graph = helper.make_graph([], "g", [typed("a", [3, 0, ""]), typed("b", [-1, "n", None, 0])], [])
+    assert clean_dimensions(graph) == (
+        True,
+        [
+            "trtlint and TensorRT read input dimensions of 0 as empty tensors; give a name to a "
+            "dimension that should be dynamic: a[1], b[3]",
+            "TensorRT reads input dimensions with an empty name as 0, trtlint as unknown: a[2]",
+            "trtlint and TensorRT treat negative input dimensions as dynamic: b[0]",
+        ],
+    )
+    assert clean_dimensions(helper.make_graph([], "g", [typed("a", [3, "n"])], [])) == (False, [])

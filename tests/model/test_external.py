@@ -8,6 +8,7 @@ import onnx
 import pytest
 
 from trtlint.cli import run
+from trtlint.model.external import misplaced, place_of
 
 SIZE = 64
 
@@ -70,3 +71,48 @@ def test_external_data_that_the_parser_reads_are_none(
     code, said = linted(tmp_path, capsys, **entries)
     assert code == 0
     assert "BLD206" not in said
+
+
+def tensor(**entries: str) -> onnx.TensorProto:
+    listed = [onnx.StringStringEntryProto(key=key, value=value) for key, value in entries.items()]
+    return onnx.TensorProto(external_data=listed)
+
+
+@pytest.mark.parametrize(
+    ("entries", "place"),
+    [
+        ({"location": "w"}, ("w", 0, None)),
+        ({"location": "w", "offset": "0", "length": "0"}, ("w", 0, 0)),
+        ({"location": "w", "offset": "", "length": ""}, ("w", 0, None)),
+        ({"location": "w", "offset": "7", "length": "9", "checksum": "x"}, ("w", 7, 9)),
+        ({"location": "w", "offset": "-1"}, None),
+        ({"location": "w", "length": "-1"}, None),
+        ({"location": "w", "offset": "1.5"}, None),
+        ({"location": "w", "length": "x"}, None),
+        ({"location": ""}, None),
+        ({"offset": "1"}, None),
+        ({}, None),
+    ],
+)
+def test_the_place_of_external_data(
+    entries: dict[str, str], place: tuple[str, int, int | None] | None
+) -> None:
+    assert place_of(tensor(**entries)) == place
+
+
+@pytest.mark.parametrize(
+    ("entries", "why"),
+    [
+        ({"location": "w"}, ""),
+        ({"location": "a/../w", "offset": "-"}, ""),
+        ({"location": "..w", "offset": "-x"}, ""),
+        ({"location": "w", "offset": "-0"}, "begins at a negative offset"),
+        ({"location": "w", "offset": "12"}, ""),
+        ({"location": ".."}, "is outside the model's folder"),
+        ({"location": "a/../../w"}, "is outside the model's folder"),
+        ({"location": "/a"}, "is at an absolute path"),
+        ({}, "names no file"),
+    ],
+)
+def test_why_the_parser_does_not_find_external_data(entries: dict[str, str], why: str) -> None:
+    assert misplaced(tensor(**entries)) == why
