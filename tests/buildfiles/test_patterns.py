@@ -164,6 +164,7 @@ def test_the_stored_table_is_that_of_the_file() -> None:
     rows = yaml.load(Path(patterns.__file__).with_name("patterns.yaml").read_text("utf-8"), yaml.CSafeLoader)
     found = table().patterns
     assert (*(pattern.name for pattern in found), "other") == pattern_names()
+    assert {pattern.keep for row, pattern in zip(rows, found, strict=True) if "keep" not in row} == {100}
     for row, pattern in zip(rows, found, strict=True):
         stored = {name: getattr(pattern, name) for name in row}
         assert {name: list(x) if isinstance(x, tuple) else x for name, x in stored.items()} == row

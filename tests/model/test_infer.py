@@ -58,6 +58,7 @@ def work(data: bytes) -> bytes:
     ("answer", "result"),
     [(b"\0result", b"result"), (b"\0", b""), (b"\0" + bytes(MOST - 1), bytes(MOST - 1))],
 )
+@pytest.mark.isolated
 @pytest.mark.usefixtures("child")
 def test_an_answer(monkeypatch: pytest.MonkeyPatch, answer: bytes, result: bytes) -> None:
     monkeypatch.setattr(FakeChild, "answer", answer)
@@ -79,6 +80,7 @@ def test_an_answer(monkeypatch: pytest.MonkeyPatch, answer: bytes, result: bytes
         (None, "", 0, "the ONNX library exceeded the limit of 20 s", False),
     ],
 )
+@pytest.mark.isolated
 @pytest.mark.usefixtures("child")
 def test_no_answer(
     monkeypatch: pytest.MonkeyPatch, answer: bytes | None, signal: str, code: int | None, message: str,

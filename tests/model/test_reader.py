@@ -6,7 +6,9 @@ import gzip
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
@@ -20,7 +22,8 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.model.wirebytes import IDENTITY, field, model, number, varint
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
-from trtlint.model.reader import KEPT, RawModel, decode, read
+from trtlint.model.reader import KEPT, RawModel, _require_unchanged, decode, read, read_structure
+from trtlint.model.tensors import TensorStore
 from trtlint.model.wire import fields
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
@@ -473,3 +476,174 @@ def test_memory_does_not_depend_on_weights(tmp_path: Path) -> None:
     out = subprocess.run([sys.executable, "-c", code, path], check=True, capture_output=True, text=True)
     before, peak = map(int, out.stdout.split())
     assert peak - before < 30_000  # kilobytes; the weights are 96 MB
+
+
+# ---- the structure of a model, field by field
+
+HEAD = number(1, 8) + field(8, number(2, 17))
+
+
+def structure(data: bytes, *, whole: bool = False) -> RawModel:
+    return read_structure(data, lambda notes: TensorStore(Path("m"), None, notes), whole=whole)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (number(1, 2) + field(7, b""), ""),
+        (number(1, 3) + field(7, b""), "not an ONNX model, or cut off: it has no opset_import"),
+        (number(1, 200) + field(7, b""), "not an ONNX model, or cut off: it has no opset_import"),
+        (number(1, 200) + field(7, b"") + field(8, b""), ""),
+        (HEAD + b"\x3d" + bytes(4), "not an ONNX model: it contains no graph"),
+        (HEAD + number(7, 0), "not an ONNX model: it contains no graph"),
+        (field(1, b"") + field(7, b"") + field(8, b""), "not an ONNX model: it has no ir_version"),
+        (HEAD + b"\x3d" + bytes(4) + field(7, b""), ""),
+    ],
+)
+def test_the_fields_that_a_model_needs(data: bytes, message: str) -> None:
+    if message:
+        with pytest.raises(ModelError) as caught:
+            structure(data)
+        assert caught.value.message == message
+    else:
+        assert structure(data).data == data
+
+
+def test_domains_and_functions() -> None:
+    imports = [
+        field(8, field(1, name.encode()) + number(2, 1)) for name in ("", "own", "ai.onnx", "a.b", "own")
+    ]
+    found = structure(number(1, 8) + b"".join(imports) + field(8, b"\xff") + field(7, b""))
+    assert (found.domains, found.has_functions) == ({"own", "a.b"}, False)
+    name = field(1, b"d" * 2000) + number(2, 1)
+    found = structure(HEAD + field(8, name) + field(7, b"") + field(25, b""))
+    assert (found.domains, found.has_functions) == (frozenset(), True)
+
+
+def test_declared_types_of_the_main_graph_are_set_aside() -> None:
+    first, second = field(13, b"one"), field(13, b"x" * 3000)
+    node, name = field(1, field(4, b"Relu")), field(2, b"main")
+    graph = first + node + second + first + name
+    found = structure(HEAD + field(7, graph))
+    assert (found.data, found.declared) == (HEAD + field(7, node + name), first + second + first)
+    found = structure(HEAD + field(7, graph), whole=True)
+    assert (found.data, found.declared) == (HEAD + field(7, graph), b"")
+    large = node * 1000
+    found = structure(HEAD + field(7, first + large + number(13, 1)))
+    assert (found.data, found.declared) == (HEAD + field(7, large + number(13, 1)), first)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_long_texts_and_training_are_left_out(whole: bool) -> None:
+    kept, dropped = b"d" * 65536, b"d" * 65537
+    training = field(20, field(1, b"x" * 2000))
+    node = field(1, field(5, field(4, kept) + field(9, dropped) + field(13, dropped) + field(1, dropped)))
+    for data, short in (
+        (field(6, kept), field(6, kept)),
+        (field(6, dropped), b""),
+        (training, b""),
+        (field(20, b""), field(20, b"")),
+        (field(5, dropped), field(5, dropped)),
+    ):
+        found = structure(HEAD + data + field(7, node), whole=whole)
+        left = field(1, field(5, field(4, kept) + field(1, dropped)))
+        assert found.data == HEAD + (data if whole else short) + field(7, node if whole else left)
+
+
+def tensor_fields(payload: bytes, *, name: bytes = b"w", location: bytes = b"") -> bytes:
+    return number(1, len(payload) // 4) + number(2, 1) + location + field(9, payload) + field(8, name)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_elements_of_large_tensors_are_left_in_the_file(whole: bool) -> None:
+    small, large = tensor_fields(bytes(1024)), tensor_fields(bytes(1028))
+    before = field(5, small) + field(1, b"")
+    data = HEAD + field(7, before + field(5, large) + field(2, b"main"))
+    found = structure(data, whole=whole)
+    graph = decode(found.data).graph
+    assert graph.initializer[0].SerializeToString() == onnx.TensorProto.FromString(small).SerializeToString()
+    place = {entry.key: entry.value for entry in graph.initializer[1].external_data}
+    assert place == {"location": "\0", "offset": str(data.index(large)), "length": str(len(large))}
+    expected = onnx.TensorProto(dims=[257], data_type=1, name="w", data_location=TensorProto.EXTERNAL)
+    expected.external_data.extend(graph.initializer[1].external_data)
+    assert graph.initializer[1] == expected
+    assert graph.name == "main"
+
+
+@pytest.mark.parametrize(("location", "external"), [(1, True), (0, False)])
+def test_external_tensors_keep_their_place(location: int, external: bool) -> None:
+    """Superfluous elements are removed."""
+    stored = tensor_fields(bytes(2000), location=number(14, location)) + field(13, field(1, b"location"))
+    graph = field(5, stored) + field(2, b"main")
+    (tensor,) = decode(structure(HEAD + field(7, graph)).data).graph.initializer
+    assert tensor.data_location == TensorProto.EXTERNAL
+    assert len(tensor.raw_data) == 0
+    assert [entry.key for entry in tensor.external_data] == (
+        ["location"] if external else ["location", "location", "offset", "length"]
+    )
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_long_texts_of_tensors(whole: bool) -> None:
+    def stored(text: bytes) -> TensorProto:
+        data = tensor_fields(bytes(2000)) + field(12, text)
+        return decode(structure(HEAD + field(7, field(5, data)), whole=whole).data).graph.initializer[0]
+
+    assert len(stored(b"d" * 65536).doc_string) == 65536
+    assert len(stored(b"d" * 65537).doc_string) == (65537 if whole else 0)
+
+
+@pytest.mark.parametrize(("most", "accepted"), [(6, True), (5, False)])
+@pytest.mark.parametrize("large", [True, False])
+def test_the_number_of_fields_is_limited(
+    monkeypatch: pytest.MonkeyPatch, most: int, accepted: bool, large: bool
+) -> None:
+    """Three fields of a graph, or of a graph and its tensor, and then those of the model."""
+    monkeypatch.setattr("trtlint.model.reader._MOST_FIELDS", most)
+    graph = field(5, field(9, bytes(2000)) + number(2, 1)) if large else field(2, b"") * 3
+    data = field(7, graph) + HEAD
+    if accepted:
+        structure(data)
+    else:
+        with pytest.raises(ModelError) as caught:
+            structure(data)
+        assert caught.value.message == "more than 5 protobuf fields; simplify the graph"
+        assert caught.value.offset == len(data) - len(field(8, number(2, 17)))
+
+
+@pytest.mark.parametrize(
+    ("size", "time", "same"),
+    [(5, 7, True), (4, 7, False), (6, 7, False), (5, 6, False), (5, 8, False), (4, 8, False)],
+)
+def test_a_file_that_changed(size: int, time: int, same: bool) -> None:
+    def status(size: int, time: int) -> Any:
+        return SimpleNamespace(st_size=size, st_mtime_ns=time)
+
+    with nullcontext() if same else pytest.raises(ModelError, match="changed while it was read"):
+        _require_unchanged(status(5, 7), status(size, time))
+
+
+def test_the_number_of_fields_of_one_message_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    tensor = number(2, 1) * 4 + field(9, bytes(2000))
+    for graph in (field(2, b"") * 5, field(5, tensor)):
+        monkeypatch.setattr("trtlint.model.reader._MOST_FIELDS", 5)
+        structure(HEAD + field(7, graph))
+        monkeypatch.setattr("trtlint.model.reader._MOST_FIELDS", 4)
+        with pytest.raises(ModelError, match="more than 4 protobuf fields") as caught:
+            structure(HEAD + field(7, graph))
+        data = HEAD + field(7, graph)
+        assert caught.value.offset == len(data) - (2 if graph[0] == 18 else len(field(9, bytes(2000))))
+
+
+def test_the_size_of_the_structure_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = field(1, b"x" * 90)
+    data = HEAD + field(7, graph)
+    monkeypatch.setattr("trtlint.model.reader._MOST_BYTES", len(data))
+    assert structure(data).data == data
+    monkeypatch.setattr("trtlint.model.reader._MOST_BYTES", len(data) - 1)
+    with pytest.raises(ModelError, match="the model exceeds 1 GB, not counting its tensors"):
+        structure(data)
+    monkeypatch.setattr("trtlint.model.reader._MOST_BYTES", len(graph) - 1)
+    with pytest.raises(ModelError, match="the graph exceeds 1 GB") as caught:
+        structure(data)
+    assert caught.value.offset == len(data) - len(graph)
