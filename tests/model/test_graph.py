@@ -351,3 +351,24 @@ def test_functions_that_call_each_other_too_deep(tmp_path: Path) -> None:
     for i in range(2000):
         text += f'<domain: "l", opset_import: ["": 17, "l": 1]> f{i} (a) => (b) {{ b = l.f{i + 1}(a) }}\n'
     assert "deep" in error(tmp_path, parser.parse_model(text)).message
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("count", [64, 65])
+def test_the_number_of_dimensions_is_limited(tmp_path: Path, count: int, stored: bool) -> None:
+    """The limit is 64."""
+    tensor = onnx.TensorProto(name="w", dims=[1] * count, data_type=1, float_data=[1])
+    nodes = [] if stored else [onnx.helper.make_node("Constant", [], ["w"], name="k", value=tensor)]
+    nodes.append(onnx.helper.make_node("Identity", ["w"], ["y"]))
+    output = onnx.helper.make_tensor_value_info("y", 1, None)
+    graph = onnx.helper.make_graph(nodes, "g", [], [output], [tensor] if stored else [])
+    path = tmp_path / "model.onnx"
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    path.write_bytes(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString())
+    if count == 64:
+        assert load(path).graph.outputs[0].name == "y"
+        return
+    with pytest.raises(ModelError) as caught:
+        load(path)
+    message = "the tensor 'w' has 65 dimensions; trtlint supports at most 64"
+    assert (caught.value.message, caught.value.node) == (message, None if stored else "k")

@@ -12,6 +12,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import trtlint
+from trtlint.model.errors import ModelError
 from trtlint.model.load import load
 from trtlint.model.memory import NAME, MemoryModel
 from trtlint.model.tensors import LEFT
@@ -169,3 +170,56 @@ def test_what_torch_exports() -> None:
         (report,) = trtlint.lint(model, target).models
         sources = {str(site.source) for finding in report.findings for site in finding.sites}
         assert any("test_memory.py" in source for source in sources)
+
+
+def ir_model(**values: np.ndarray[Any, Any]) -> Any:
+    """A model of ONNX IR with these initializers."""
+    onnx_ir = pytest.importorskip("onnx_ir")
+    return onnx_ir.from_proto(proto(**values))
+
+
+def test_large_initializers_of_onnx_ir() -> None:
+    """The limit is that of files, 1024 bytes; the order of the initializers is: small ones first."""
+    arrays = {
+        "a": np.arange(64 * 64, dtype=np.float32).reshape(64, 64),
+        "b": np.full(256, 2, np.float32),
+        "c": np.full(257, 3, np.float32),
+        "d": np.full((64, 64), 4, np.float16),
+    }
+    model = ir_model(**arrays)
+    raw = MemoryModel(model).read()
+    stored = {tensor.name: tensor for tensor in onnx.ModelProto.FromString(raw.data).graph.initializer}
+    assert list(stored) == ["b", "a", "c", "d"]
+    places = {
+        name: {entry.key: entry.value for entry in tensor.external_data} for name, tensor in stored.items()
+    }
+    assert places == {
+        "b": {},
+        **{name: {"location": LEFT, "offset": str(place)} for place, name in enumerate("acd")},
+    }
+    for name, array in arrays.items():
+        found = raw.tensors.array(stored[name])
+        assert found is not None
+        np.testing.assert_array_equal(found, array)
+        assert found.dtype == array.dtype
+        assert raw.tensors.place(stored[name]) is None
+
+
+def test_an_initializer_of_onnx_ir_without_values() -> None:
+    """ONNX IR leaves it out, and prints a warning."""
+    model = ir_model(a=np.ones((64, 64), np.float32), b=np.ones((64, 64), np.float32))
+    model.graph.initializers["a"].const_value = None
+    raw = MemoryModel(model).read()
+    assert [tensor.name for tensor in onnx.ModelProto.FromString(raw.data).graph.initializer] == ["b"]
+
+
+def test_a_model_that_onnx_ir_cannot_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    onnx_ir = pytest.importorskip("onnx_ir")
+
+    def fail(*_: object) -> None:
+        raise KeyError("a\n  name")
+
+    monkeypatch.setattr(onnx_ir.serde, "serialize_model_into", fail)
+    with pytest.raises(ModelError) as caught:
+        MemoryModel(ir_model(a=SCALE)).read()
+    assert caught.value.message == "ONNX IR cannot write this model: 'a\\n name'"

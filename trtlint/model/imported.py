@@ -91,7 +91,7 @@ def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...])
     found = set(left)
     while left:
         node = left.pop()
-        if node.op in _OF_SHAPES and node.inputs[0] is not None and is_static(node.inputs[0]):
+        if node.op in _OF_SHAPES and _is_fixed(node):
             continue
         for before in graph.predecessors(node):
             if before not in found and before in allowed:
@@ -103,6 +103,12 @@ def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...])
 def is_static(value: Value) -> bool:
     """Return whether all dimensions of a value are numbers in the file."""
     return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
+
+
+def _is_fixed(node: Node) -> bool:
+    """Return whether the file fixes the result of a ``Shape`` or ``Size``."""
+    value = node.input(0)
+    return value is not None and is_static(value)
 
 
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
@@ -135,7 +141,7 @@ def known_at_build(value: Value) -> bool | None:
         if node is None or node.op == "Constant":
             continue
         if node.op in _OF_SHAPES:
-            open_ |= node.inputs[0] is None or not is_static(node.inputs[0])
+            open_ |= not _is_fixed(node)
         elif not node.inputs or node.op in WITH_BODIES:
             return False
     return None if open_ else True
