@@ -79,6 +79,10 @@ def of(*lines: str) -> Diagnosis:
         ((UNKNOWN, CAUSE), 1),
         ((SETTER, UNKNOWN), 2),
         ((SETTER, ECHO), 1),
+        ((SETTER, SETTER.replace("builderConfig", "network")), 2),
+        ((SETTER, SETTER.replace("Code 3", "Code 4")), 2),
+        (("[E] [TRT] some words",), 1),
+        (("ERROR: 2: [a.cpp::b::1] Error Code 2: Internal Error (Assertion !mValueMapUndo failed. )",), 1),
         # https://github.com/linClubs/BEVFusion-ROS-TensorRT/issues/19
         (("[ERROR] [bevfusion_node-1]: process has died [pid 23482, exit code -11, cmd 'x'].",), 1),
         # https://github.com/microsoft/onnxruntime/issues/14614

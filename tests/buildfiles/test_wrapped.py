@@ -168,3 +168,20 @@ def test_the_name_of_the_library_is_near_the_beginning(before: int, found: bool)
         line = b"x" * before + b"  " + head + b"message"
         expected = Prefix("E", "logger", len(line) - 7, True) if found else None
         assert unwrap(line) == (line, expected)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"killed", True),
+        (b"abort", False),
+        (b"aborts", True),
+        (b"", False),
+        (b"x" * 3995 + b"illed", True),
+        (b"x" * 3996 + b"illed", False),
+        (b"nothing of it", False),
+    ],
+)
+def test_lines_that_may_be_about_a_build(line: bytes, expected: bool) -> None:
+    """The first 4000 bytes of a line of at least six bytes count."""
+    assert telling(line) is expected

@@ -82,7 +82,7 @@ def test_only_small_tensors_are_copied() -> None:
     small, large = (model.graph.initializer[place] for place in (0, 1))
     assert small.ByteSize() <= scopes._MOST_BYTES < large.ByteSize()
     nodes = [
-        helper.make_node("Constant", [], ["d"], value=small),
+        helper.make_node("Constant", [], ["d"], other=3, value=small),
         helper.make_node("Constant", [], ["e"], value=large),
         helper.make_node("Constant", [], ["m"], value_ints=[1] * 128),
         helper.make_node("Constant", [], ["n"], value_ints=[1] * 129),
@@ -99,6 +99,19 @@ def test_only_small_tensors_are_copied() -> None:
         "a": ("int64", (126,), 0), "d": ("int64", (126,), 0), "i": ("int64", (), 5), "l": ("int64", (1,), 3),
         "m": ("int64", (128,), 1),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("size", "copied"), [(1024, True), (1025, False)])
+def test_the_size_of_a_copied_tensor_is_limited(size: int, copied: bool) -> None:
+    """The limit is 1024 bytes with the name, shape and type."""
+    model = parser.parse_model(
+        f"{HEAD} g (bool c) => (y) {{ y = If (c) <then_branch = t () => (r) {{ r = Neg (a) }}> }}"
+    )
+    tensor = TensorProto(name="a", dims=[1000], data_type=TensorProto.UINT8, raw_data=bytes(1000))
+    tensor.doc_string = "d" * (size - tensor.ByteSize() - 2)
+    assert tensor.ByteSize() == size
+    model.graph.initializer.append(tensor)
+    assert add_outer_values(model) is copied
 
 
 LOOP = """g (int64 n, bool c, float[2,3] x, float[4] u, z) => (y) <float[5] w = {{1, 2, 3, 4, 5}}, int64[7] h> {{
@@ -125,3 +138,13 @@ def test_values_that_a_loop_passes_on_get_the_types_of_their_initial_values(op: 
     }
     given = {"p": (1, [2, 3]), "r": (1, [5]), "s": (7, [7])} if carried else {}
     assert types == {"q": (1, [9]), **given}
+
+
+@pytest.mark.parametrize("inputs", ["n, c, x", "n, c, x, x, x"])
+def test_a_loop_without_a_value_to_type_is_not_changed(inputs: str) -> None:
+    """The numbers of inputs of the operator and of its body may differ."""
+    model = parser.parse_model(
+        f"{HEAD} g (int64 n, bool c, float[2] x) => (y) {{ y = Loop ({inputs}) "
+        "<body = b (i, go, float[2] p, float[2] q) => (go, p, q) { o = Identity (p) }> }"
+    )
+    assert not add_outer_values(model)
