@@ -10,8 +10,9 @@ import pytest
 
 from tests.inprocess import printed
 from tests.partition.test_predict import TWO_UNIQUES, write
+from trtlint.buildfiles import ortlog
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.ortlog import OrtLog, ort_log
+from trtlint.buildfiles.ortlog import OrtLog, Placed, ort_log
 from trtlint.report.schemas import load
 
 STAMP = "2026-11-01 10:00:00.123456789"
@@ -86,3 +87,85 @@ def test_a_log_confirms_or_refutes_the_prediction(
     document = json.loads(printed(tmp_path, "lint", str(path), *arguments).out)
     jsonschema.validate(document, load("trtlint.report/1"))
     assert document["models"][0]["partition"]["log"]["standing"] == standing
+
+
+def head(provider: str, count: int, *, every: bool = False) -> str:
+    nodes = "All nodes" if every else "Node(s)"
+    return f"{STAMP} [V:onnxruntime:, {VERIFY}]  {nodes} placed on [{provider}]. Number of nodes: {count}\n"
+
+
+def node(text: str) -> str:
+    return f"{STAMP} [V:onnxruntime:, {VERIFY}]   {text}\n"
+
+
+def sentence(text: str) -> str:
+    return f"{STAMP} [I:onnxruntime:, x.cc:1 GetCapability] {text}\n"
+
+
+CPU, CUDA, TRT, RTX = (f"{name}ExecutionProvider" for name in ("CPU", "CUDA", "Tensorrt", "NvTensorRTRTX"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            head(CPU, 1) + node("Unique (u)") + head(TRT, 2) + node("T (t)") + head(CUDA, 2)
+            + node("MemcpyToHost (m)") + node("Add ()"),
+            OrtLog("TensorRT", 2, False, (Placed(CPU, "Unique", "u"), Placed(CUDA, "Add", "")), 1, 0),
+        ),
+        (head(RTX, 3) + head(TRT, 4), OrtLog("NvTensorRTRTX", 7, False, (), 0, 0)),
+        (
+            node("Lost (l)") + head(CPU, 1) + node("Add (a)"),
+            OrtLog("", None, False, (Placed(CPU, "Add", "a"),), 0, 0),
+        ),
+        (head(CPU, 5, every=True) + node("Add (a)"), OrtLog("", None, False, (), 0, 0)),
+        (
+            head(CPU, 5, every=True) + head(CPU, 1) + node("Add (a)"),
+            OrtLog("", None, False, (Placed(CPU, "Add", "a"),), 0, 0),
+        ),
+        (
+            sentence("[TensorRT EP] No graph will run on TensorRT execution provider")
+            + sentence("[TensorRT EP] Whole graph will run on TensorRT execution provider"),
+            OrtLog("TensorRT", 1, True, None, 0, 2),
+        ),
+        (
+            sentence("[TensorRT EP] Whole graph will run on TensorRT execution provider")
+            + sentence("[NvTensorRTRTX EP] No graph will run on Nv") + head(TRT, 4),
+            OrtLog("NvTensorRTRTX", 0, False, (), 0, 2),
+        ),
+    ],
+)  # fmt: skip
+def test_the_partition_of_a_log(tmp_path: Path, text: str, expected: OrtLog) -> None:
+    assert read(tmp_path, text) == expected
+
+
+def test_a_log_that_cannot_be_read_again_has_no_nodes(tmp_path: Path) -> None:
+    path = tmp_path / "ort.log"
+    path.write_text(head(CPU, 1) + node("Add (a)"))
+    log = read_log(str(path))
+    assert ort_log(log, None) == OrtLog("", None, False, None, 0, 0)
+    path.unlink()
+    assert ort_log(log, path) == OrtLog("", None, False, (), 0, 0)
+    path.write_text("words\n")
+    assert ort_log(read_log(str(path)), path) is None
+
+
+def test_the_nodes_of_a_log_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines_ = [head(CPU, 3), *(node(f"Add ({name})") for name in "abc")]
+
+    def names() -> str:
+        others = read(tmp_path, "".join(lines_)).others
+        assert others is not None
+        return "".join(each.name for each in others)
+
+    for most, found in ((2, "ab"), (3, "abc")):
+        monkeypatch.setattr(ortlog, "_MOST_NODES", most)
+        assert names() == found
+    size = len(lines_[0]) + len(lines_[1])
+    for most, found in ((size, "a"), (size + 1, "ab")):
+        monkeypatch.setattr(ortlog, "_MOST_BYTES", most)
+        assert names() == found
+    monkeypatch.setattr(ortlog, "_MOST_BYTES", 1 << 20)
+    for most, found in ((len(lines_[0]), "abc"), (len(lines_[1]) - 3, "")):
+        monkeypatch.setattr(ortlog, "_LONGEST", most)
+        assert names() == found

@@ -14,7 +14,7 @@ from trtlint.buildfiles import wrapped
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.prefix import Prefix, parse_prefix
 from trtlint.buildfiles.records import Log
-from trtlint.buildfiles.wrapped import MarkSearch, telling, unwrap
+from trtlint.buildfiles.wrapped import MarkSearch, prefixed, telling, unquoted, unwrap, within
 
 MESSAGE = "1: [runtime.cpp::parsePlan::314] Error Code 1: Serialization (Serialization assertion plan->header.magicTag == rt::kPLAN_MAGIC_TAG failed.)"
 
@@ -155,8 +155,11 @@ def test_marks_of_a_long_batch_are_those_in_its_lines(first: str, monkeypatch: p
     lines = [b"a step of it", b"[another] nvinfer", failed, b"a step of it", b"[E] killed"]
     search = MarkSearch()
     search.begin(lines)
-    assert [search.telling(line) for line in lines] == [False, True, True, False, True]
-    assert "".join(map(bytes.decode, search._marks)) == "ail"
+    assert not search.telling(lines[0])
+    assert search._marks == wrapped.MARKS
+    assert search.telling(lines[1])
+    assert search._marks == (b"ail",)
+    assert [search.telling(line) for line in lines[2:]] == [True, False, True]
     search.begin(lines[:1])
     assert search.telling(b"it was killed")
 
@@ -185,3 +188,64 @@ def test_the_name_of_the_library_is_near_the_beginning(before: int, found: bool)
 def test_lines_that_may_be_about_a_build(line: bytes, expected: bool) -> None:
     """The first 4000 bytes of a line of at least six bytes count."""
     assert telling(line) is expected
+
+
+PLAIN = Prefix("E", "logger", 4, None)
+
+
+@pytest.mark.parametrize(
+    ("line", "prefix", "expected"),
+    [
+        (b'[E] "ab"', PLAIN, b"[E] ab"),
+        (b'[E] ""', PLAIN, b"[E] "),
+        (b'[E] "ab" ', PLAIN, b'[E] "ab" '),
+        (b'[E] ab"', PLAIN, b'[E] ab"'),
+        (b'[E]"a"b"', PLAIN, b'[E]"a"b"'),
+        (b'[E]  "ab"', PLAIN, b'[E]  "ab"'),
+        (b'"ab"', None, b'"ab"'),
+    ],
+)
+def test_quotation_marks_around_a_message(line: bytes, prefix: Prefix | None, expected: bytes) -> None:
+    assert unquoted(line, prefix) == (expected, prefix)
+
+
+@pytest.mark.parametrize(
+    ("line", "rest"),
+    [
+        (b"$ " * 4 + b"words", b"words"),
+        (b"$ " * 5 + b"words", b"$ words"),
+        (b'{"log":"a\\nb\\nc"}', b"c"),
+        (b'{"log":"> a"}', b"a"),
+        (b"words", b"words"),
+    ],
+)
+def test_up_to_four_wrappers_are_removed(line: bytes, rest: bytes) -> None:
+    assert unwrap(line) == (rest, None)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"TRT: 2: [a.cpp::b::1] Error Code 2: x", Prefix("E", "logger", 5, True)),
+        (b"TRT: 2: No engine", Prefix("E", "logger", 5, True)),
+        (b"TRT: 2: no engine", Prefix("", "logger", 5, True)),
+        (b"[TRT] words", Prefix("", "logger", 6, True)),
+        (b"Error Code 2: x", Prefix("E", "logger", 0, True)),
+        (b"ERROR: x", Prefix("E", "logger", 7, None, common=True)),
+        (b"[WARN] x", Prefix("W", "logger", 7, None, common=True)),
+        (b"words of an error", None),
+    ],
+)
+def test_prefixes_of_other_loggers(line: bytes, expected: Prefix | None) -> None:
+    assert prefixed(line) == (line, expected)
+
+
+@pytest.mark.parametrize(
+    ("line", "start"),
+    [(b"01234 [TRT] [E] x", 16), (b"01234 [TRT] x", 6), (b"01234 ERROR: x", 6), (b"01234 x", 6)],
+)
+def test_the_prefix_of_the_library_inside_another(line: bytes, start: int) -> None:
+    """Another prefix inside counts if it names the library and a severity."""
+    outer = Prefix("W", "python", 6, None, common=True)
+    found = within(line, outer)
+    assert found == (Prefix("E", "logger", start, True) if start > 6 else outer)
