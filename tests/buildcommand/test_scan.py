@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trtlint.buildcommand import BuildCommand, CommandError, commands_for, find_commands, read_commands
+from trtlint.buildcommand import BuildCommand, CommandError, commands_for, find_commands, read_commands, scan
 
 
 def only(text: str) -> BuildCommand:
@@ -221,3 +221,100 @@ def test_the_work_on_a_build_file_is_limited(
         rf"of processor time",
     ):
         read_commands(str(file))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a # b", "a "),
+        ("# b", ""),
+        ("a# b", "a# b"),
+        ("'a # b' # c", "'a # b' "),
+        ('"it\'s # a" # c', '"it\'s # a" '),
+        ("it's # a", "it's # a"),
+        ("a\t#b", "a\t"),
+        ("", ""),
+    ],
+)
+def test_comments(line: str, expected: str) -> None:
+    assert scan._without_comment(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("RUN CMD @- a b", ["a", "b"]),
+        ("$ a", ["a"]),
+        ("> a > b", ["a", ">", "b"]),
+        ("a $(B) $<", ["a", "${B}", "${_}"]),
+        ("a `b c` $(d e)", ["a", "${_}", "${_}"]),
+        ("a&&b;(c)|d", ["a", "&&", "b", ";(", "c", ")|", "d"]),
+        ("a # b", ["a", "#", "b"]),
+        ("a 'b", None),
+        ("", []),
+    ],
+)
+def test_words_of_a_line(line: str, words: list[str] | None) -> None:
+    assert scan._split(line) == words
+
+
+@pytest.mark.parametrize(
+    ("words", "calls"),
+    [
+        ("trtexec a b", [("trtexec", ["a", "b"])]),
+        ("x trtexec a 2 > b", [("trtexec", ["a"])]),
+        ("trtexec a 2 | b", [("trtexec", ["a", "2"])]),
+        ("trtexec 2 >& 1", [("trtexec", [])]),
+        ("trtexec > a", [("trtexec", [])]),
+        ("a && trtexec b ; tensorrt_rtx c", [("trtexec", ["b"]), ("tensorrt_rtx", ["c"])]),
+        ("trtexec a trtexec", [("trtexec", ["a", "trtexec"])]),
+        ("a b", []),
+        ("", []),
+    ],
+)
+def test_calls_of_programs(words: str, calls: list[tuple[str, list[str]]]) -> None:
+    assert list(scan._invocations(words.split())) == calls
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["a", "b"], [(1, ["a"]), (2, ["b"])]),
+        (["a \\", "b", "c"], [(1, ["a", "b"]), (3, ["c"])]),
+        (["a \\", " # b", "c"], [(1, ["a", "#", "b"]), (3, ["c"])]),
+        (["a 'b", "c'", "d"], [(1, ["a", "b\nc"]), (3, ["d"])]),
+        (["a 'b", "c", "d"], [(2, ["c"]), (3, ["d"])]),
+        (["a", "it's"], [(1, ["a"])]),
+        (["a \\"], [(1, ["a"])]),
+        (["a 'b\\", "c"], [(2, ["c"])]),
+        ([], []),
+    ],
+)
+def test_lines_that_belong_together(lines: list[str], expected: list[tuple[int, list[str]]]) -> None:
+    assert list(scan._logical_lines("\n".join(lines))) == expected
+
+
+@pytest.mark.parametrize(("most", "expected"), [(2, [(1, ["a", "b\nc\nd"])]), (1, [(2, ["c"])])])
+def test_the_length_of_a_quote_is_limited(
+    monkeypatch: pytest.MonkeyPatch, most: int, expected: list[tuple[int, list[str]]]
+) -> None:
+    monkeypatch.setattr(scan, "_MAX_JOINED", most)
+    assert list(scan._logical_lines("a 'b\nc\nd'")) == expected
+
+
+def test_ways_to_name_a_build(tmp_path: Path) -> None:
+    (tmp_path / "session.json").write_text('{"a": 1}')
+    with pytest.raises(CommandError):
+        read_commands(str(tmp_path / "session.json"))
+    options = '[["TensorrtExecutionProvider", {"trt_fp16_enable": "1"}]]'
+    (found,) = read_commands(f"  {options}")
+    (tmp_path / "session.json").write_text(options)
+    (stored,) = read_commands(str(tmp_path / "session.json"))
+    assert (found.text, found.source) == (stored.text, "")
+    assert stored.source == str(tmp_path / "session.json")
+    for text, why in (("a" * 5000, "no such file"), ("a\0b", "no such file"), ("a b", "neither a file nor")):
+        with pytest.raises(CommandError, match=why):
+            read_commands(text)
+    tmp_path.joinpath("folder").mkdir()
+    with pytest.raises(CommandError, match="directory"):
+        read_commands(str(tmp_path / "folder"))

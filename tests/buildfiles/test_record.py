@@ -143,7 +143,8 @@ def test_a_file_without_a_line_of_a_build(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(record, "read_build_file", lambda path: log())
     assert read_file("f") == FileRead("f", log(), "f: contains no line of a TensorRT build")
     monkeypatch.setattr(record, "read_log", lambda path: log(notes=(path,)))
-    for path, role in (("-", "any"), ("f", "log")):
+    cases: tuple[tuple[str, GivenAs], ...] = (("-", "any"), ("f", "log"))
+    for path, role in cases:
         note = f"{path}: contains no line of a TensorRT build"
         assert read_file(path, role) == FileRead(path, log(notes=(path,)), note)
 

@@ -175,7 +175,10 @@ BRANCHES = """
         then_branch = t () => (p) {{ p = Neg (x) }},
         else_branch = e () => (q) {{
             r = Exp (o)
-            q = If (x2) <then_branch = tt () => (u) {{ u = Sin (r) }}, else_branch = ee () => (v) {{ v = Cos (x) }}>
+            q = If (x2) <
+                then_branch = tt () => (u) {{ u = Sin (r) }},
+                else_branch = ee () => (v) {{ v = Cos (x) }}
+            >
         }}
     >
 """
@@ -186,7 +189,10 @@ BRANCHES = """
     [
         ("b = Identity (yes)", "Relu Neg Exp Sin Cos If If", "Neg If", ("If",), True),
         ("b = Identity (no)", "Relu Neg Exp Sin Cos If If", "Relu Exp Sin Cos If If", ("If",), False),
-        ("b = Constant <value = bool {0}> ()", "Relu Exp Sin Cos If If", "Relu Exp Sin Cos If If", ("If",), False),
+        (
+            "b = Constant <value = bool {0}> ()",
+            "Relu Exp Sin Cos If If", "Relu Exp Sin Cos If If", ("If",), False,
+        ),
         ("b = Constant <value = bool {1}> ()", "Relu Neg If", "Neg If", ("If",), True),
         ("b = Not (x2)", "Relu Neg Exp Sin Cos If If", "Relu Neg Exp Sin Cos If If", ("If", "If"), None),
     ],

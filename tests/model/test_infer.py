@@ -125,7 +125,7 @@ def test_errors_of_the_library(
         assert arguments == (b"model", False, False, True)
         raise error
 
-    monkeypatch.setattr(module.library, "infer_shapes", fail)
+    monkeypatch.setattr("trtlint.model.infer.library.infer_shapes", fail)
     monkeypatch.delattr(os, "fork", raising=False)
     with pytest.raises(InferenceError) as caught:
         infer(b"model")

@@ -180,7 +180,7 @@ def ir_model(**values: np.ndarray[Any, Any]) -> Any:
 
 def test_large_initializers_of_onnx_ir() -> None:
     """The limit is that of files, 1024 bytes; the order of the initializers is: small ones first."""
-    arrays = {
+    arrays: dict[str, np.ndarray[Any, Any]] = {
         "a": np.arange(64 * 64, dtype=np.float32).reshape(64, 64),
         "b": np.full(256, 2, np.float32),
         "c": np.full(257, 3, np.float32),

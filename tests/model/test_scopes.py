@@ -72,7 +72,8 @@ def test_the_number_of_copies_is_limited(
 def test_only_small_tensors_are_copied() -> None:
     """A tensor of 126 numbers takes up to 1024 bytes with its name, shape and type."""
     model = parser.parse_model(f"""{HEAD} g (bool c) => (y) {{
-        i = Constant <value_int = 5> ()  f = Constant <value_float = 1.0> ()  l = Constant <value_ints = [3]> ()
+        i = Constant <value_int = 5> ()  f = Constant <value_float = 1.0> ()
+        l = Constant <value_ints = [3]> ()
         o = own.Constant <value_int = 5> ()
         y = If (c) <then_branch = t () => (r) {{ r = Sum (a, b, d, e, f, i, l, m, n, o) }}> }}""")
     for name, count in (("a", 126), ("b", 127)):
@@ -114,7 +115,8 @@ def test_the_size_of_a_copied_tensor_is_limited(size: int, copied: bool) -> None
     assert add_outer_values(model) is copied
 
 
-LOOP = """g (int64 n, bool c, float[2,3] x, float[4] u, z) => (y) <float[5] w = {{1, 2, 3, 4, 5}}, int64[7] h> {{
+LOOP = """g (int64 n, bool c, float[2,3] x, float[4] u, z) => (y)
+<float[5] w = {{1, 2, 3, 4, 5}}, int64[7] h> {{
     h = Cast <to = 7> (z)
     y = {op} (n, c, x, u, w, h, z) <body = b (i, go, p, float[9] q, r, s, t) => (go, p, q, r, s, t) {{
         o = Identity (p)

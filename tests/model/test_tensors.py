@@ -153,8 +153,8 @@ def test_the_number_of_notes_is_limited(store: TensorStore, monkeypatch: pytest.
 def test_tensors_without_their_elements(store: TensorStore) -> None:
     assert store.array(TensorProto(name="w", dims=[2, -1], data_type=1)) is None
     assert store.array(TensorProto(name="w", dims=[2, -1], data_type=7)) is None
-    text = "the values of tensor 'w' are unknown: the stored data do not match the shape [2, -1] and element type {}"
-    assert store.notes == [f"{text.format(kind)} of the tensor" for kind in (1, 7)]
+    text = "the values of tensor 'w' are unknown: the stored data do not match the shape [2, -1]"
+    assert store.notes == [f"{text} and element type {kind} of the tensor" for kind in (1, 7)]
     assert store.array(external("w", [-1], TensorProto.FLOAT, location="w.bin")) is None
     assert len(store.notes) == 2
 

@@ -148,3 +148,87 @@ def test_axes_are_read_where_an_opset_has_them(opset: int, node: str, axes: tupl
     model = model_of(AXES % (opset, node))
     (reduction,) = model.graph.by_op("ReduceMean")
     assert model.constants.axes(reduction) == axes
+
+
+VALUES = """
+< ir_version: 8, opset_import: ["" : 17, "own" : 1] >
+g (float[N,3] x, bool b) => (float y)
+< int64[2] two = {4, 4}, int64[2] differ = {4, 5}, float[1] nan = {0}, int64[0] none = {}, bool[2] yes = {1, 1},
+  uint8[2] bytes = {7, 7} >
+{
+  shape = Shape (x)  size = Size (x)  length = Gather (shape, two)
+  words = Constant <value_string = "a"> ()
+  number = Constant <value_float = 2.5> ()  numbers = Constant <value_floats = [2.5, 2.5]> ()
+  whole = Constant <value_int = 3> ()  wholes = Constant <value_ints = [3, 4]> ()
+  same = Identity (two)  foreign = own.Identity (two)
+  random = RandomNormal <shape = [2]> ()
+  branch = If (b) <then_branch = t () => (z) { z = Identity (two) }>
+  added = Add (x, x)  fixed = Add (two, two)
+  y = Neg (x)
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def values() -> Model:
+    """A model with values of several kinds."""
+    return model_of(VALUES)
+
+
+@pytest.mark.parametrize(
+    ("name", "scalar", "integers"),
+    [
+        ("two", 4.0, (4, 4)),
+        ("differ", None, (4, 5)),
+        ("none", None, ()),
+        ("yes", 1.0, None),
+        ("bytes", 7.0, (7, 7)),
+        ("shape", None, None),
+        ("words", None, None),
+        ("number", 2.5, None),
+        ("numbers", 2.5, None),
+        ("whole", 3.0, (3,)),
+        ("wholes", None, (3, 4)),
+        ("same", 4.0, (4, 4)),
+        ("foreign", None, None),
+        ("fixed", 8.0, (8, 8)),
+        ("x", None, None),
+    ],
+)
+def test_numbers_of_a_value(
+    values: Model, name: str, scalar: float | None, integers: tuple[int, ...] | None
+) -> None:
+    (found,) = values.graph.values[name]
+    assert values.constants.scalar(found) == scalar
+    assert values.constants.integers(found) == integers
+
+
+@pytest.mark.parametrize(
+    ("name", "foldable", "data_free"),
+    [
+        ("two", True, True),
+        ("x", False, False),
+        ("b", False, False),
+        ("shape", False, True),
+        ("size", False, True),
+        ("length", False, True),
+        ("whole", True, True),
+        ("words", True, True),
+        ("foreign", True, True),
+        ("random", False, False),
+        ("branch", False, False),
+        ("added", False, False),
+        ("fixed", True, True),
+    ],
+)
+def test_what_a_value_depends_on(values: Model, name: str, foldable: bool, data_free: bool) -> None:
+    (found,) = values.graph.values[name]
+    assert values.constants.foldable(found) is foldable
+    assert values.constants.data_free(found) is data_free
+
+
+def test_nothing_is_known_without_a_value(values: Model) -> None:
+    known = values.constants
+    assert (known.array(None), known.scalar(None), known.integers(None)) == (None, None, None)
+    assert (known.stored(None), known.payload(None)) == (None, None)
+    assert (known.foldable(None), known.data_free(None), known.in_int32_data(None)) == (False, False, False)

@@ -43,7 +43,10 @@ def test_numbers_without_an_end(data: bytes, pos: int, end: int, message: str) -
         (field(2, b"x" * 127), [(2, 2, 0, 2, 129)]),
         (field(2, b"x" * 128), [(2, 2, 0, 3, 131)]),
         (field(2000, b"xy") + number(1, 1), [(2000, 2, 0, 3, 5), (1, 0, 5, 6, 7)]),
-        (b"\x0d1234" + b"\x1112345678" + b"\x08\x00", [(1, 5, 0, 1, 5), (2, 1, 5, 6, 14), (1, 0, 14, 15, 16)]),
+        (
+            b"\x0d1234" + b"\x1112345678" + b"\x08\x00",
+            [(1, 5, 0, 1, 5), (2, 1, 5, 6, 14), (1, 0, 14, 15, 16)],
+        ),
     ],
 )  # fmt: skip
 def test_fields_and_their_places(data: bytes, expected: list[Field]) -> None:
@@ -66,7 +69,10 @@ def test_fields_and_their_places(data: bytes, expected: list[Field]) -> None:
             b"\x08\x01\x0a\x05abc", 7,
             "truncated: the file ends inside the field that begins at byte 2; 2 bytes are missing", 7,
         ),
-        (b"\x0d123", 4, "truncated: the file ends inside the field that begins at byte 0; 1 bytes are missing", 4),
+        (
+            b"\x0d123", 4,
+            "truncated: the file ends inside the field that begins at byte 0; 1 bytes are missing", 4,
+        ),
         (b"\x0a\x05abcde", 6, "corrupt: a field needs 1 more bytes than its message has", 0),
     ],
 )  # fmt: skip
