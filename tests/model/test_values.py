@@ -153,7 +153,7 @@ def test_axes_are_read_where_an_opset_has_them(opset: int, node: str, axes: tupl
 VALUES = """
 < ir_version: 8, opset_import: ["" : 17, "own" : 1] >
 g (float[N,3] x, bool b) => (float y)
-< int64[2] two = {4, 4}, int64[2] differ = {4, 5}, float[1] nan = {0}, int64[0] none = {}, bool[2] yes = {1, 1},
+< int64[2] two = {4, 4}, int64[2] differ = {4, 5}, int64[0] none = {}, bool[2] yes = {1, 1},
   uint8[2] bytes = {7, 7} >
 {
   shape = Shape (x)  size = Size (x)  length = Gather (shape, two)
