@@ -163,10 +163,16 @@ def _only_layers(path: str, content: BuildFile) -> tuple[BuildFile | InspectedPl
             return InspectedPlan(content, found), None
         return content, f"{path}: {found}; trtlint uses only the product and version of this engine"
     if isinstance(content, Log) and content.dumps:
-        return LayerInfo(content.dumps[-1].layers, content.dumps[-1].tensors), None
+        return _last_layers(content), None
     if not isinstance(content, LayerInfo):
         raise BuildFileError("the file has no engine layers")
     return content, None
+
+
+def _last_layers(log: Log) -> LayerInfo:
+    """Return the last list of layers in a log."""
+    last = log.dumps[-1]
+    return LayerInfo(last.layers, last.tensors)
 
 
 class _Together:
@@ -224,7 +230,7 @@ class _Together:
         log, log_name = self._log or (None, "")
         layers, layers_name = self._layers or (None, "")
         if log is not None and layers is None and log.dumps:
-            layers, layers_name = LayerInfo(log.dumps[-1].layers, log.dumps[-1].tensors), log_name
+            layers, layers_name = _last_layers(log), log_name
         profile, profile_name = self._profile or (None, "")
         if log is not None and profile is None and log.profiles:
             profile, profile_name = log.profiles[-1], log_name

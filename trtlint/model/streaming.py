@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 
 from trtlint.files.regular import open_regular
-from trtlint.model.tensors import TensorStore
+from trtlint.model.tensors import TensorStore, stored_size
 
 PART = 1 << 20
 """Bytes of one part.  A part fits into the processor cache."""
@@ -52,22 +52,16 @@ class Streamer:
         place = self._tensors.place(tensor)
         if place is not None:
             return self._read(*place, bits)
-        size = bits.itemsize
-        for dim in tensor.dims:
-            size *= max(int(dim), 0)
-        whole = self._tensors.array(tensor) if size <= _LARGEST_WHOLE else None
+        whole = self._tensors.array(tensor) if stored_size(tensor) <= _LARGEST_WHOLE else None
         return None if whole is None else iter((np.ascontiguousarray(whole).reshape(-1).view(bits),))
 
     def _read(self, path: Any, offset: int, length: int, bits: np.dtype[Any]) -> Iterator[Bits]:
-        view = memoryview(self._buffer)
+        view = memoryview(self._buffer)[: PART - PART % bits.itemsize]
         with open_regular(path) as file:
             file.seek(offset)
-            while length > 0:
-                read = file.readinto(view[: min(PART, length)])  # type: ignore[attr-defined]
+            for start in range(0, length, len(view)):
+                read = file.readinto(view[: length - start])  # type: ignore[attr-defined]
                 whole = read - read % bits.itemsize
-                if whole <= 0:
-                    return
-                if whole < read:
-                    file.seek(whole - read, 1)
+                if not whole:
+                    return  # the file became shorter
                 yield np.frombuffer(view[:whole], bits)
-                length -= whole
