@@ -11,8 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.files.special import needs_posix
-from trtlint.buildcommand import BuildCommand, CommandError, commands_for, config_beside, read_commands
-from trtlint.buildcommand.command import Served
+from trtlint.buildcommand import (
+    BuildCommand,
+    CommandError,
+    commands_for,
+    config_beside,
+    read_commands,
+    triton,
+)
+from trtlint.buildcommand.command import Option, Served, ServedTensor
 from trtlint.buildcommand.shapes import shapes_of
 from trtlint.buildcommand.triton import parse_config, read_config
 
@@ -224,3 +231,96 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert "\n" not in str(error)
     else:
         assert found.served is not None
+
+
+@pytest.mark.parametrize(("depth", "accepted"), [(50, True), (51, False)])
+def test_the_depth_of_messages_is_limited(depth: int, accepted: bool) -> None:
+    text = "unknown {" * depth + "}" * depth
+    if accepted:
+        assert parse_config(text).served == Served("onnxruntime", 0, ())
+    else:
+        with pytest.raises(CommandError) as caught:
+            parse_config(text)
+        assert str(caught.value) == "config.pbtxt: messages are nested more than 50 deep"
+
+
+def test_the_number_of_tensors_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triton, "_MOST_TENSORS", 2)
+    assert parse_config("input {} output {}", "c").served is not None
+    with pytest.raises(CommandError) as caught:
+        parse_config("input {} input {} output {}", "c")
+    assert str(caught.value) == "c: more than 2 inputs and outputs"
+
+
+def test_all_fields_of_a_tensor() -> None:
+    served = parse_config(
+        'input { name: "x" data_type: TYPE_BF16 dims: [ -1, 3 ] allow_ragged_batch: true }'
+        'input { name: "y" data_type: TYPE_STRING reshape { shape: [ ] } dims: 1 optional: true }'
+        "output { data_type: TYPE_BOOL }"
+    ).served
+    assert served == Served(
+        "onnxruntime",
+        0,
+        (
+            ServedTensor("input", "x", "TYPE_BF16", (-1, 3), ragged=True, optional=False),
+            ServedTensor("input", "y", "TYPE_STRING", (), ragged=False, optional=True),
+            ServedTensor("output", "", "TYPE_BOOL", (), ragged=False, optional=False),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "backend", "options"),
+    [
+        ('platform: "onnxruntime_onnx"', "onnxruntime", ()),
+        ('platform: "tensorrt_plan"', "tensorrt", ()),
+        ('platform: "other"', "other", ()),
+        ('platform: "tensorrt_plan" backend: "own"', "own", ()),
+        (
+            'default_model_filename: "m.onnx"',
+            "onnxruntime",
+            (Option("default_model_filename", "m.onnx"),),
+        ),
+        (
+            'default_model_filename: "m" optimization { execution_accelerators { gpu_execution_accelerator '
+            '[ { name: "cuda" }, { name: "tensorrt" parameters { key: "a" value: "1" } parameters '
+            '{ key: "b" } }, { name: "tensorrt" parameters { key: "c" } } ] } }',
+            "onnxruntime",
+            (
+                Option("default_model_filename", "m"), Option("tensorrt"), Option("a", "1"), Option("b", ""),
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_the_backend_and_its_options(text: str, backend: str, options: tuple[Option, ...]) -> None:
+    found = parse_config(text, "c")
+    assert found == BuildCommand(
+        "triton",
+        options,
+        source="c",
+        text=" ".join(["triton", backend, *(option.text for option in options)]),
+        served=Served(backend, 0, ()),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "used"),
+    [
+        ((), True), (("KIND_AUTO",), True), (("KIND_GPU",), True), (("KIND_CPU",), False),
+        (("KIND_MODEL",), False), (("KIND_CPU", "KIND_GPU"), True), (("KIND_CPU", "KIND_MODEL"), False),
+    ],
+)  # fmt: skip
+def test_accelerators_need_a_gpu(kinds: tuple[str, ...], used: bool) -> None:
+    groups = " ".join(f"instance_group {{ kind: {kind} }}" for kind in kinds)
+    assert bool(accelerated(TRT, groups).options) is used
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('name: "a"', True), ("# note\n\n # more\n input {", True), ("input [", True), ("a:", True),
+        ("Name: 1", False), ("input", False), ("trtexec --onnx=a", False), ("# name: 1", False), ("", False),
+    ],
+)  # fmt: skip
+def test_text_that_may_be_a_configuration(text: str, expected: bool) -> None:
+    assert triton.is_config(text) is expected

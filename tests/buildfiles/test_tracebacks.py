@@ -8,7 +8,7 @@ import pytest
 
 from trtlint.buildfiles.diagnosis import diagnose
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.tracebacks import Raised, Traceback
+from trtlint.buildfiles.tracebacks import Ending, Raised, Traceback
 
 HEADING = "Traceback (most recent call last):"
 FRAMES = (
@@ -82,3 +82,77 @@ def test_place_of_an_exception() -> None:
     own = Raised("run.py:8 in main", "run.py:8 in main", "", "build(model)")
     assert raised(HEADING, *lines[:2], "TypeError: no engine") == own
     assert raised("TypeError: no engine") is None
+
+
+FRAME = b'  File "/w/a.py", line 5, in f'
+
+
+@pytest.mark.parametrize("before", [b"", b"x> "])
+@pytest.mark.parametrize(
+    ("line", "ending", "cut"),
+    [
+        (b"AssertionError", Ending(9, "AssertionError at a.py:5 in f"), False),
+        (b"a.b.MyException  ", Ending(9, "a.b.MyException at a.py:5 in f"), False),
+        (b"KeyboardInterrupt", Ending(9, "KeyboardInterrupt at a.py:5 in f"), False),
+        (b"RuntimeError: why", None, False),
+        (b"Asse", None, True),
+        (b"a.b ", None, True),
+        (b"some words", None, False),
+        (b"5", None, False),
+    ],
+)
+def test_the_end_of_a_traceback(before: bytes, line: bytes, ending: Ending | None, cut: bool) -> None:
+    """The last line of a log may be the start of an exception's name."""
+    found = Traceback()
+    assert not found.takes(before + FRAME)
+    assert not found.is_cut(0)
+    found.begin(3, before + HEADING.encode())
+    assert found.takes(before + FRAME)
+    assert not found.takes(b"y" + FRAME)
+    assert found.is_cut(8)
+    assert found.end(9, before + line) == ending
+    assert (found.open, found.is_cut(9), found.is_cut(10)) == (False, cut, False)
+    assert found.raised(8) is None
+    assert found.raised(9) == Raised("a.py:5 in f", "a.py:5 in f", "", "")
+    assert found.cut() == Ending(3, "a Python traceback that is cut off at a.py:5 in f")
+
+
+def test_a_line_without_the_text_before_the_heading_ends_a_traceback() -> None:
+    found = Traceback()
+    found.begin(3, b"x> " + HEADING.encode())
+    assert found.end(4, b"AssertionError") is None
+    assert found.raised(4) is None
+    assert found.cut() == Ending(3, "a Python traceback that is cut off")
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([FRAME, b"    code()  ", b"    ^^^^^^"], Raised("a.py:5 in f", "a.py:5 in f", "", "code()")),
+        ([b'File "b.py", line 7', b"code", b"[...]"], Raised("b.py:7", "b.py:7", "", "code")),
+        ([FRAME, b"    " + b"c" * 201], Raised("a.py:5 in f", "a.py:5 in f", "", "c" * 200)),
+        (
+            [FRAME, b"    own", b'  File "/v/site-packages/my_pkg/x.py", line 1, in g', b"    theirs"],
+            Raised("x.py:1 in g", "a.py:5 in f", "my_pkg", "theirs"),
+        ),
+        ([b'  File "/usr/lib/python3.11/json/x.py", line 1, in g'], Raised("x.py:1 in g", "", "", "")),
+        ([b'  File "<frozen runpy>", line 1, in g'], Raised("<frozen runpy>:1 in g", "", "", "")),
+        ([b'  File "C:\\Python311\\Lib\\x.py", line 1, in g'], Raised("x.py:1 in g", "", "", "")),
+        ([FRAME, b"    old", FRAME], Raised("a.py:5 in f", "a.py:5 in f", "", "")),
+    ],
+)
+def test_the_place_and_the_code_of_the_last_frame(lines: list[bytes], expected: Raised) -> None:
+    found = Traceback()
+    found.begin(1, HEADING.encode())
+    assert all(found.takes(line) for line in lines)
+    found.end(20, b"RuntimeError: why")
+    assert found.raised(20) == expected
+
+
+def test_a_second_traceback_forgets_the_first() -> None:
+    found = Traceback()
+    found.begin(1, HEADING.encode())
+    assert found.takes(FRAME)
+    found.begin(5, HEADING.encode())
+    assert not found.takes(b"TypeError")
+    assert found.end(6, b"TypeError") == Ending(6, "TypeError")
