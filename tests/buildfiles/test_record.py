@@ -9,7 +9,7 @@ import pytest
 
 from trtlint.buildfiles import record
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.layers import EngineLayer, LayerInfo
+from trtlint.buildfiles.layers import EngineLayer, EngineTensor, LayerInfo
 from trtlint.buildfiles.plan import PlanHeader
 from trtlint.buildfiles.profile import LayerTime, Profile, Times
 from trtlint.buildfiles.record import BuildRecord, FileRead, InspectedPlan, read_build, read_file, together
@@ -17,7 +17,7 @@ from trtlint.buildfiles.records import LayerDump, Log
 from trtlint.buildfiles.settings import BuildSettings, PrintedShapes
 from trtlint.buildfiles.witnesses import GivenAs
 
-LAYERS, OTHER = (LayerInfo((EngineLayer(0, name),)) for name in ("a", "b"))
+LAYERS, OTHER = (LayerInfo((EngineLayer(0, name),), (EngineTensor(f"{name}.x"),)) for name in ("a", "b"))
 PROFILE, LATER = (Profile(1, (LayerTime(name, 1, 1, None, 1),)) for name in ("a", "b"))
 TIMES = Times(1, 1.0, None, None, None)
 PLAN = PlanHeader("tensorrt", "10.8.0", 43)
@@ -39,7 +39,7 @@ def of(*contents: Any) -> BuildRecord:
 def test_every_kind_of_file() -> None:
     build = log(
         BuildSettings(gpu="L4", found={"gpu": 3}),
-        dumps=(LayerDump(1, OTHER.layers),),
+        dumps=(LayerDump(1, OTHER.layers, OTHER.tensors),),
         profiles=(LATER,),
         notes=("cut",),
     )
@@ -62,7 +62,10 @@ def test_every_kind_of_file() -> None:
 
 
 def test_the_last_lists_of_a_log() -> None:
-    build = log(dumps=(LayerDump(1, LAYERS.layers), LayerDump(5, OTHER.layers)), profiles=(PROFILE, LATER))
+    build = log(
+        dumps=(LayerDump(1, LAYERS.layers, LAYERS.tensors), LayerDump(5, OTHER.layers, OTHER.tensors)),
+        profiles=(PROFILE, LATER),
+    )
     found = of(build)
     assert (found.layers, found.layers_name) == (OTHER, "f0")
     assert (found.profile, found.profile_name) == (LATER, "f0")
@@ -118,7 +121,13 @@ def test_settings_may_come_from_several_files() -> None:
         ("profile", log(), "f: the file has no layer times"),
         ("profile", LAYERS, "f: the file has no layer times"),
         ("profile", PLAN, "f: the file has no layer times"),
-        ("layers", log(dumps=(LayerDump(1, LAYERS.layers), LayerDump(5, OTHER.layers))), OTHER),
+        (
+            "layers",
+            log(
+                dumps=(LayerDump(1, LAYERS.layers, LAYERS.tensors), LayerDump(5, OTHER.layers, OTHER.tensors))
+            ),
+            OTHER,
+        ),
         ("layers", LAYERS, LAYERS),
         ("layers", log(profiles=(PROFILE,)), "f: the file has no engine layers"),
         ("layers", PROFILE, "f: the file has no engine layers"),
