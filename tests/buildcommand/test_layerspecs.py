@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from trtlint.buildcommand import find_commands
+import pytest
+
+from trtlint.buildcommand import find_commands, layerspecs
 from trtlint.buildcommand.layerspecs import LayerSpec, layer_specs
 
 
@@ -31,3 +33,20 @@ def test_a_star_is_any_text_and_nothing_else_is() -> None:
     (spec,) = specs("--layerPrecisions=/block[1]/*/norm:fp32")
     assert spec.means("/block[1]/attn/norm")
     assert not spec.means("/block1/attn/norm")
+
+
+def test_the_number_of_settings_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layerspecs, "_MOST", 2)
+    found = specs("--layerPrecisions=a:fp32,b:fp16,c:fp32,d:fp16 --layerOutputTypes=a:fp16")
+    assert found == [
+        LayerSpec("--layerPrecisions", "a", "fp32"),
+        LayerSpec("--layerPrecisions", "b", "fp16"),
+        LayerSpec("--layerOutputTypes", "a", "fp16"),
+    ]
+
+
+def test_blanks_and_quotes_around_names() -> None:
+    found = specs("--layerPrecisions=\" 'a b' : fp32 , \"")
+    assert found == [LayerSpec("--layerPrecisions", "a b", "fp32")]
+    found = specs("--layerPrecisions=:fp16,:")
+    assert found == [LayerSpec("--layerPrecisions", "", "fp16")]

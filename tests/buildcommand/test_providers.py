@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
 import pytest
 
-from trtlint.buildcommand import BuildCommand, CommandError, read_commands
+from trtlint.buildcommand import BuildCommand, CommandError, providers, read_commands
 from trtlint.buildcommand.providers import of_command_line, of_json, of_options, of_python
 from trtlint.knowledge.providers import PROVIDERS, provider_options
 
@@ -363,3 +364,45 @@ def test_text_that_is_not_json(source: str, place: str) -> None:
     with pytest.raises(CommandError) as caught:
         of_json("{", source)
     assert str(caught.value).startswith(f"{place}: not JSON: Expecting property name")
+
+
+PAIR = "[('TensorrtExecutionProvider', {'trt_fp16_enable': 1})]"
+
+
+def test_the_length_of_a_script_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(providers, "_LARGEST", len(PAIR))
+    assert len(of_python(PAIR)) == 1
+    assert of_python(f"{PAIR} ") == ()
+
+
+def test_the_number_of_nodes_of_a_script_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = len(list(ast.walk(ast.parse(PAIR))))
+    monkeypatch.setattr(providers, "_MOST_NODES", count)
+    assert len(of_python(PAIR)) == 1
+    monkeypatch.setattr(providers, "_MOST_NODES", count - 1)
+    assert of_python(PAIR) == ()
+
+
+def test_the_options_beyond_the_limit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of the provider is the first option."""
+    given = {f"o{number}": "1" for number in range(3)}
+    for most in (3, 4):
+        monkeypatch.setattr(providers, "_MOST_OPTIONS", most)
+        (found,) = of_json(json.dumps({"TensorrtExecutionProvider": given}))
+        assert list(options(found)) == [f"o{number}" for number in range(most - 1)]
+
+
+@pytest.mark.parametrize(("depth", "found"), [(3, 1), (2, 0)])
+def test_the_depth_of_json_is_limited(monkeypatch: pytest.MonkeyPatch, depth: int, found: int) -> None:
+    monkeypatch.setattr(providers, "_DEEPEST", depth)
+    text = '{"a": {"b": {"c": {"TensorrtExecutionProvider": {}}}}}'
+    assert len(of_json(text)) == found
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 100_000])
+def test_text_that_is_no_json(text: str) -> None:
+    for source, name in (("f.json", "f.json"), ("", "--build")):
+        with pytest.raises(CommandError) as caught:
+            of_json(text, source)
+        assert str(caught.value).startswith(f"{name}: not JSON: ")
+        assert len(str(caught.value)) <= len(f"{name}: not JSON: ") + 200
