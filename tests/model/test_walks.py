@@ -6,7 +6,7 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.model.graph import Graph, Value
-from trtlint.model.operators import CAST, MOVING
+from trtlint.model.operators import CAST, MOVING, PASSING, QUANTIZE, REARRANGING, TRANSPARENT
 from trtlint.model.walks import MAX_STEPS, behind, cut_short, downstream, search, upstream, watching
 
 MODEL = """
@@ -111,3 +111,31 @@ def test_a_walk_cut_short_counts_for_all_that_watch_and_for_nobody_else() -> Non
         with watching() as after:
             pass
     assert (outer.cut, before.cut, inner.cut, after.cut) == (True, False, True, False)
+
+
+STEPS = """
+    a = Relu (x)  b = Cast <to = 1> (a)  c = CastLike (b, x)  d = QuantizeLinear (c, s)
+    e = DequantizeLinear (d, s)  f = Dropout (e)  g = Transpose (f)  h = Identity (g)
+    i = Reshape (h, l)  j = Expand (i, l)  k = Flatten (j)  m = Unsqueeze (k, z)  y = Squeeze (m, z)
+"""
+
+
+@pytest.mark.parametrize(
+    ("operators", "start", "end"),
+    [
+        (TRANSPARENT, "y", "a"),
+        (MOVING, "y", "f"),
+        (REARRANGING, "y", "j"),
+        (REARRANGING, "i", "f"),
+        (PASSING, "y", "k"),
+        (PASSING, "j", "f"),
+        (PASSING, "b", "a"),
+        (PASSING, "c", "c"),
+        (CAST, "c", "a"),
+        (QUANTIZE, "e", "c"),
+    ],
+)
+def test_operators_by_their_effect(operators: frozenset[str], start: str, end: str) -> None:
+    graph = model_of(f"""< ir_version: 8, opset_import: ["" : 17] > g (float[2,3] x) => (y)
+    <float s = {{0.5}}, int64[2] l = {{3, 2}}, int64[1] z = {{0}}> {{ {STEPS} }}""").graph
+    assert behind(value(graph, start), operators).name == end
