@@ -89,7 +89,8 @@ class _Shared:
 
     def new(self, name: str) -> str:
         """Return a name that no other value has."""
-        found, count = name or "tensor", 1
+        name = name or "tensor"
+        found, count = name, 1
         while found in self._taken:
             count += 1
             found = f"{name}#{count}"
@@ -135,8 +136,7 @@ class _Engine:
         mask = layer["settings"].get("mask")
         if mask is not None:
             names, inputs = [*names, self._names[mask]], [*inputs, self._tensors[mask]]
-        if layer["kind"] == "MATRIX_MULTIPLY":
-            names = [self._transposed(layer, port, name) for port, name in enumerate(names)]
+        names = [self._transposed(layer, port, name) for port, name in enumerate(names)]
         steps = Operators(layer["kind"], layer["settings"], inputs, outputs).made()
         if self._is_view(layer, steps):
             return
@@ -149,7 +149,7 @@ class _Engine:
             self._node(layer, step, [*([value] if names else []), *rest, *stored], results)
             if not last:
                 self._declare(results[0], outputs[0][1], step.shape)
-            value = results[0]
+                value = results[0]
         for position in layer["outputs"]:
             self._made.value_info.append(self._info(position))
 
@@ -164,7 +164,7 @@ class _Engine:
         Torch-TensorRT adds such layers before element-wise layers, to broadcast operands.  ONNX operators
         broadcast implicitly.
         """
-        if len(steps) != 1 or len(layer["outputs"]) != 1:
+        if len(steps) != 1 or not layer["inputs"] or not layer["outputs"]:
             return False
         before, after = layer["inputs"][0], layer["outputs"][0]
         if steps[0].op == "Reshape" and before in self._values and not steps[0].rest:
