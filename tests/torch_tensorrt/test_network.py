@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
+from onnx import helper
 
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.torch_program import TorchProgramEvidence
@@ -24,7 +26,7 @@ from trtlint.facts.of_model.convolution import Convolution
 from trtlint.facts.of_model.normalization import Normalization
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest, ask
-from trtlint.torch_tensorrt.network import network_model
+from trtlint.torch_tensorrt.network import _Engine, _Shared, network_model
 from trtlint.torch_tensorrt.options import run_options
 from trtlint.torch_tensorrt.program import Program
 from trtlint.torch_tensorrt.result import DryRun
@@ -176,6 +178,230 @@ def test_a_constant_that_is_repeated_for_a_clip_keeps_its_value() -> None:
     assert found.weight.shape == (8, 3, 3, 3)
     assert found.activation is not None
     assert (found.activation.op, found.activation.high) == ("Min", 1.0)
+
+
+def shape_of(info: onnx.ValueInfoProto) -> str:
+    """The name, element type and sizes of a value; ``?`` for a dynamic size."""
+    form = info.type.tensor_type
+    if not form.HasField("shape"):
+        return f"{info.name} {form.elem_type} unknown"
+    sizes = ",".join(str(each.dim_value) if each.HasField("dim_value") else "?" for each in form.shape.dim)
+    return f"{info.name} {form.elem_type} [{sizes}]"
+
+
+def written(*graphs: Any) -> dict[str, list[str]]:
+    """The whole graph of networks, as lines."""
+    made, shared = onnx.GraphProto(), _Shared()
+    for graph in graphs:
+        _Engine(graph, made, shared).add()
+    stored = [
+        f"{each.name} {each.data_type} {list(each.dims)} {list(each.raw_data)} {each.data_location}"
+        for each in made.initializer
+    ]
+    nodes = [
+        " ".join(
+            [
+                f"{','.join(node.output)} = {node.domain}{node.op_type}({','.join(node.input)})",
+                *(f"{each.name}={helper.get_attribute_value(each)}" for each in node.attribute),
+            ]
+        )
+        for node in made.node
+    ]
+    found = {
+        "inputs": [shape_of(each) for each in made.input],
+        "nodes": nodes,
+        "stored": stored,
+        "shapes": [shape_of(each) for each in made.value_info],
+        "outputs": [shape_of(each) for each in made.output],
+    }
+    return {name: lines for name, lines in found.items() if lines}
+
+
+STILL = [0, 1, 2, 3, 4, 5, 6, 7]
+
+
+def test_inputs_outputs_and_types() -> None:
+    tensors: list[tuple[str, Any]] = [("HALF", [-1, 0]), ("OTHER", None)]
+    nms = layer("NMS", [0, None], [1])
+    assert written(network(tensors, [nms], inputs=[0], outputs=[1])) == {
+        "inputs": ["t0 10 [?,0]"],
+        "nodes": ["t1 = tensorrtNMS(t0,)"],
+        "shapes": ["t1 0 unknown"],
+        "outputs": ["t1 0 unknown"],
+    }
+
+
+def test_transposed_operands_of_a_product() -> None:
+    tensors = [("FLOAT", [5, 4, 2]), ("HALF", [5, 3, 4]), ("FLOAT", [5, 2, 3])]
+    product = layer("MATRIX_MULTIPLY", [0, 1], [2], op0="TRANSPOSE", op1="TRANSPOSE")
+    assert written(network(tensors, [product], inputs=[0, 1], outputs=[2])) == {
+        "inputs": ["t0 1 [5,4,2]", "t1 10 [5,3,4]"],
+        "nodes": [
+            "t0_ = Transpose(t0) perm=[0, 2, 1]",
+            "t1_ = Transpose(t1) perm=[0, 2, 1]",
+            "t2 = MatMul(t0_,t1_)",
+        ],
+        "shapes": ["t0_ 1 [5,2,4]", "t1_ 10 [5,4,3]", "t2 1 [5,2,3]"],
+        "outputs": ["t2 1 [5,2,3]"],
+    }
+
+
+def test_one_transposed_operand() -> None:
+    tensors = [("FLOAT", [2, 4]), ("FLOAT", [3, 4]), ("FLOAT", [2, 3])]
+    product = layer("MATRIX_MULTIPLY", [0, 1], [2], op0="NONE", op1="TRANSPOSE")
+    found = written(network(tensors, [product], inputs=[0, 1], outputs=[2]))
+    assert found["nodes"] == ["t1_ = Transpose(t1) perm=[1, 0]", "t2 = MatMul(t0,t1_)"]
+
+
+def test_the_operators_of_a_layer_follow_each_other() -> None:
+    tensors = [("HALF", [2, 3]), ("HALF", [3, 2]), ("INT64", [2]), ("HALF", [3, 2])]
+    still = {"first_transpose": [1, 0, *STILL[2:]], "second_transpose": STILL}
+    layers = [layer("SHUFFLE", [0, 2], [3], **still), layer("SCALE", [3], [1], scale=2, shift=1)]
+    assert written(network(tensors, layers, inputs=[0, 2], outputs=[1])) == {
+        "inputs": ["t0 10 [2,3]", "t2 7 [2]"],
+        "nodes": [
+            "t0_ = Transpose(t0) perm=[1, 0]",
+            "t3 = Reshape(t0_,t2)",
+            "t3_ = Mul(t3,net/scale/constant)",
+            "t1 = Add(t3_,net/scale/constant#2)",
+        ],
+        "stored": ["net/scale/constant 10 [1, 2] [] 1", "net/scale/constant#2 10 [1, 1] [] 1"],
+        "shapes": ["t0_ 10 [3,2]", "t3 10 [3,2]", "t3_ 10 [3,2]", "t1 10 [3,2]"],
+        "outputs": ["t1 10 [3,2]"],
+    }
+
+
+def test_the_mask_of_attention_is_its_last_input() -> None:
+    tensors = [("HALF", [2, 4])] * 5
+    settings = {"causal": False, "mask": 3}
+    found = written(
+        network(tensors, [layer("ATTENTION_INPUT", [0, 1, 2], [4], **settings)], inputs=[], outputs=[])
+    )
+    assert found["nodes"] == ["t4 = Attention(t0,t1,t2,t3) is_causal=0 scale=1.0"]
+
+
+def test_a_layer_with_several_outputs() -> None:
+    tensors = [("FLOAT", [4])] * 3
+    assert written(network(tensors, [layer("SPLIT", [0], [1, 2])], inputs=[], outputs=[])) == {
+        "nodes": ["t1,t2 = tensorrtSPLIT(t0)"],
+        "shapes": ["t1 1 [4]", "t2 1 [4]"],
+    }
+
+
+def test_a_layer_without_inputs_and_one_without_outputs() -> None:
+    layers = [layer("FILL", [], [0]), layer("ASSERTION", [0], [])]
+    made = network([("FLOAT", [4])], layers, inputs=[], outputs=[])
+    assert network_model([made], Path("m.pt2")) is not None
+    assert written(made) == {
+        "nodes": ["t0 = tensorrtFILL()", " = tensorrtASSERTION(t0)"],
+        "shapes": ["t0 1 [4]"],
+    }
+
+
+def packed(data: bytes) -> str:
+    """The values of a constant, as they are sent."""
+    return base64.b64encode(zlib.compress(data)).decode()
+
+
+def test_a_reshape_of_a_constant_is_a_constant() -> None:
+    tensors = [("UINT8", [2]), ("UINT8", [2, 1]), ("INT64", [2]), ("UINT8", [1, 2])]
+    still = {"first_transpose": STILL, "second_transpose": STILL}
+    layers = [
+        layer("CONSTANT", [], [0], data=packed(b"\7\10")),
+        layer("SHUFFLE", [0], [1], **still),
+        layer("SHUFFLE", [0, 2], [3], **still),
+    ]
+    assert written(network(tensors, layers, inputs=[2], outputs=[])) == {
+        "inputs": ["t2 7 [2]"],
+        "nodes": ["t3 = Reshape(t0,t2)"],
+        "stored": ["t0 2 [2] [7, 8] 0", "t1 2 [2, 1] [7, 8] 0"],
+        "shapes": ["t3 2 [1,2]"],
+    }
+
+
+def test_a_reshape_of_another_tensor_is_an_operator() -> None:
+    still = {"first_transpose": STILL, "second_transpose": STILL}
+    layers = [layer("SHUFFLE", [0], [1], **still)]
+    found = written(network([("FLOAT", [2]), ("FLOAT", [2, 1])], layers, inputs=[0], outputs=[]))
+    assert found["nodes"] == ["t1 = Reshape(t0,net/shuffle/constant)"]
+
+
+REPEAT = layer("SLICE", [0], [1], start=[0, 0], shape=[3, 4], stride=[1, 0], mode="DEFAULT")
+"""Repeats the second axis."""
+REPEATED = [("UINT8", [3, 1]), ("UINT8", [3, 4]), ("UINT8", [3, 4])]
+
+
+def test_a_repetition_for_an_elementwise_layer_is_left_out() -> None:
+    layers = [REPEAT, layer("ELEMENTWISE", [1, 2], [2], op="SUM")]
+    assert written(network(REPEATED, layers, inputs=[0], outputs=[])) == {
+        "inputs": ["t0 2 [3,1]"],
+        "nodes": ["t1 = Identity(t0)", "t2 = Add(t1,t2)"],
+        "shapes": ["t1 2 [3,1]", "t2 2 [3,4]"],
+    }
+
+
+def test_a_repetition_of_a_constant_for_an_elementwise_layer_is_left_out() -> None:
+    constant = layer("CONSTANT", [], [0], data=packed(b"\1\2\3"))
+    layers = [constant, REPEAT, layer("ELEMENTWISE", [1, 2], [2], op="SUM")]
+    assert written(network(REPEATED, layers, inputs=[], outputs=[])) == {
+        "nodes": ["t2 = Add(t1,t2)"],
+        "stored": ["t0 2 [3, 1] [1, 2, 3] 0", "t1 2 [3, 1] [1, 2, 3] 0"],
+        "shapes": ["t2 2 [3,4]"],
+    }
+
+
+@pytest.mark.parametrize("more", [[], [layer("ELEMENTWISE", [1, 2], [2], op="SUM"), layer("TOPK", [1], [2])]])
+def test_a_repetition_for_other_layers_is_an_operator(more: list[Any]) -> None:
+    found = written(network(REPEATED, [REPEAT, *more], inputs=[0], outputs=[]))
+    assert found["nodes"][0] == "t1 = Expand(t0,net/slice/constant)"
+    assert found["shapes"][0] == "t1 2 [3,4]"
+
+
+def test_names_are_different() -> None:
+    shared = _Shared()
+    names = [shared.new(name) for name in ("a", "a", "", "a", "", "a#2")]
+    assert names == ["a", "a#2", "tensor", "a#3", "tensor#2", "a#2#2"]
+
+
+def test_values_of_a_constant_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trtlint.torch_tensorrt.network._MOST_VALUES", 10)
+    monkeypatch.setattr("trtlint.torch_tensorrt.network._MOST_VALUES_IN_ALL", 15)
+    shared = _Shared()
+    assert [shared.unpacked(None), shared.unpacked(7)] == [None, None]
+    assert [shared.unpacked(packed(bytes(size))) for size in (11, 5, 1)] == [bytes(10), bytes(5), None]
+
+
+def test_modules_and_source_lines_of_layers() -> None:
+    layers = [
+        {**layer("UNARY", [0], [1], op="EXP"), "name": name, "node": position}
+        for name, position in (
+            ("[UNARY]-[aten_ops.exp]-[a.b/exp]", 1), ("[UNARY]-[aten_ops.exp]-[exp]", 1), ("exp", 0),
+            ("net/exp", -1), ("exp", -1), ("[a]-[b]-[c/d", -1), ("a/b/c]", -1),
+        )
+    ]  # fmt: skip
+    graph = network([("FLOAT", [4])] * 2, layers, inputs=[], outputs=[])
+    graph["nodes"] = [{"module": "", "trace": 1}, {"module": "net.own", "trace": 0}]
+    graph["traces"] = ["first", "second"]
+    made = onnx.GraphProto()
+    _Engine(graph, made, _Shared()).add()
+    trace, scope = "pkg.torch.onnx.stack_trace", "pkg.torch.onnx.name_scopes"
+    assert [(node.name, {each.key: each.value for each in node.metadata_props}) for node in made.node] == [
+        ("a.b/exp", {trace: "first", scope: "['', 'a.b', 'node']"}),
+        ("exp", {trace: "first", scope: "['', 'net.own', 'node']"}),
+        ("exp", {trace: "second"}),
+        ("net/exp", {scope: "['', 'net', 'node']"}),
+        ("exp", {}),
+        ("[a]-[b]-[c/d", {scope: "['', '[a]-[b]-[c', 'node']"}),
+        ("a/b/c]", {scope: "['', 'a/b', 'node']"}),
+    ]
+
+
+def test_the_model_of_networks() -> None:
+    model = network_model([network([("FLOAT", [4])], [], inputs=[0], outputs=[0])], Path("m.pt2"))
+    assert model is not None
+    assert (model.path, model.opsets, model.ir_version, model.producer, model.metadata, model.declared) == (
+        Path("m.pt2"), {"": 24}, onnx.IR_VERSION, "Torch-TensorRT", {}, {},
+    )  # fmt: skip
 
 
 PROGRAMS = """
