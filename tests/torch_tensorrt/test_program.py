@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from trtlint.torch_tensorrt.program import ProgramError, read_program
+from trtlint.torch_tensorrt.arguments import OperatorArgument
+from trtlint.torch_tensorrt.program import Program, ProgramError, ProgramNode, read_program
 
 TRACE = 'File "/home/me/net/model.py", line 12, in forward\n    return torch.cumprod(x, 1)'
 
@@ -139,3 +140,64 @@ def test_an_operator_that_is_damaged(tmp_path: Path) -> None:
     broken["graph_module"]["graph"]["nodes"] = [{"name": "x"}]
     with pytest.raises(ProgramError, match="damaged"):
         read_program(write(tmp_path / "m.pt2", broken), "2.13.0")
+
+
+def test_nodes_with_and_without_data(tmp_path: Path) -> None:
+    types = {
+        "x": {"dtype": 7, "sizes": [{"as_int": size} for size in range(18)]},
+        "y": {"dtype": 5, "sizes": []},
+    }
+    nodes = [
+        {"target": "torch.ops.aten.a.default", "outputs": [{"as_tensor": {"name": "x"}}]},
+        {"target": "_operator.getitem", "name": "own",
+         "outputs": [{"as_tensors": [{"name": "y"}, {"name": "x"}]}]},
+        {"target": "c", "outputs": [{"as_int": 1}, {"as_tensor": {"name": "y"}}], "metadata": None},
+        {"target": "d", "outputs": None,
+         "metadata": {"nn_module_stack": "a,b,c;d", "stack_trace": "t" * 8001}},
+        {"target": "e" * 1001, "metadata": {"nn_module_stack": f"a,b;c,{'m' * 1001},d"}, "name": "n" * 1001},
+        {"target": "f", "outputs": [{"as_tensor": {"name": "z"}}], "inputs": [{"arg": {"as_int": 1}}]},
+    ]  # fmt: skip
+    graph = {"nodes": nodes, "tensor_values": types}
+    file = write(tmp_path / "m.pt2", {"graph_module": {"graph": graph}, "torch_version": "2" * 41})
+    sizes = ", ".join(map(str, range(16)))
+    assert read_program(file, "2.13.0") == Program(
+        str(file), "2.13.0", "2" * 40, False,
+        (
+            ProgramNode("x", "aten.a.default", "", "", f"float32[{sizes}]"),
+            ProgramNode("own", "getitem", "", "", "int64[]"),
+            ProgramNode("y", "c", "", "", "int64[]"),
+            ProgramNode("d", "d", "", "t" * 8000, ""),
+            ProgramNode("n" * 1000, "e" * 1000, "m" * 1000, "", ""),
+            ProgramNode("z", "f", "", "", "", (OperatorArgument("", 1),)),
+        ),
+    )  # fmt: skip
+
+
+def test_the_first_graph_of_an_archive_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "m.pt2"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("m/xmodels/model.json", "[]")
+        for name, op in (("models/model.json", "first"), ("m/models/model.json", "second")):
+            archive.writestr(name, json.dumps(document(node(op, "n"))))
+    assert [each.op for each in read_program(file, "2.13.0").nodes] == ["first"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "fits", "too_small", "words"),
+    [
+        ("_MOST_NODES", 2, 1, "more than 1 operators"),
+        ("_MOST_ENTRIES", 1, 0, "more than 0 entries"),
+        ("_MOST_BYTES", 2 << 20, (2 << 20) - 1, "the graph of the program has more than 1 MiB"),
+    ],
+)
+def test_limits_of_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, fits: int, too_small: int, words: str
+) -> None:
+    content = json.dumps(document(node("aten.a.default", "a"), node("aten.b.default", "b"))).encode()
+    file = write(tmp_path / "m.pt2", content.ljust(2 << 20))
+    monkeypatch.setattr(f"trtlint.torch_tensorrt.program.{limit}", fits)
+    assert len(read_program(file, "2.13.0").nodes) == 2
+    monkeypatch.setattr(f"trtlint.torch_tensorrt.program.{limit}", too_small)
+    with pytest.raises(ProgramError) as error:
+        read_program(file, "2.13.0")
+    assert str(error.value) == f"{file}: {words}"

@@ -111,6 +111,11 @@ class Operators:
         found = self._inputs[port] if port < len(self._inputs) else None
         return None if found is None else found[2]
 
+    def _output(self) -> Tensor:
+        """Return the only output."""
+        (found,) = self._outputs
+        return found
+
     def _rank(self, port: int = 0) -> int | None:
         shape = self._shape(port)
         return None if shape is None else len(shape)
@@ -150,24 +155,22 @@ class Operators:
 
     def _softmax(self) -> list[Made]:
         axes = _axes(self._settings.get("axes"))
-        return [] if axes is None or len(axes) != 1 else [Made("Softmax", (("axis", axes[0]),))]
+        return [] if axes is None or len(axes) != 1 else [Made("Softmax", (("axis", axis),)) for axis in axes]
 
     def _cast(self) -> list[Made]:
-        before = self._inputs[0]
-        same = before is not None and before[1] == self._outputs[0][1]
-        return [Made("Identity")] if same else [Made("Cast", (("to", TYPES[self._outputs[0][1]]),))]
+        (before,) = self._inputs
+        same = before is not None and before[1] == self._output()[1]
+        return [Made("Identity")] if same else [Made("Cast", (("to", TYPES[self._output()[1]]),))]
 
     def _shuffle(self) -> list[Made]:
         """Return ``Transpose``, ``Reshape`` and ``Transpose``, without operators that have no effect."""
-        before, after = self._shape(), self._outputs[0][2]
+        before, after = self._shape(), self._output()[2]
         if before is None or after is None:
             return []
         first = _permutation(self._settings.get("first_transpose"), len(before))
         second = _permutation(self._settings.get("second_transpose"), len(after))
         middle = [before[axis] for axis in first]
-        inner = [0] * len(after)
-        for position, axis in enumerate(second):
-            inner[axis] = after[position]
+        inner = [after[second.index(axis)] for axis in range(len(after))]
         found: list[Made] = []
         if _moves(first, before):
             found.append(Made("Transpose", (("perm", first),), rest=False, shape=middle))
@@ -182,7 +185,7 @@ class Operators:
         return found or [Made("Identity", rest=False)]
 
     def _slice(self) -> list[Made]:
-        before, after = self._shape(), self._outputs[0][2]
+        before, after = self._shape(), self._output()[2]
         start, stride = self._settings.get("start"), self._settings.get("stride")
         size = self._settings.get("shape")
         plain = self._settings.get("mode") in ("STRICT_BOUNDS", "DEFAULT") and len(self._inputs) == 1
@@ -216,7 +219,7 @@ class Operators:
 
     def _kernel(self) -> list[Made]:
         op = "Conv" if self._kind == "CONVOLUTION" else "ConvTranspose"
-        size, before, after = self._settings.get("kernel_size_nd"), self._shape(), self._outputs[0][2]
+        size, before, after = self._settings.get("kernel_size_nd"), self._shape(), self._output()[2]
         if size is None or before is None or after is None:
             return []
         groups = int(self._settings.get("num_groups") or 1)
@@ -225,9 +228,9 @@ class Operators:
         stored: list[tuple[str, Sequence[int], bytes | None]] = []
         if self._settings.get("kernel"):
             channels = second // groups if second > 0 else 0
-            stored.append((self._outputs[0][1], [first, channels, *size], None))
+            stored.append((self._output()[1], [first, channels, *size], None))
             if self._settings.get("bias"):
-                stored.append((self._outputs[0][1], [maps], None))
+                stored.append((self._output()[1], [maps], None))
         padding = [*(self._settings.get("pre_padding") or ()), *(self._settings.get("post_padding") or ())]
         attributes: list[tuple[str, Any]] = [("group", groups), ("kernel_shape", list(size))]
         for name, key in (("strides", "stride_nd"), ("dilations", "dilation_nd")):
@@ -249,7 +252,7 @@ class Operators:
                 shape = [1] * len(before)
                 if size > 1 and axis < len(shape):
                     shape[axis] = size
-                found.append(Made(op, (), ((self._outputs[0][1], shape, None),), shape=before))
+                found.append(Made(op, (), ((self._output()[1], shape, None),), shape=before))
         return found or [Made("Identity")]
 
     def _normalization(self) -> list[Made]:
