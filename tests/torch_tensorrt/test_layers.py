@@ -312,6 +312,7 @@ def layer_norm(axis: int) -> list[Made]:
         ([[2, 8, 16]], {"axes": 0b010}, foreign("NORMALIZATION")),
         ([[2, 8, 16]], {"axes": 0b101}, foreign("NORMALIZATION")),
         ([[2, 8, 16]], {}, foreign("NORMALIZATION")),
+        ([[2, 8, 16]], {"axes": 0}, foreign("NORMALIZATION")),
         ([None], {"axes": 0b100}, foreign("NORMALIZATION")),
         ([[2, 8, 16]], {"axes": 0b100, "compute_precision": "HALF", "epsilon": 1},
          [Made("LayerNormalization", (("epsilon", 1.0), ("stash_type", 10), ("axis", 2)))]),

@@ -116,10 +116,6 @@ class Operators:
         (found,) = self._outputs
         return found
 
-    def _rank(self, port: int = 0) -> int | None:
-        shape = self._shape(port)
-        return None if shape is None else len(shape)
-
     def _elementwise(self) -> list[Made]:
         op = self._named(_ELEMENTWISE, "op")
         return [] if op is None else [Made(op)]
@@ -257,8 +253,8 @@ class Operators:
 
     def _normalization(self) -> list[Made]:
         """Return the normalization over the last axes or over groups of channels."""
-        rank, axes = self._rank(), _axes(self._settings.get("axes"))
-        if rank is None or axes is None:
+        shape, axes = self._shape(), _axes(self._settings.get("axes"))
+        if shape is None or not axes:
             return []
         epsilon = ("epsilon", float(self._settings.get("epsilon", 1e-5)))
         half = self._settings.get("compute_precision") == "HALF"
@@ -266,11 +262,11 @@ class Operators:
         groups = int(self._settings.get("num_groups") or 1)
         if groups > 1:
             return [Made("GroupNormalization", (epsilon, stash, ("num_groups", groups)))]
-        if axes == tuple(range(rank - len(axes), rank)) and axes[0] > 1 and self._per_channel():
+        if axes != tuple(range(len(shape) - len(axes), len(shape))):
+            return []
+        if axes[0] > 1 and self._per_channel():
             return [Made("InstanceNormalization", (epsilon,))]
-        if axes == tuple(range(rank - len(axes), rank)):
-            return [Made("LayerNormalization", (epsilon, stash, ("axis", axes[0])))]
-        return []
+        return [Made("LayerNormalization", (epsilon, stash, ("axis", axes[0])))]
 
     def _per_channel(self) -> bool:
         """Return whether the weight of a normalization has one value for each channel."""
