@@ -223,7 +223,7 @@ class Operators:
         first, second = (maps, before[1]) if op == "Conv" else (before[1], maps)
         stored: list[tuple[str, Sequence[int], bytes | None]] = []
         if self._settings.get("kernel"):
-            channels = second // groups if second > 0 else 0
+            channels = max(second, 0) // groups
             stored.append((self._output()[1], [first, channels, *size], None))
             if self._settings.get("bias"):
                 stored.append((self._output()[1], [maps], None))
@@ -246,7 +246,7 @@ class Operators:
         for op, name in (("Mul", "scale"), ("Add", "shift")):
             if size := self._settings.get(name):
                 shape = [1] * len(before)
-                if size > 1 and axis < len(shape):
+                if axis < len(shape):
                     shape[axis] = size
                 found.append(Made(op, (), ((self._output()[1], shape, None),), shape=before))
         return found or [Made("Identity")]
@@ -259,8 +259,8 @@ class Operators:
         epsilon = ("epsilon", float(self._settings.get("epsilon", 1e-5)))
         half = self._settings.get("compute_precision") == "HALF"
         stash = ("stash_type", TYPES["HALF" if half else "FLOAT"])
-        groups = int(self._settings.get("num_groups") or 1)
-        if groups > 1:
+        groups = self._settings.get("num_groups")
+        if groups and groups > 1:
             return [Made("GroupNormalization", (epsilon, stash, ("num_groups", groups)))]
         if axes != tuple(range(len(shape) - len(axes), len(shape))):
             return []
