@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from trtlint.torch_tensorrt.events import Event, events_of, statements_of
 _DEEPEST = 40
 """Largest number of names and containers to follow for one value."""
 _MOST_ITEMS = 1000
+"""Largest number of entries of one container; a container with more is unknown."""
 _MOST_STEPS = 50_000
 """Largest number of evaluated expressions for one file."""
 _MOST_EVENTS = 200
@@ -245,7 +247,7 @@ class ScriptScope:
 
     def _replayed(self, events: Sequence[Event], depth: int) -> Entries:
         known = NOTHING_KNOWN
-        for event in events[:_MOST_ITEMS]:
+        for event in events:
             if event.kind == "set" and event.node is not None:
                 known = self.entries(event.node, event.block, event.line, depth + 1)
             elif event.kind == "item" and event.node is not None:
@@ -257,8 +259,10 @@ class ScriptScope:
         return known
 
     def _dictionary(self, node: ast.Dict, block: tuple[int, ...], line: int, depth: int) -> Entries:
+        if len(node.keys) > _MOST_ITEMS:
+            return NOTHING_KNOWN
         known = _EMPTY
-        for key, value in zip(node.keys[:_MOST_ITEMS], node.values, strict=False):
+        for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
                 known |= self.entries(value, block, line, depth + 1)
             elif isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -268,10 +272,12 @@ class ScriptScope:
         return known
 
     def _dict_call(self, node: ast.Call, block: tuple[int, ...], line: int, depth: int) -> Entries:
+        if len(node.keywords) > _MOST_ITEMS or len(node.args) > 1:
+            return NOTHING_KNOWN
         known = _EMPTY
-        for argument in node.args[:1]:
+        for argument in node.args:
             known |= self.entries(argument, block, line, depth + 1)
-        for keyword in node.keywords[:_MOST_ITEMS]:
+        for keyword in node.keywords:
             if keyword.arg is None:
                 known |= self.entries(keyword.value, block, line, depth + 1)
             else:
@@ -280,7 +286,7 @@ class ScriptScope:
         return known
 
 
-_LAST_LINE = 1 << 30
+_LAST_LINE = sys.maxsize
 """Line number after every real line: a function sees all names of its module."""
 
 
