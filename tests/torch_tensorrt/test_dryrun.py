@@ -84,6 +84,7 @@ def symbol(name: str, hint: int | None = None) -> Any:
 
 
 RANGES = {
+    "infinite": SimpleNamespace(lower=None, upper=None),
     "b": SimpleNamespace(lower=2, upper=8),
     "wide": SimpleNamespace(lower=1, upper=1 << 20),
     "one": SimpleNamespace(lower=4, upper=4),
@@ -126,6 +127,7 @@ def sized(*sizes: Any) -> Any:
         # Without a range: 1 to 64.
         ((symbol("other"),), ((1,), (1,), (64,))),
         ((symbol("other", 70),), ((1,), (64,), (64,))),
+        ((symbol("infinite"),), ((1,), (1,), (64,))),
         # At most 4096, unless the example is larger.
         ((symbol("wide"),), ((1,), (1,), (4096,))),
         ((symbol("wide", 5000),), ((1,), (5000,), (5000,))),
@@ -196,15 +198,20 @@ def test_layers_of_a_network() -> None:
 
 def test_a_large_network_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_dryrun, "_MOST_LAYERS", 3)
-    monkeypatch.setattr(_dryrun, "_MOST_NAMED", 2)
     layers = [layer("CONVOLUTION", name, ["x", "w"], "HALF") for name in "abcd"]
     assert _network(network(*layers)) == {
         "layers": {"CONVOLUTION": 3},
         "types": {"HALF": 3},
         "convolutions": 3,
         "tensor_weights": 3,
-        "tensor_weight_layers": ["a", "b"],
+        "tensor_weight_layers": ["a", "b", "c"],
     }
+
+
+def test_at_most_200_layers_are_named() -> None:
+    layers = [layer("CONVOLUTION", str(number), ["x", "w"], "HALF") for number in range(201)]
+    found = _network(network(*layers))
+    assert (found["tensor_weights"], len(found["tensor_weight_layers"])) == (201, 200)
 
 
 def test_outputs_are_marked_without_a_type(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +238,7 @@ def test_outputs_are_marked_without_a_type(monkeypatch: pytest.MonkeyPatch) -> N
     assert asked == [(own.ctx, 3.0, "out")]
     assert (first.name, other.name, own._output_names) == ("output0", "output1", ["output0", "output1"])
     assert marked == [first, other]
-    assert output(own, "out", (first, 5), {}) == [first]
+    assert output(own, "out", (first,), {}) == [first]
 
 
 @pytest.mark.parametrize(
@@ -289,6 +296,24 @@ def test_errors_since_a_position_of_the_log() -> None:
     assert (begin, _errors_since(begin), _errors_since(0)) == (11, ["[E] after"], ["[E] before", "[E] after"])
 
 
+@pytest.mark.usefixtures("output")
+def test_errors_in_the_first_4_mib_of_the_log() -> None:
+    os.write(1, bytes((4 << 20) - 8) + b"[E] last[E] cut")
+    assert _errors_since(0) == ["[E] last"]
+
+
+def test_a_pipe_has_no_position() -> None:
+    saved = os.dup(1)
+    ends = os.pipe()
+    os.dup2(ends[1], 1)
+    try:
+        assert _position() == 0
+    finally:
+        os.dup2(saved, 1)
+        for each in (saved, *ends):
+            os.close(each)
+
+
 def test_an_error_of_a_library_of_torch_tensorrt_names_the_innermost_function(tmp_path: Path) -> None:
     def run(name: str, code: str, **names: Any) -> dict[str, Any]:
         exec(compile(code, str(tmp_path / name), "exec"), names)  # the path decides
@@ -325,7 +350,7 @@ class Compiler:
         tracker = SimpleNamespace(
             tensorrt_graph_count=2,
             per_subgraph_data=[SimpleNamespace(subgraph_op_count=5), SimpleNamespace(subgraph_op_count=6)],
-            to_run_in_torch=["t" * 1001, "u", "v"],
+            to_run_in_torch=["t" * 1001, *["u"] * 2000],
             unsupported_ops={"aten.a": 2},
         )
         self.dryrun_stats_display(tracker, "more")
@@ -419,7 +444,7 @@ PARTITION = [
     {
         "engines": 2,
         "engine_operators": [5, 6],
-        "in_torch": ["t" * 1000, "u", "v"],
+        "in_torch": ["t" * 1000, *["u"] * 1999],
         "unsupported": {"aten.a": 2},
     },
 ]

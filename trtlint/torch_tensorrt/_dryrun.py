@@ -267,7 +267,8 @@ def _mark_outputs(interpreter: Any) -> None:
     tensor = importlib.import_module("torch_tensorrt.dynamo.conversion.converter_utils").get_trt_tensor
 
     def output(self: Any, target: Any, args: Any, _: Any) -> list[Any]:
-        outputs = list(args[0]) if isinstance(args[0], list | tuple) else [args[0]]
+        (found,) = args
+        outputs = list(found) if isinstance(found, list | tuple) else [found]
         for index, each in enumerate(outputs):
             if not isinstance(each, trt.ITensor):
                 outputs[index] = each = tensor(self.ctx, each, str(target))
