@@ -65,3 +65,45 @@ def test_an_uncertain_call_is_no_operator(expression: str) -> None:
 
 def test_without_a_compiler_call_there_are_no_operators() -> None:
     assert marks(NET.format("torch.sort(x)")) == []
+
+
+@pytest.mark.parametrize(("count", "found"), [(500, 500), (501, 500)])
+def test_at_most_500_operators(count: int, found: int) -> None:
+    body = "x.a()\n        " * count
+    assert [each.kind for each in marks(NET.format(body) + CALL)] == ["operator"] * found
+
+
+def test_an_operator_has_all_its_parts() -> None:
+    text = (
+        "class Other:\n    def forward(self):\n        return torch.sort()\n"
+        + NET.format("[torch.a(1, y, -2, -'b', -0.5, +3, ~4, None, F.c, key=True), x.d(k=F), e(f)]")
+        + CALL
+    )
+    arguments = {
+        "0": 1, "1": (), "2": -2, "3": (), "4": -0.5, "5": (), "6": (), "7": None,
+        "8": "torch.nn.functional.c", "key": True,
+    }  # fmt: skip
+    assert marks(text) == [
+        ScriptMark("operator", "torch.a", 8, arguments=arguments, source="s.py"),
+        ScriptMark("operator", ".d", 8, arguments={"k": "torch.nn.functional"}, source="s.py"),
+    ]
+
+
+@pytest.mark.parametrize("left", ["min_shape", "opt_shape", "max_shape"])
+def test_a_part_of_a_range_is_no_range(left: str) -> None:
+    shapes = {"min_shape": "(1,)", "opt_shape": "(2,)", "max_shape": "(3.5,)"}
+    text = "torch_tensorrt.{}({}, **more)\n"
+    words = ", ".join(f"{name}={shape}" for name, shape in shapes.items())
+    assert marks(text.format("_Input.Input", words)) == [
+        ScriptMark("range", "torch_tensorrt._Input.Input", 3, ((1,), (2,), ()), source="s.py")
+    ]
+    del shapes[left]
+    words = ", ".join(f"{name}={shape}" for name, shape in shapes.items())
+    assert marks(text.format("Input", words)) == []
+
+
+def test_marks_in_order_of_their_lines() -> None:
+    found = marks(f"{NET.format('x.a()')}torch.export.load('p')\n{CALL}")
+    assert [(each.kind, each.name, each.line) for each in found] == [
+        ("operator", ".a", 5), ("export", "torch.export.load", 6),
+    ]  # fmt: skip

@@ -40,7 +40,6 @@ _SAVE: Mapping[str, Function] = {
     "torch_tensorrt.runtime.set_cudagraphs_mode": "torch_tensorrt.runtime.set_cudagraphs_mode",
     "torch_tensorrt.runtime.weight_streaming": "torch_tensorrt.runtime.weight_streaming",
 }
-_PRIVATE = "torch.export._trace._export"
 _QUANTIZED = "modelopt.torch.quantization.utils.export_torch_mode"
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.save": ("module", "file_path"),
@@ -127,7 +126,8 @@ def use_of(
         front_end: function that returns ``ir`` of a call of ``torch_tensorrt.compile``; it returns None if
     unknown.
     """
-    function = _SAVE.get(scope.dotted(node.func))
+    name = scope.dotted(node.func)
+    function = _SAVE.get(name)
     if function is None:
         return None
     given = dict(zip(_POSITIONAL[function], node.args, strict=False))
@@ -158,7 +158,7 @@ def use_of(
         arg_inputs=_inputs(given.get("arg_inputs"), *at),
         threads=any(name.startswith(_THREADS) for name in scope.imports.values()),
         quantized=_QUANTIZED in scope.imports.values(),
-        private=scope.dotted(node.func) == _PRIVATE,
+        private=name.endswith("._export"),
         strict=strict if isinstance(strict, bool) else None,
         compiled=0 if saved is None else _compiled(saved, *at),
         others="kwarg_inputs" in given or "dynamic_shapes" in given,
