@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from trtlint.process import spawn
-from trtlint.process.spawn import Limits, run
+from trtlint.process.spawn import Limits, ProcessResult, run
 
 HERE = (str(Path(__file__).parent),)
 QUICK = Limits(seconds=300, memory=1 << 30)
@@ -148,3 +149,145 @@ def test_processes_without_wait4(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_names_of_signals(code: int, name: str) -> None:
     assert spawn._signal_name(code) == name
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [
+        (ProcessResult("crashed", None, "SIGBUS", 1.0, None, ()), "crashed (SIGBUS)"),
+        (ProcessResult("time", None, "SIGKILL", 1.26, None, ()), "was stopped after 1.3 s"),
+        (ProcessResult("memory", None, "SIGKILL", 1.0, None, ()), "was stopped at its memory limit"),
+        (ProcessResult("done", 0, "", 1.0, None, ()), "ended"),
+        (ProcessResult("failed", 3, "", 1.0, None, ()), "ended with code 3"),
+    ],
+)
+def test_the_end_of_a_process_in_words(ended: ProcessResult, words: str) -> None:
+    assert ended.words == words
+
+
+class Watched:
+    """A process whose checks give these results."""
+
+    def __init__(self, code: int, checks: int = 0) -> None:
+        self.pid, self.returncode, self.left, self.killed = 7, code, checks, 0
+
+    def kill(self) -> None:
+        """Count the signals."""
+        self.killed += 1
+
+
+def watch(
+    process: Watched, limits: Limits, monkeypatch: pytest.MonkeyPatch, times: list[float], memory: list[int]
+) -> ProcessResult:
+    """Watch a process, at these times and with this use of memory."""
+
+    def poll(watched: Watched) -> tuple[bool, int | None, float]:
+        watched.left -= 1
+        return watched.left < 0, 9, 0.5
+
+    clock, used = iter([10.0, *times]), iter(memory)
+    stand_in = SimpleNamespace(monotonic=lambda: next(clock), sleep=pauses.append)
+    pauses.clear()
+    monkeypatch.setattr(spawn, "_poll", poll)
+    monkeypatch.setattr(spawn, "time", stand_in)
+    monkeypatch.setattr(spawn, "memory_of", lambda pid: next(used))
+    return spawn._watch(cast("Any", process), limits, Path("no such file"), None)
+
+
+pauses: list[float] = []
+LIMITS = Limits(seconds=5.0, memory=100)
+
+
+@ON_POSIX
+@pytest.mark.parametrize(
+    ("code", "times", "memory", "cause", "killed"),
+    [
+        (0, [11.0], [], "done", 0),
+        (2, [11.0], [], "failed", 0),
+        (-signal.SIGSEGV, [11.0], [], "crashed", 0),
+        (-signal.SIGXCPU, [11.0], [], "time", 0),
+        (0, [15.0, 15.0], [100], "done", 0),
+        (-signal.SIGKILL, [15.5, 16.0], [], "time", 1),
+        (-signal.SIGKILL, [15.0, 16.0], [101], "memory", 1),
+        # The first limit that is exceeded is the cause.
+        (-signal.SIGKILL, [15.0, 16.0, 17.0], [101], "memory", 2),
+        (-signal.SIGXCPU, [15.0, 16.0], [101], "memory", 1),
+        (0, [16.0, 17.0], [], "time", 1),
+    ],
+)
+def test_the_cause_of_the_end(
+    code: int, times: list[float], memory: list[int], cause: str, killed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = Watched(code, len(times) - 1)
+    name = {-11: "SIGSEGV", -9: "SIGKILL"}.get(code, "SIGXCPU" if code < 0 else "")
+    ended = watch(process, LIMITS, monkeypatch, times, memory)
+    seconds = times[-1] - 10
+    assert ended == ProcessResult(cast("Any", cause), None if name else code, name, seconds, 9, (), 0.5)
+    assert process.killed == killed
+
+
+def test_pauses_between_checks_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch(Watched(0, 12), LIMITS, monkeypatch, [10.0] * 13, [0] * 12)
+    assert pauses == pytest.approx([*(0.001 * 1.5**step for step in range(8)), *[0.02] * 4])
+
+
+def test_each_answer_is_heard_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "answers"
+    heard: list[Any] = []
+    texts = iter([None, b'1\n{"a"', b'1\n{"a"', b'1\n{"a": 2}\n3\n', b'1\n{"a": 2}\n3\n4\n'])
+
+    def poll(_: object) -> tuple[bool, None, float]:
+        text = next(texts)
+        if text is not None:
+            file.write_bytes(text)
+        return text is not None and text.endswith(b"4\n"), None, 0.0
+
+    monkeypatch.setattr(spawn, "_poll", poll)
+    monkeypatch.setattr(spawn, "_SHORTEST", 0.0)
+    ended = spawn._watch(cast("Any", Watched(0)), Limits(), file, heard.append)
+    assert heard == [1, {"a": 2}, 3]
+    assert ended.answers == (1, {"a": 2}, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        (b"", ()),
+        (b'1\n"a"\n', (1, "a")),
+        (b"1\n2", (1,)),
+        (b"1\nnot json\n2\n", (1, 2)),
+        (b"1\n" + b"[" * 200_000 + b"\n2\n", (1, 2)),
+        (None, ()),
+    ],
+)
+def test_answers_are_read_up_to_a_line_that_was_cut(
+    text: bytes | None, answers: tuple[Any, ...], tmp_path: Path
+) -> None:
+    if text is not None:
+        (tmp_path / "answers").write_bytes(text)
+    assert spawn._read(tmp_path / "answers") == answers
+
+
+def test_answers_are_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(spawn, "_MOST_ANSWERS", 4)
+    for text, answers in ((b"1\n2\n", (1, 2)), (b"1\n23\n", (1,))):
+        (tmp_path / "answers").write_bytes(text)
+        assert spawn._read(tmp_path / "answers") == answers
+
+
+@ON_POSIX
+@pytest.mark.parametrize(
+    ("pages", "memory"), [(1 << 20, 4 << 30), ((1 << 20) + 1, (4 << 30) + 4096), (9, 4 << 30)]
+)
+def test_memory_of_the_machine(pages: int, memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": pages}
+    monkeypatch.setattr(os, "sysconf", known.__getitem__)
+    assert spawn.machine_memory() == memory
+
+
+def test_memory_of_a_machine_that_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(_: str) -> int:
+        raise ValueError
+
+    monkeypatch.setattr(os, "sysconf", unknown, raising=False)
+    assert spawn.machine_memory() == 4 << 30
