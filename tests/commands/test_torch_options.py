@@ -181,3 +181,16 @@ def test_python() -> None:
         trtlint.lint("build.py", torch_tensorrt="3")
     with pytest.raises(trtlint.SettingError, match="requires a Python script"):
         trtlint.lint("model.onnx", torch_tensorrt="2.13")
+
+
+def test_a_script_beside_the_log_of_another_build(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("build.log").write_text("[I] TensorRT version: 10.7.0\n[I] Precision: FP32+FP16\n")
+    run(["build.py", "--torch-tensorrt", "2.10", "--log", "build.log", "--format", "json", "--isolated"])
+    out = json.loads(capsys.readouterr().out)
+    assert [model["path"] for model in out["models"]] == ["build.py", "build.log"]
+
+
+def test_a_measurement_of_another_model_beside_a_script(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ranges.json").write_text("{}")
+    assert run(["build.py", "--torch-tensorrt", "2.10", "--ranges", "ranges.json", "--isolated"]) == 2
+    assert "ranges.json" in capsys.readouterr().err

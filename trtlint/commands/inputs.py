@@ -28,8 +28,6 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
     if "" in options.paths:
         raise click.UsageError("a path is empty; check that your shell variable is set")
     torch, paths = torch_tasks(factory, options)
-    if torch and not paths and not options.left:
-        return torch
     models, files = sort(paths, options.left)
     here, addresses = _apart(models)
     found = factory.settings([*expand(here), *(Path(address.name) for address in addresses)])
@@ -41,7 +39,7 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
             "--dry-build and --dry-parse"
         )
     if files and not found:
-        return list(_builds(factory, files))
+        return [*torch, *_builds(factory, files)]
     if files and len(found) > 1:
         raise click.UsageError(
             f"{files[0][0]} describes the build of one model, but {len(found)} models are given; "
