@@ -376,10 +376,20 @@ class Config:
         self.asked.append(given)
 
 
+class Kind(str):
+    """A kind of layers."""
+
+    @property
+    def name(self) -> str:
+        """The name without the enumeration."""
+        return self.rpartition(".")[2]
+
+
 class Interpreter:
     """The interpreter of Torch-TensorRT."""
 
     plan: Any = "plan"
+    kind: Any = Kind("LayerType.FILL")
     made: list[Interpreter]
 
     def __init__(self, module: Any, inputs: Any, *, output_dtypes: Any, compilation_settings: Any) -> None:
@@ -391,15 +401,16 @@ class Interpreter:
         self.made.append(self)
 
     def run_node(self, node: Any) -> None:
-        """Convert no node."""
+        """Convert a node."""
+        fill = SimpleNamespace(type=self.kind, name="n", num_inputs=0, num_outputs=0)
+        self.ctx.net = SimpleNamespace(
+            num_layers=1, get_layer=[fill].__getitem__, num_inputs=0, num_outputs=0
+        )
 
     def _construct_trt_network_def(self) -> None:
         if self.given[0] == "bad":
             raise ValueError("no such converter")
-        self.ctx.net = SimpleNamespace(
-            num_layers=1, get_layer=[layer("FILL", "n", [])].__getitem__, num_inputs=0, num_outputs=0
-        )
-        self.ctx.net.get_layer(0).type = "LayerType.FILL"
+        self.run_node(SimpleNamespace(name="node", target="aten.fill", meta={"stack_trace": "line 1"}))
 
     def _populate_trt_builder_config(self) -> Config:
         return self.config
@@ -452,7 +463,11 @@ GOOD = [
     {"stage": "network", "engine": "e_good"},
     {"network": {"engine": "e_good", "layers": {"FILL": 1}, "types": {}, "convolutions": 0,
                  "tensor_weights": 0, "tensor_weight_layers": []}},
-    {"unread": "AttributeError: 'str' object has no attribute 'name'"},
+    {"graph": {
+        "engine": "e_good", "tensors": [], "inputs": [], "outputs": [],
+        "layers": [{"kind": "FILL", "name": "n", "inputs": [], "outputs": [], "settings": {}, "node": 0}],
+        "nodes": [{"name": "node", "op": "aten.fill", "module": "", "trace": 0}], "traces": ["line 1"],
+    }},
 ]  # fmt: skip
 BUILD = {"stage": "build", "engine": "e_good"}
 BAD = [
@@ -498,6 +513,21 @@ def test_a_dry_run_builds_each_network(
     assert asked(build=True) == [*PARTITION, *GOOD, BUILD, sent, *BAD, DONE]
     config = Interpreter.made[0].config
     assert (config.num_compute_capabilities, config.asked) == (1, [("capability 8.9", 0)])
+
+
+def test_a_network_that_cannot_be_read(modules: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Interpreter, "kind", "LayerType.FILL")
+    unread = {"unread": "AttributeError: 'str' object has no attribute 'name'"}
+    assert asked() == [*PARTITION, *GOOD[:-1], unread, *BAD, DONE]
+    assert len(modules.modules) == 2
+
+
+def test_a_network_with_too_many_layers_is_not_sent(
+    modules: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trtlint.torch_tensorrt._layers.MOST_LAYERS", 0)
+    assert asked() == [*PARTITION, *GOOD[:-1], *BAD, DONE]
+    assert len(modules.modules) == 2
 
 
 def test_a_compilation_that_fails(modules: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
