@@ -9,6 +9,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -152,3 +154,121 @@ def test_a_short_activity_shows_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         activity.step("one", 0.5)
         activity.advance()
     assert BAR not in stream.getvalue()
+
+
+class Bar:
+    """A bar that records what is shown."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    def add_task(self, label: str, *, total: int | None) -> str:
+        """Add a task, and return its id."""
+        self.calls.append(("task", label, total))
+        return "id"
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *given, **words: self.calls.append((name, *given, *words.values()))
+
+
+@pytest.fixture
+def bar(monkeypatch: pytest.MonkeyPatch) -> Bar:
+    """Show this bar on a terminal."""
+    made = Bar()
+    monkeypatch.setattr(progress, "_progress", lambda *, counted: made.calls.append(counted) or made)
+    streams = SimpleNamespace(stderr=Terminal(), stdout=Terminal(), maxsize=sys.maxsize)
+    monkeypatch.setattr(progress, "sys", streams)
+    return made
+
+
+def test_the_calls_of_a_bar(bar: Bar) -> None:
+    with Activity("all", 2) as activity:
+        activity.step("one", 0.5)
+        with activity.hidden():
+            activity.step("hidden")
+        activity.advance()
+        activity.step()
+    assert bar.calls == [
+        True, ("task", "all", 2), ("start",),
+        ("update", "id", "one"), ("refresh",),
+        ("stop",), ("update", "id", "hidden"), ("start",),
+        ("advance", "id"), ("update", "id", "all"), ("refresh",), ("stop",),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("total", [None, 0, 1])
+def test_a_single_item_has_a_share(total: int | None, bar: Bar) -> None:
+    with Activity("all", total) as activity:
+        activity.step("one", 0.0)
+        activity.step("two")
+        activity.advance()
+    assert bar.calls == [
+        False, ("task", "all", None), ("start",),
+        ("update", "id", "one"), ("update", "id", 1.0, 0.0), ("refresh",),
+        ("update", "id", "two"), ("refresh",), ("stop",),
+    ]  # fmt: skip
+
+
+def test_a_bar_is_updated_at_most_each_tenth_of_a_second(bar: Bar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_INTERVAL", 0.5)
+    for times, expected in (([1.0, 1.25, 1.5, 1.75, 2.25], [1, 1, 2, 2, 3]), ([0.0], [1])):
+        counts = []
+        with Activity("all", 2) as activity:
+            bar.calls.clear()
+            for now in times:
+                monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda now=now: now))
+                activity.step("one")
+                counts.append(bar.calls.count(("refresh",)))
+        assert counts == expected
+
+
+def test_shares_are_shown_at_most_each_tenth_of_a_second(bar: Bar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_INTERVAL", 0.5)
+    share = Share("part")
+    share(0.1)
+    with Activity("all"):
+        for now in (1.0, 1.25, 1.5):
+            monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda now=now: now))
+            share(now / 2)
+        share.close()
+    updates = [call[2:] for call in bar.calls[1:] if call[0] == "update"]
+    assert updates == [("part",), (1.0, 0.5), ("part",), (1.0, 0.75), ("all",)]
+
+
+def test_items_are_counted_and_named(bar: Bar, monkeypatch: pytest.MonkeyPatch) -> None:
+    streams = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO(), maxsize=sys.maxsize)
+    monkeypatch.setattr(progress, "sys", streams)
+    names = ("a", "b")
+    assert list(with_progress("xyz", 2, "fixing", names.__getitem__)) == ["x", "y", "z"]
+    updates = [call[2:] for call in bar.calls[1:] if call[0] in ("update", "advance")]
+    assert updates == [("fixing a",), (), ("fixing b",), (), ("fixing",), (), ("fixing",)]
+    bar.calls.clear()
+    assert list(with_progress("xy", None, "fixing", names.__getitem__)) == ["x", "y"]
+    assert [call[2:] for call in bar.calls[1:] if call[0] == "update"] == [("fixing",)] * 3
+    assert "advance" not in [call[0] for call in bar.calls[1:]]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "shown"),
+    [
+        ("CI", "", True),
+        ("CI", "0", True),
+        ("CI", "false", True),
+        ("CI", "1", False),
+        ("TERM", "xterm", True),
+        ("TERM", "dumb", False),
+    ],
+)
+def test_terminals_with_a_bar(
+    variable: str, value: str, shown: bool, bar: Bar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with Activity("all"):
+        assert bool(bar.calls) is shown
+
+
+def test_a_worker_has_no_bar(bar: Bar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "parent_process", object)
+    with Activity("all"):
+        pass
+    assert bar.calls == []

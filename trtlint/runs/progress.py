@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 _Item = TypeVar("_Item")
 _PATIENCE = 0.3
@@ -41,6 +41,7 @@ class Activity:
         self._label = label
         self._total = total if total is not None and total > 1 else None
         self._progress: Progress | None = None
+        self._task: TaskID
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
         self._due = self._hidden = self._ended = False
@@ -52,7 +53,7 @@ class Activity:
             return self
         Activity.current = self
         self._progress = _progress(counted=self._total is not None)
-        self._progress.add_task(self._label, total=self._total)
+        self._task = self._progress.add_task(self._label, total=self._total)
         if _PATIENCE > 0:
             self._timer = threading.Timer(_PATIENCE, self._begin)
             self._timer.daemon = True
@@ -108,10 +109,9 @@ class Activity:
         """
         if self._progress is None:
             return
-        task = self._progress.task_ids[0]
-        self._progress.update(task, description=label or self._label)
+        self._progress.update(self._task, description=label or self._label)
         if share is not None and self._total is None:
-            self._progress.update(task, total=1.0, completed=share)
+            self._progress.update(self._task, total=1.0, completed=share)
         now = time.monotonic()
         if self._due and not self._hidden and now >= self._next:
             self._next = now + _INTERVAL
@@ -120,7 +120,7 @@ class Activity:
     def advance(self) -> None:
         """Count one more finished item."""
         if self._progress is not None and self._total is not None:
-            self._progress.advance(self._progress.task_ids[0])
+            self._progress.advance(self._task)
 
 
 def _wanted() -> bool:
