@@ -14,6 +14,7 @@ from trtlint.case import Case
 from trtlint.commands import fleet
 from trtlint.commands.fleet import _batch, _fitting, _jobs, _Kept, _runner, outcomes
 from trtlint.engine.ruleset import RuleSet
+from trtlint.policy.config import shown
 from trtlint.policy.options import LintOptions, TargetOptions
 from trtlint.policy.review import Policy
 from trtlint.process.spawn import Limits
@@ -136,7 +137,7 @@ def test_a_folder_that_is_no_cache(tmp_path: Path, capsys: pytest.CaptureFixture
     kept = _Kept(replace(OPTIONS, cache=True, cache_dir=str(tmp_path)))
     assert kept.cache is None
     assert kept.cache is None
-    words = f"trtlint: warning: {tmp_path}: not a trtlint cache; caching is off\n"
+    words = f"trtlint: warning: {shown(tmp_path)}: not a trtlint cache; caching is off\n"
     assert capsys.readouterr().err == words
 
 

@@ -1,0 +1,157 @@
+"""Scripts and programs for Torch-TensorRT, from keywords of the Python API."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.torch_tensorrt.test_program import document, node, write
+from trtlint.engine.evidence.torch_program import TorchProgramEvidence
+from trtlint.engine.evidence.torch_script import script_evidence
+from trtlint.errors import SettingError
+from trtlint.files.problem import Problem
+from trtlint.knowledge.torchreleases import torch_release
+from trtlint.runs.torchcases import TorchCase, program_saved, torch_cases
+from trtlint.runs.torchjob import TorchJob, for_release, is_torch
+from trtlint.target.target import Target
+from trtlint.torch_tensorrt.asking import TorchRequest
+from trtlint.torch_tensorrt.options import run_options
+from trtlint.torch_tensorrt.program import read_program
+from trtlint.torch_tensorrt.result import DryRun
+
+TARGETS = (Target(), Target(version="10.7", sm=86), Target(product="tensorrt-rtx"))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current folder, with a script and a program."""
+    monkeypatch.chdir(tmp_path)
+    Path("build.py").write_text("import torch_tensorrt\ntorch_tensorrt.compile(m)\n")
+    write(Path("net.pt2"), document(node("aten.relu.default", "relu")))
+
+
+def cases(*paths: str, level: Any = None, trusted: bool = False, **keywords: Any) -> list[TorchCase]:
+    """The cases of some files."""
+    given = {"torch_tensorrt": "2.13", **keywords}
+    return list(torch_cases(paths, TARGETS, given, level, trusted=trusted))
+
+
+def test_a_case_for_each_file() -> None:
+    program = TorchProgramEvidence(read_program(Path("net.pt2"), "2.13.0"))
+    script = script_evidence(Path("build.py"), "2.13.0")
+    targets = for_release(TARGETS, torch_release("2.13"))
+    missing = cases("none.py")[0]
+    assert cases("net.pt2", "build.py") == [
+        (Path("net.pt2"), (program,), (), targets), (Path("build.py"), (script,), (), targets),
+    ]  # fmt: skip
+    assert (missing[0], missing[1], missing[2][0].path) == (Path("none.py"), (), "none.py")
+    assert isinstance(missing[2][0], Problem)
+
+
+@pytest.mark.parametrize(
+    ("level", "trusted", "keywords", "expected"),
+    [
+        ("build", False, {}, TorchRequest("2.13.0", 0)),
+        ("parse", True, {}, TorchRequest("2.13.0", 0, build=False, trusted=True)),
+        ("parse", False, {"trust_pickle": True}, TorchRequest("2.13.0", 0, build=False, trusted=True)),
+        ("build", False, {"trust_pickle": False, "torch_python": Path("py"), "torch_wheel": "wheel"},
+         TorchRequest("2.13.0", 0, python="py", wheel="WHEEL")),
+        ("build", False, {"options": {"min_block_size": 3}},
+         TorchRequest("2.13.0", 0, options=run_options({"min_block_size": 3}))),
+    ],
+)  # fmt: skip
+def test_the_request_for_a_dry_run(
+    level: Any, trusted: bool, keywords: dict[str, Any], expected: TorchRequest
+) -> None:
+    if expected.wheel:
+        expected = TorchRequest("2.13.0", 0, python="py", wheel=str(Path.cwd() / "wheel"))
+    (case,) = cases("net.pt2", level=level, trusted=trusted, **keywords)
+    job = TorchJob(read_program(Path("net.pt2"), "2.13.0"), expected)
+    assert case[1:] == ((job,), (), for_release(TARGETS, torch_release("2.13"), expected))
+
+
+def test_other_files_are_refused() -> None:
+    found = torch_cases(["build.py", "m.onnx"], TARGETS, {"torch_tensorrt": 2.13}, None, trusted=False)
+    assert next(found)[0] == Path("build.py")
+    with pytest.raises(SettingError) as error:
+        next(found)
+    words = "m.onnx: torch_tensorrt requires a Python script or an exported program (.pt2)"
+    assert str(error.value) == words
+
+
+def test_an_unknown_release() -> None:
+    with pytest.raises(SettingError, match=r"unknown Torch-TensorRT release '1\.0'"):
+        cases("net.pt2", torch_tensorrt="1.0")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("m.pt2", ["m.pt2"]), (Path("m.py"), ["m.py"]), (("a.py", Path("b.py")), ["a.py", "b.py"]), ([], [])],
+)
+def test_paths(path: Any, expected: list[str]) -> None:
+    with program_saved(path) as found:
+        assert found == (expected, False)
+
+
+def test_a_program_in_memory_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = SimpleNamespace(graph_signature=1)
+
+    def save(each: object, file: str) -> None:
+        assert each is program
+        Path(file).touch()
+
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(export=SimpleNamespace(save=save)))
+    with program_saved(program) as (paths, saved):
+        (path,) = paths
+        assert (Path(path).name, Path(path).is_file(), saved) == ("program.pt2", True, True)
+    assert not Path(path).parent.exists()
+
+
+@pytest.mark.parametrize("path", [3, SimpleNamespace(graph_signature=1)])
+def test_other_objects_are_refused(path: Any) -> None:
+    words = f"^{type(path).__name__} is neither a path nor an exported program$"
+    with pytest.raises(TypeError, match=words), program_saved(path):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("a.py", True), ("a.PT2", True), ("a.Py", True), ("a.onnx", False), ("a.pyc", False), ("py", False)],
+)
+def test_files_for_torch_tensorrt(path: str, expected: bool) -> None:
+    assert is_torch(path) is expected
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [([None, None], 89), ([None, 86, 75], 86), ([75], 75), ([87], 86), ([90], 89), ([100], 89), ([110], 120),
+     ([70], 75), ([83], 80), ([84], 86), ([0], 75)],
+)  # fmt: skip
+def test_a_dry_run_is_for_the_nearest_gpu(
+    given: list[int | None], asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests: list[Any] = []
+    run = DryRun(unasked="no")
+    monkeypatch.setattr("trtlint.runs.torchjob.ask", lambda *words: requests.append(words) or run)
+    program = read_program(Path("net.pt2"), "2.13.0")
+    job = TorchJob(program, TorchRequest("2.13.0", 0, trusted=True))
+    (found,) = job.gather(Path("net.pt2"), tuple(cast("Any", SimpleNamespace(sm=sm)) for sm in given))
+    assert requests == [(Path("net.pt2"), TorchRequest("2.13.0", asked, trusted=True))]
+    assert isinstance(found, TorchProgramEvidence)
+    assert found.program.run is run
+    assert job.elsewhere() is job
+    assert job.grounds == {"torch", "network"}
+
+
+def test_targets_of_a_release() -> None:
+    release = torch_release("2.13")
+    unknown, own, rtx = for_release(TARGETS, release)
+    assert (unknown, own, rtx) == (Target(version=release.tensorrt), TARGETS[1], TARGETS[2])
+    flags = for_release(TARGETS, release, TorchRequest("2.13.0", 0))
+    assert [each.version for each in flags] == [release.tensorrt, "10.7", None]
+    assert flags[2] == TARGETS[2]
+    assert flags[1] != TARGETS[1]
