@@ -15,7 +15,7 @@ import pytest
 import trtlint
 from tests.dry_build.rtx import NEEDS_WHEELS
 from trtlint import api
-from trtlint.arguments import ARGUMENTS, read, read_one
+from trtlint.arguments import ARGUMENTS, read, read_file, read_local, read_one, read_paths
 from trtlint.cases import Keywords
 from trtlint.cli import cli
 from trtlint.runs.dryjob import DryJob
@@ -348,3 +348,136 @@ def test_check_prints_to_any_stream() -> None:
     out = io.StringIO()
     trtlint.check("model.onnx", file=out)
     assert out.getvalue()
+
+
+MOST = (1 << 63) - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("fp16", True, True),
+        ("fp16", False, False),
+        ("gpu", "L4,T4", "L4,T4"),
+        ("type", "tf32", "tf32"),
+        ("bound", 1, 1.0),
+        ("bound", np.float32(0.5), 0.5),
+        ("bound", 5e-324, 5e-324),
+        ("bound", 1e308, 1e308),
+        ("seconds", 86400, 86400.0),
+        ("batches", 1, 1),
+        ("batches", np.int64(3), 3),
+        ("batches", MOST, MOST),
+        ("memory", 1 << 50, 1 << 50),
+        ("log", Path("build.log"), "build.log"),
+        ("inputs", "a.npz", ("a.npz",)),
+        ("inputs", Path("a.npz"), ("a.npz",)),
+        ("inputs", ["a.npz", Path("b.npz")], ("a.npz", "b.npz")),
+        ("inputs", [], ()),
+        ("trt", "10.7", ("10.7",)),
+        ("trt", iter(["10.7", "10.8"]), ("10.7", "10.8")),
+        ("plugins", " a, b,,c ", ("a", "b", "c")),
+        ("plugins", ["a,b", "c"], ("a", "b", "c")),
+        ("plugins", "", ()),
+        ("rules", [], ()),
+        ("command", "trtexec --fp16", "trtexec --fp16"),
+        ("command", Path("build.sh"), "build.sh"),
+        ("ranges", Path("r.json"), "r.json"),
+        ("dry_build", True, True),
+        ("dry_build", False, False),
+        ("dry_build", "parse", "parse"),
+        ("dry_build", "build", "build"),
+        ("dry_build", "1.7", "1.7"),
+        ("dry_build", "1.7.1", "1.7.1"),
+        ("compare", True, ("",)),
+        ("compare", False, ()),
+        ("compare", "probe", ("probe",)),
+        ("compare", ["a.npz", Path("folder")], ("a.npz", "folder")),
+        ("options", {"a": 1}, {"a": 1}),
+        ("options", {}, {}),
+        ("shapes", "x:1x3", (("x", (1, 3)),)),
+        ("shapes", "x:1x3,y:2", (("x", (1, 3)), ("y", (2,)))),
+        ("shapes", ["x:1", "y:2"], (("x", (1,)), ("y", (2,)))),
+        ("shapes", {"x": [np.int64(1), 0], "y": ()}, (("x", (1, 0)), ("y", ()))),
+        ("shapes", {"x": (MOST,)}, (("x", (MOST,)),)),
+        ("target", trtlint.Target(version="10.7"), (trtlint.Target(version="10.7"),)),
+        ("target", [trtlint.Target(), trtlint.Target(sm=89)], (trtlint.Target(), trtlint.Target(sm=89))),
+        ("paths", "a.log", (("a.log", "any"),)),
+        ("paths", Path("a.log"), (("a.log", "any"),)),
+        ("paths", ["a", ("b", "log"), ("c", "any")], (("a", "any"), ("b", "log"), ("c", "any"))),
+        ("paths", [], ()),
+    ],
+)
+def test_a_value_is_converted(name: str, value: object, expected: object) -> None:
+    found = read_one(name, value)
+    assert (found, type(found)) == (expected, type(expected))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("bound", 0, "bound=0: expected a finite number above 0"),
+        ("bound", -0.5, "bound=-0.5: expected a finite number above 0"),
+        ("bound", float("inf"), "bound=inf: expected a finite number above 0"),
+        ("bound", True, "bound=True: expected a finite number above 0"),
+        ("bound", 1j, "bound=<complex>: expected a finite number above 0"),
+        ("seconds", 86400.5, "seconds=86400.5: expected seconds above 0, at most 86400"),
+        ("batches", MOST + 1, "batches=<int>: expected a whole number above 0"),
+        ("batches", 1.0, "batches=1.0: expected a whole number above 0"),
+        ("memory", (1 << 50) + 1, f"memory={(1 << 50) + 1}: expected a number of bytes above 0"),
+        ("memory", 0, "memory=0: expected a number of bytes above 0"),
+        ("inputs", {"a": 1}, "inputs=<dict>: expected a path, or several"),
+        ("inputs", bytearray(b"a"), "inputs=<bytearray>: expected a path, or several"),
+        ("inputs", ["a", 5], "inputs[1]=5: expected a path"),
+        ("inputs", "", "inputs='': expected a path; this text is not a valid file name"),
+        ("rules", ["a"], "rules[0]='a': expected rules that trtlint.load_rules returned"),
+        ("rules", Path("a"), "rules=<PosixPath>: expected rules that trtlint.load_rules returned"),
+        ("rules", 5, "rules=5: expected rules that trtlint.load_rules returned"),
+        ("dry_build", "1", "dry_build='1': expected True, False, 'parse', 'build', or a release of "
+         "TensorRT-RTX such as '1.7.1'"),
+        ("dry_build", 1, "dry_build=1: expected True, False, 'parse', 'build', or a release of "
+         "TensorRT-RTX such as '1.7.1'"),
+        ("options", {"a": 1, 2: 3}, "options=<dict>: expected options by name, such as "
+         "{'trt_min_subgraph_size': 5}"),
+        ("options", "a=1", "options='a=1': expected options by name, such as {'trt_min_subgraph_size': 5}"),
+        ("shapes", {1: (1,)}, "shapes=1: expected shapes such as 'x:1x3x224x224' or {'x': (1, 3, 224, 224)}"),
+        ("shapes", {"x": (1, MOST + 1)}, "shapes['x']=<int>: expected sizes such as (1, 3, 224, 224)"),
+        ("shapes", {"x": (True,)}, "shapes['x']=True: expected sizes such as (1, 3, 224, 224)"),
+        ("shapes", {"x": 3}, "shapes['x']=3: expected sizes such as (1, 3, 224, 224)"),
+        ("shapes", ["x:1", ""],
+         "shapes='': expected shapes such as 'x:1x3x224x224' or {'x': (1, 3, 224, 224)}"),
+        ("shapes", "1x3", "shapes='1x3': expected shapes such as 'x:1x3x224x224' or {'x': (1, 3, 224, 224)}"),
+        ("target", 5, "target=5: expected a trtlint.Target, or several"),
+        ("target", [trtlint.Target(), 5], "target[1]=5: expected a trtlint.Target, or several"),
+        ("file", None, "file=None: expected a file that is open for text"),
+        ("paths", ["a", ("b", 5)],
+         "paths[1]=5: expected a path, or a path with one of 'any', 'log', 'layers', 'profile'"),
+        ("paths", [("b", "log", "c")], "paths[0]=<tuple>: expected a path, or a path with one of 'any', "
+         "'log', 'layers', 'profile'"),
+        ("paths", {"a": 1}, "paths=<dict>: expected paths"),
+        ("paths", b"a", "paths=b'a': expected paths"),
+    ],
+)  # fmt: skip
+def test_values_beyond_the_allowed_ones(name: str, value: object, words: str) -> None:
+    with pytest.raises(trtlint.ArgumentError) as caught:
+        read_one(name, value)
+    assert str(caught.value) == words
+
+
+def test_names_of_arguments() -> None:
+    assert read({"fp16": True, "trt": None, "gpu": "L4"}) == {"fp16": True, "gpu": "L4"}
+    assert read({"fp16": True}, iter(["trt", "fp16"])) == {"fp16": True}
+    with pytest.raises(trtlint.ArgumentError) as caught:
+        read({"fp16": True, "gpu": "L4"}, ["fp16"])
+    assert str(caught.value) == "no keyword 'gpu'"
+
+
+def test_files() -> None:
+    assert read_file("model", Path("model.onnx")) == "model.onnx"
+    assert read_file("model", "none.onnx") == "none.onnx"
+    assert read_local("model", "none.onnx") == Path("none.onnx")
+    assert read_paths("path", ["a", Path("b")]) == ("a", "b")
+    with pytest.raises(trtlint.SettingError) as caught:
+        read_local("model", "https://example.org/m.onnx?token=1")
+    words = "https://example.org/m.onnx: the model must be a local file; download it first"
+    assert str(caught.value) == words
