@@ -364,11 +364,12 @@ def test_names_are_different() -> None:
 
 
 def test_values_of_a_constant_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trtlint.torch_tensorrt.network._MOST_VALUES", 10)
+    monkeypatch.setattr("trtlint.torch_tensorrt.network.MOST_VALUES", 10)
     monkeypatch.setattr("trtlint.torch_tensorrt.network._MOST_VALUES_IN_ALL", 15)
     shared = _Shared()
     assert [shared.unpacked(None), shared.unpacked(7)] == [None, None]
-    assert [shared.unpacked(packed(bytes(size))) for size in (11, 5, 1)] == [bytes(10), bytes(5), None]
+    found = [shared.unpacked(packed(bytes(size))) for size in (11, 4, 1, 1)]
+    assert found == [bytes(10), bytes(4), bytes(1), None]
 
 
 def test_modules_and_source_lines_of_layers() -> None:

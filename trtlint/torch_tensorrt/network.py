@@ -24,12 +24,12 @@ from trtlint.model.load import Model
 from trtlint.model.operators import TORCH_TENSORRT
 from trtlint.model.tensors import TensorStore
 from trtlint.model.values import Constants
+from trtlint.torch_tensorrt._layers import MOST_VALUES
 from trtlint.torch_tensorrt.layers import TYPES, Made, Operators
 
 _OPSET = 24
-_MOST_VALUES = 4 << 20
 _MOST_VALUES_IN_ALL = 128 << 20
-"""Bytes of one unpacked constant, and of all of them: the process may have run code of a stranger."""
+"""Bytes of all unpacked constants: the process may have run code of a stranger."""
 _DAMAGED = (
     KeyError,
     IndexError,
@@ -83,7 +83,7 @@ class _Shared:
         """Return the values of a constant; None for a constant without values or above the size limit."""
         if not isinstance(data, str) or self._left <= 0:
             return None
-        found = zlib.decompressobj().decompress(base64.b64decode(data), _MOST_VALUES)
+        found = zlib.decompressobj().decompress(base64.b64decode(data), MOST_VALUES)
         self._left -= len(found)
         return found
 
@@ -129,7 +129,8 @@ class _Engine:
     def _layer(self, layer: Mapping[str, Any]) -> None:
         outputs = [self._tensors[position] for position in layer["outputs"]]
         if layer["kind"] == "CONSTANT":
-            self._keep(layer["outputs"][0], self._unpacked(layer["settings"].get("data")))
+            (output,) = layer["outputs"]
+            self._keep(output, self._unpacked(layer["settings"].get("data")))
             return
         inputs = [None if each is None else self._tensors[each] for each in layer["inputs"]]
         names = ["" if each is None else self._names[each] for each in layer["inputs"]]
