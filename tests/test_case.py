@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import pickle
 from io import BytesIO
@@ -9,16 +10,24 @@ from pathlib import Path
 
 import onnx
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.engine.rules import make_rule
+from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.record import FileRead, together
 from trtlint.case import Case
+from trtlint.engine.evidence.base import Evidence, Question
 from trtlint.engine.evidence.build import BuildEvidence
+from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import OtherRulesError, RuleSet
+from trtlint.facts.kinds import Ground
+from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
+from trtlint.remote.addresses import parse
 from trtlint.target.target import Target
 
 ATTENTION = """
@@ -109,3 +118,172 @@ def test_what_is_wrong_with_a_file_is_in_its_reports(tmp_path: Path) -> None:
     assert [len(report.errors) for report in case.report()] == [1, 1]
     with pytest.raises(ModelError):
         case.facts()
+
+
+class Plain(Evidence, Struct, frozen=True):
+    """Evidence with a name, for some versions of TensorRT."""
+
+    name: str
+    versions: tuple[str, ...] = ("10.7", "10.8")
+    stays: bool = False
+    judges: bool = True
+    listed: tuple[str, ...] = ()
+
+    kind = "plain"
+    grounds = frozenset({"build"})
+
+    @property
+    def data(self) -> object:
+        return self.name if self.name != "number" else 7
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return self.listed
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (f"note of {self.name}",)
+
+    @property
+    def of_any_form(self) -> Evidence | None:
+        return self if self.stays else None
+
+    def form(self, path: str) -> str:
+        return f"form of {path}"
+
+    def bears_on(self, target: Target) -> bool:
+        return target.version in self.versions
+
+    def judge(self, question: Question) -> None:
+        return None
+
+
+class Pending(Struct, frozen=True):
+    """An experiment."""
+
+    name: str
+    here: bool = True
+
+    @property
+    def grounds(self) -> frozenset[Ground]:
+        return frozenset({"trial"})
+
+    def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
+        return tuple(Plain(f"{self.name} {model.name} {target.version}") for target in targets)
+
+    def elsewhere(self) -> Pending:
+        return replace(self, here=False)
+
+
+def test_data_of_evidence(case: Case) -> None:
+    own = replace(case, evidence=(Pending("p"), Plain("number"), Plain("a"), Plain("b")))
+    assert (own.data(str), own.data(int), own.data(float), case.data(str)) == ("a", 7, None, None)
+
+
+def test_grounds_of_a_case(case: Case) -> None:
+    evidence = (Plain("a"), Pending("p"))
+    assert case.grounds == {"model"}
+    assert replace(case, weights=True).grounds == {"model", "weights"}
+    assert replace(case, weights=True, alone=True).grounds == set()
+    assert replace(case, evidence=evidence).grounds == {"model", "build", "trial"}
+    assert replace(case, alone=True, evidence=evidence[1:]).grounds == {"trial"}
+    command = BuildCommand("trtexec", ())
+    assert replace(case, command=command).grounds == {"model", "command"}
+
+
+def test_the_address_of_a_model(case: Case) -> None:
+    address = parse("hf://owner/name/m.onnx")
+    assert (case.address, replace(case, source=address).address) == (None, address)
+    assert replace(case, source=load(case.path)).address is None
+
+
+def test_experiments_run_in_their_order(case: Case) -> None:
+    plain = replace(case, evidence=(Plain("a"), Plain("b")))
+    assert plain.gathered() is plain
+    pending = replace(case, evidence=(Plain("a"), Pending("p"), Plain("b")))
+    name = case.path.name
+    assert pending.gathered().evidence == (
+        Plain("a"), Plain(f"p {name} 10.7"), Plain(f"p {name} 10.8"), Plain("b"),
+    )  # fmt: skip
+    assert pending.without_experiments().evidence == (Plain("a"), Plain("b"))
+
+
+def test_a_rewritten_model_keeps_some_evidence(case: Case) -> None:
+    evidence = (Plain("a"), Plain("b", stays=True), Pending("p"))
+    own = replace(case, evidence=evidence, problems=(Problem("x", "y"),))
+    model = load(case.path)
+    assert own.with_model(model) == replace(case, source=model, evidence=(Plain("b", stays=True),))
+
+
+def test_a_case_for_another_folder(case: Case) -> None:
+    own = replace(case, path=Path("a/m.onnx"), evidence=(Plain("a"), Pending("p")))
+    found = own.at(Path("/work"))
+    assert found == replace(own, path=Path("/work/a/m.onnx"), evidence=(Plain("a"), Pending("p", here=False)))
+
+
+def test_build_files_of_all_evidence(case: Case) -> None:
+    evidence = (Plain("a", listed=("a", "b")), Pending("p"), Plain("b"), Plain("c", listed=("c",)))
+    assert replace(case, evidence=evidence).build_files == ("a", "b", "c")
+
+
+def test_notes_of_the_evidence_for_a_target(case: Case) -> None:
+    evidence = (Plain("a", ("10.8",)), Plain("b"), Plain("c", ("10.7",), judges=False))
+    first, second = replace(case, evidence=evidence).evaluated()
+    assert first.notes == ("note of b", "note of c")
+    assert second.notes == ("note of a", "note of b")
+
+
+def test_targets_with_the_same_evidence_share_their_facts(case: Case) -> None:
+    def shared(*evidence: Evidence) -> bool:
+        opened = replace(case, evidence=evidence).open()
+        return opened.facts(TARGETS[0]) is opened.facts(TARGETS[1])
+
+    assert shared()
+    assert shared(Plain("a"))
+    assert not shared(Plain("a", ("10.8",)))
+    assert shared(Plain("a", ("10.8",), judges=False))
+    opened = replace(case, evidence=(Plain("a", ("10.8",)),)).open()
+    assert opened.facts() is opened.facts(TARGETS[0])
+
+
+def test_the_form_of_a_file_without_a_model(case: Case) -> None:
+    def form(*evidence: Evidence) -> str:
+        return replace(case, alone=True, evidence=evidence).evaluate().form
+
+    assert case.evaluate().form == "model"
+    assert form(Plain("a"), Plain("b", listed=("b.log", "c.log"))) == "form of b.log"
+    assert form(Plain("a")) == "build"
+
+
+def test_a_case_without_model_and_evidence(case: Case) -> None:
+    problem = Problem("build.log", "cannot be read")
+    alone = replace(case, alone=True, problems=(problem,))
+    assert alone.load() is None
+    assert alone.evaluated() == tuple(
+        ModelReport(str(case.path), target.words, errors=(problem,), form="file") for target in TARGETS
+    )
+    missing = replace(case, path=Path("none.onnx"), problems=(problem,))
+    first, second = missing.evaluated()
+    assert (first.form, len(first.errors), first.errors[1]) == ("model", 2, problem)
+    assert first.errors[0].path == "none.onnx"
+    assert second.errors == first.errors
+
+
+def test_a_problem_beside_a_model(case: Case) -> None:
+    problem = Problem("build.log", "cannot be read")
+    assert replace(case, problems=(problem,)).evaluate().errors == (problem,)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_garbage_collector_rests_while_a_model_is_linted(
+    enabled: bool, case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    before = gc.isenabled()
+    monkeypatch.setattr(Case, "load", lambda _: seen.append(gc.isenabled()))
+    (gc.enable if enabled else gc.disable)()
+    try:
+        case.evaluated()
+        assert (seen, gc.isenabled()) == ([False], enabled)
+    finally:
+        (gc.enable if before else gc.disable)()
