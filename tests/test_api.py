@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -11,6 +12,9 @@ import pytest
 import trtlint
 from tests.engine.rules import make_rule
 from trtlint.engine import evaluate
+from trtlint.knowledge.releases import Product, minors
+from trtlint.measurement.measure import MeasurementRequest
+from trtlint.measurement.measurement import Measurement
 from trtlint.target.target import Target
 
 RELU6 = """\
@@ -105,3 +109,43 @@ def test_what_depends_on_the_target_does_not_raise(model: Path) -> None:
 def test_a_check_of_what_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(trtlint.CheckError, match=r"missing\.onnx"):
         trtlint.check(tmp_path / "missing.onnx", fail_on="never", file=io.StringIO())
+
+
+@pytest.mark.parametrize("product", ["tensorrt", "tensorrt-rtx"])
+def test_an_upgrade_goes_to_the_newest_release(model: Path, product: Product) -> None:
+    *_, before, newest = minors(product)
+    found = trtlint.upgrade(model, before, product=product)
+    assert [line.line for line in found.lines] == [before, newest]
+    assert found.product == product
+    with pytest.raises(trtlint.SettingError) as error:
+        trtlint.upgrade(model, newest, product=product)
+    words = f"{newest} and {newest} are the same release line; pass two different release lines"
+    assert str(error.value) == words
+
+
+@pytest.mark.parametrize("name", ["trt", "rtx"])
+def test_an_upgrade_takes_its_versions_as_arguments(model: Path, name: str) -> None:
+    keywords: Any = {name: "10.7"}
+    with pytest.raises(trtlint.SettingError) as error:
+        trtlint.upgrade(model, "10.6", "10.7", **keywords)
+    words = "trtlint.upgrade takes no trt or rtx; pass the versions as first and last"
+    assert str(error.value) == words
+
+
+@pytest.mark.parametrize(("typed", "target"), [(False, "TensorRT 10.7, FP16"), (True, "TensorRT 10.7")])
+def test_a_measurement_is_for_builds_in_its_type(
+    typed: bool, target: str, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tensors of a model with narrow types have these types in every build."""
+    found = Measurement("m", "", (), "", 1, "fp16", typed, False, 0.1, (), (), (), None, ())
+    requests: list[MeasurementRequest] = []
+    monkeypatch.setattr(
+        "trtlint.measurement.measure.measure", lambda request, limits: requests.append(request) or found
+    )
+    measured = trtlint.measure(model, Target(version="10.7"))
+    assert measured.measurement is found
+    assert [report.target for report in measured.report.models] == [target]
+    assert requests == [
+        MeasurementRequest(model=str(model), name=str(model), files=(), lists=(), script=None, type="fp16",
+                           rehearse=True, batches=None, bound=1e-2, thorough=False)
+    ]  # fmt: skip

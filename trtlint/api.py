@@ -275,9 +275,9 @@ def upgrade(
     given = one_case(model, None, keywords)
     case = given.case
     base = replace(case.built_for[0], product=product, version=None, previous=None)
-    way = targets(base, first, own.get("last", minors(product)[-1]))
+    way = targets(base, first, end := own.get("last", minors(product)[-1]))
     if len(way) < 2:
-        raise SettingError(f"{first} and {last} are the same release line; pass two different release lines")
+        raise SettingError(f"{first} and {end} are the same release line; pass two different release lines")
     with _named(case.path):
         opened = case.open()
         found = tuple(map(folded, case.reviewed(map(opened.evaluate, way), Review())))
