@@ -11,9 +11,13 @@ import pytest
 
 from tests.torch_tensorrt.test_program import document, node, write
 from trtlint.cli import run
+from trtlint.commands import torchupgrade as torchupgrade_command
 from trtlint.engine import torchupgrade
+from trtlint.engine.torchupgrade import TorchUpgrade
+from trtlint.files.problem import Problem
 from trtlint.knowledge.torchreleases import TorchOperator
 from trtlint.report import schemas
+from trtlint.torch_tensorrt.program import ProgramError
 
 SCRIPT = """\
 import torch
@@ -134,3 +138,20 @@ def test_hostile_files_run_nothing_and_meet_limits(capsys: pytest.CaptureFixture
     capsys.readouterr()
     assert run(["upgrade", "deep.py", "--from", "2.7", "--isolated"]) == 3
     assert "brackets" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ProgramError("net.pt2: too large"), "net.pt2: too large"),
+        (FileNotFoundError(2, "No such file or directory"), "net.pt2: No such file or directory"),
+        (MemoryError(), "net.pt2: not enough memory to compare the releases for this file"),
+    ],
+)
+def test_a_file_that_cannot_be_compared_is_a_problem(error: Exception, message: str) -> None:
+    def make(_: Path) -> TorchUpgrade:
+        raise error
+
+    found = torchupgrade_command._tried(Path("net.pt2"), make)
+    assert isinstance(found, Problem)
+    assert str(found) == message
