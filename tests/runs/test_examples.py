@@ -107,7 +107,51 @@ def test_a_crash_is_one_line_and_the_run_goes_on_behind_its_file() -> None:
     ]
 
 
-@pytest.mark.slow
+def test_every_example_behind_broken_files_runs() -> None:
+    broken = "its process crashed (SIGSEGV)"
+    plan = (("a.md", crash), ("a.md", int), ("a.md", int), ("b.md", crash), ("b.md", int), ("c.md", int))
+    assert said(*plan, ("d.md", int)) == [
+        MISSING,
+        ("a.md", 0, "broken", broken),
+        ("b.md", 3, "broken", broken),
+        ("c.md", 5, "fires", "c.md"),
+        ("d.md", 6, "fires", "d.md"),
+    ]
+
+
+def test_the_end_of_a_process_without_a_signal() -> None:
+    found = said(("b.md", lambda: os._exit(3)), ("c.md", lambda: os._exit(0)), ("d.md", int))
+    assert found == [
+        MISSING,
+        ("b.md", 0, "broken", "its process ended with code 3"),
+        ("c.md", 1, "broken", "its process ended without a result"),
+        ("d.md", 2, "fires", "d.md"),
+    ]
+
+
+def test_a_process_that_ends_between_examples_is_a_bug() -> None:
+    def ending(_: Begin) -> Iterator[ExampleResult]:
+        yield ExampleResult("XYZ900", Path("m.md"), 1, "fires", "fires")
+        os._exit(3)
+
+    with pytest.raises(BugError, match=r"^a bug in trtlint: the process of the examples ended with code 3$"):
+        list(run_limited(ending))
+
+
+def test_examples_without_a_process() -> None:
+    plan = planned(("a.md", int), ("b.md", int))
+    assert [(each.path.name, each.line) for each in examples.in_place(plan)] == [
+        ("m.md", 1), ("a.md", 0), ("b.md", 1),
+    ]  # fmt: skip
+    with pytest.raises(RuleFileError, match=r"^c\.md:7: nonsense$"):
+        list(examples.in_place(planned(("c.md", wrong))))
+
+
+def test_names_of_files_that_are_not_utf8() -> None:
+    (result,) = list(run_limited(lambda begin: iter([begun(os.fsdecode(b"a\xff.md"), 3)])))
+    assert result == begun(os.fsdecode(b"a\xff.md"), 3)
+
+
 def test_processor_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examples, "SECONDS", 1)
     found = said(("b.md", spin), ("c.md", int))
