@@ -124,7 +124,7 @@ class _Engine:
 
     def _info(self, position: int) -> onnx.ValueInfoProto:
         _, dtype, shape = self._tensors[position]
-        return helper.make_tensor_value_info(self._names[position], TYPES.get(dtype, 0), _sizes(shape))
+        return _described(self._names[position], dtype, shape)
 
     def _layer(self, layer: Mapping[str, Any]) -> None:
         outputs = [self._tensors[position] for position in layer["outputs"]]
@@ -141,18 +141,23 @@ class _Engine:
         steps = Operators(layer["kind"], layer["settings"], inputs, outputs).made()
         if self._is_view(layer, steps):
             return
-        value = names[0] if names else ""
-        for index, step in enumerate(steps):
-            last = index == len(steps) - 1
-            results = [self._names[each] for each in layer["outputs"]] if last else [self._new(f"{value}_")]
-            rest = names[1:] if step.rest else []
-            stored = [self._stored(each, _place(layer["name"])[1]) for each in step.stored]
-            self._node(layer, step, [*([value] if names else []), *rest, *stored], results)
-            if not last:
-                self._declare(results[0], outputs[0][1], step.shape)
-                value = results[0]
+        value = names[:1]
+        *before, last = steps
+        for step in before:
+            ((_, dtype, _),) = outputs
+            result = self._new(f"{value[0]}_")
+            self._node(layer, step, self._operands(layer, step, value, names), [result])
+            self._made.value_info.append(_described(result, dtype, step.shape))
+            value = [result]
+        results = [self._names[each] for each in layer["outputs"]]
+        self._node(layer, last, self._operands(layer, last, value, names), results)
         for position in layer["outputs"]:
             self._made.value_info.append(self._info(position))
+
+    def _operands(self, layer: Any, step: Made, value: list[str], names: list[str]) -> list[str]:
+        """Return the inputs of an operator: the previous result, further inputs of the layer, constants."""
+        stored = [self._stored(each, _place(layer["name"])[1]) for each in step.stored]
+        return [*value, *(names[1:] if step.rest else []), *stored]
 
     def _keep(self, position: int, data: bytes | None) -> None:
         """Store a tensor of the network with its values."""
@@ -167,11 +172,11 @@ class _Engine:
         """
         if len(steps) != 1 or not layer["inputs"] or not layer["outputs"]:
             return False
-        before, after = layer["inputs"][0], layer["outputs"][0]
-        if steps[0].op == "Reshape" and before in self._values and not steps[0].rest:
+        (step,), (before, *_), (after, *_) = steps, layer["inputs"], layer["outputs"]
+        if step.op == "Reshape" and before in self._values and not step.rest:
             self._keep(after, self._values[before])
             return True
-        if steps[0].op != "Expand" or self._readers[after] != {"ELEMENTWISE"}:
+        if step.op != "Expand" or self._readers[after] != {"ELEMENTWISE"}:
             return False
         name, dtype, _ = self._tensors[after]
         self._tensors[after] = (name, dtype, self._tensors[before][2])
@@ -190,7 +195,7 @@ class _Engine:
         order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
         found = self._new(f"{name}_")
         self._node(layer, Made("Transpose", (("perm", order),)), [name], [found])
-        self._declare(found, dtype, [shape[axis] for axis in order])
+        self._made.value_info.append(_described(found, dtype, [shape[axis] for axis in order]))
         return found
 
     def _stored(self, tensor: tuple[str, Sequence[int], bytes | None], layer: str) -> str:
@@ -221,9 +226,9 @@ class _Engine:
             node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=repr(["", module, "node"]))
         self._made.node.append(node)
 
-    def _declare(self, name: str, dtype: str, shape: Any) -> None:
-        info = helper.make_tensor_value_info(name, TYPES.get(dtype, 0), _sizes(shape))
-        self._made.value_info.append(info)
+
+def _described(name: str, dtype: str, shape: Any) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TYPES.get(dtype, 0), _sizes(shape))
 
 
 def _sizes(shape: Any) -> list[int | None] | None:
