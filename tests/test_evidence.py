@@ -240,6 +240,14 @@ class TestFacts:
         kinds = {fact["kind"] for fact in json.loads(capsys.readouterr().out)}
         assert kinds == {"build", "engine", "layer", "log_message"}
 
+    def test_a_model_that_cannot_be_read_is_named(
+        self, folder: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        Path("broken.onnx").write_bytes(b"no model")
+        for name in ("broken.onnx", "missing.onnx"):
+            assert run(["facts", name, "build.log"]) == Exit.UNREADABLE
+            assert capsys.readouterr().err.startswith(f"error: {name}: ")
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
