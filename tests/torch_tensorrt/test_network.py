@@ -8,7 +8,7 @@ import os
 import struct
 import subprocess
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +110,7 @@ def test_a_damaged_network_has_no_facts(damaged: Any) -> None:
     assert not facts_of(DryRun(graphs=tuple(damaged)), "2.14.0").has("attention")
 
 
-def layer(kind: str, inputs: list[int], outputs: list[int], **settings: Any) -> dict[str, Any]:
+def layer(kind: str, inputs: Sequence[int | None], outputs: list[int], **settings: Any) -> dict[str, Any]:
     """A layer of a network."""
     return {
         "kind": kind, "name": f"[{kind}]-[aten_ops.op]-[net/{kind.lower()}]", "inputs": inputs,
