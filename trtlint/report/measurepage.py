@@ -81,7 +81,9 @@ def _main(found: Measurement, model: Model, advice: Sequence[MeasurementAdvice])
     yield from _section("Types", _types(found))
     yield from _section("Ranges", _ranges(found))
     yield from _section("Keep in FP32", _kept(found, model, advice))
-    yield from _section("What this does not cover", [tag("ul", [tag("li", each) for each in found.limits])])
+    if found.limits:
+        limits = [tag("ul", [tag("li", each) for each in found.limits])]
+        yield from _section("What this does not cover", limits)
 
 
 def _section(title: str, content: Iterable[Markup]) -> Iterator[Markup]:
@@ -91,6 +93,8 @@ def _section(title: str, content: Iterable[Markup]) -> Iterator[Markup]:
 
 
 def _errors(found: Measurement) -> Iterator[Markup]:
+    if not found.rehearsed:
+        return
     lines = way_lines(found)
     if lines:
         yield tag(
@@ -103,7 +107,7 @@ def _errors(found: Measurement) -> Iterator[Markup]:
         ]
         yield _table(["Rounding", "Error", "Verdict"], rows)
     outputs = worst_outputs(found, _OUTPUTS)
-    if outputs and found.rehearsed:
+    if outputs:
         listed: list[list[Content]] = [
             [
                 tag("code", clipped(output.name, _LONGEST)),
@@ -112,10 +116,9 @@ def _errors(found: Measurement) -> Iterator[Markup]:
             for output in outputs
         ]
         yield _table(["Output", "Error"], listed)
-    if len(found.outputs) > _OUTPUTS:
-        yield tag(
-            "p", f"and {len(found.outputs) - _OUTPUTS:,} more outputs with smaller errors", class_="notes"
-        )
+    left = len(found.outputs) - _OUTPUTS
+    if left > 0:
+        yield tag("p", f"and {plural(left, 'more output')} with smaller errors", class_="notes")
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Content]]) -> Markup:
@@ -245,7 +248,7 @@ def _drawn(found: Measurement, kept: KeptNodes, model: Model) -> Iterator[Markup
     if drawing is None:
         return
     caption = "The nodes to keep in FP32, with their producers and readers"
-    left = f"; {plural(drawing.left, 'more node')} are not drawn" if drawing.left else ""
+    left = f"; not drawn: {plural(drawing.left, 'more node')}" if drawing.left else ""
     yield tag(
         "figure",
         tag(

@@ -150,7 +150,7 @@ def _picture(finding: Finding, behind: Behind | None, number: str, room: int) ->
     if len(finding.sites) > 1:
         caption.append(f", the first of {len(finding.sites):,} places")
     if found.left:
-        caption.append(f"; {plural(found.left, 'more node')} of it are not drawn")
+        caption.append(f"; not drawn: {plural(found.left, 'more node')}")
     scrolls = tag(
         "div", drawn, class_="scroll", tabindex=0, role="group", aria_label=f"Picture of the block at {place}"
     )
