@@ -80,6 +80,8 @@ def test_colours_of_a_marked_box(colour: Colour, fill: str, stroke: str) -> None
         (Box("row", "A" * 29, "a"), ("246.8", "44")),
         (Box("row", "Add", "a", "", "d" * 30), ("206", "59")),
         (Box("row", "Add", "a", "f32[1]", "d", "l", "m"), ("132", "105")),
+        # A character of two cells may take more room than a line has.
+        (Box("row", "Add", "a", "", "測" * 30), ("248", "59")),
     ],
 )
 def test_the_size_of_a_box(box: Box, found: tuple[str, str]) -> None:
@@ -153,13 +155,17 @@ def test_a_long_description_is_cut(excess: int, cut: bool) -> None:
     assert said == (full[:1200] + " …" if cut else full)
 
 
-@pytest.mark.parametrize(("most", "wide"), [(460.0, None), (459.0, "wide")])
-def test_a_wide_picture_scrolls(most: float, wide: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_WIDE", most)
-    svg = drawn(SiteDiagram(tuple(Box("row", "Add", f"n{at}") for at in range(3)), ()))
-    assert [svg.get(name) for name in ("width", "height", "viewBox", "class")] == [
-        "460",
-        "64",
-        "0 0 460 64",
+@pytest.mark.parametrize(
+    ("op", "name", "width", "wide"),
+    [("A" * 17, "a" * 21, "899.4", None), ("Add", "a" * 25, "900.2", "wide")],
+)
+def test_a_picture_wider_than_900_pixels_scrolls(op: str, name: str, width: str, wide: str | None) -> None:
+    boxes = [Box("row", "Add", "a", "", "測" * 30), Box("row", "Add", "b", "", "測" * 30)]
+    boxes += [Box("row", op, "c"), Box("row", "Add", name)]
+    svg = drawn(SiteDiagram(tuple(boxes), ()))
+    assert [svg.get(each) for each in ("width", "height", "viewBox", "class")] == [
+        width,
+        "79",
+        f"0 0 {width} 79",
         wide,
     ]

@@ -57,7 +57,6 @@ _MOST_VIA = 3
 class _Font(Struct, frozen=True):
     """A font, with its size, its line height and the width of a character in pixels."""
 
-    style: str
     size: float
     height: float
     cell: float
@@ -68,14 +67,14 @@ class _Font(Struct, frozen=True):
         return cell_len(text) * self.cell
 
     def fitting(self, width: float) -> int:
-        return max(4, int(width / self.cell))
+        return int(width / self.cell)
 
 
-_OP = _Font("o", 13, 17, 8.1)
-_NAME = _Font("m", 11, 15, 6.65)
-_DETAIL = _Font("d", 11, 15, 6.2)
-_LABEL = _Font("l", 11.5, 16, 6.8)
-_VIA = _Font("v", 10.5, 14, 6.4)
+_OP = _Font(13, 17, 8.1)
+_NAME = _Font(11, 15, 6.65)
+_DETAIL = _Font(11, 15, 6.2)
+_LABEL = _Font(11.5, 16, 6.8)
+_VIA = _Font(10.5, 14, 6.4)
 
 
 class _Drawn(Struct, frozen=True):
@@ -149,7 +148,9 @@ def _pieces(block: SiteDiagram) -> tuple[list[_Drawn], list[tuple[int, int]]]:
         shown = " · ".join(ops[:_MOST_VIA]) + (f" +{len(ops) - _MOST_VIA}" if len(ops) > _MOST_VIA else "")
         lines += [(line.source, len(boxes)), (len(boxes), line.target)]
         shown = _cut(shown, _VIA, _WIDEST)
-        boxes.append(_Drawn("via", " · ".join(ops), ((_VIA, shown),), _VIA.width(shown) + 16, 20))
+        boxes.append(
+            _Drawn("via", " · ".join(ops), ((_VIA, shown),), _VIA.width(shown) + 16, _VIA.height + 6)
+        )
     return boxes, lines
 
 
@@ -187,7 +188,15 @@ def _box(box: _Drawn, at: tuple[float, float], colour: Colour) -> Markup:
         return tag(
             "g",
             tag("title", box.title),
-            tag("rect", width=_n(box.width), height=20, rx=10, fill=GROUND, stroke=LINE, class_="w"),
+            tag(
+                "rect",
+                width=_n(box.width),
+                height=_n(box.height),
+                rx=10,
+                fill=GROUND,
+                stroke=LINE,
+                class_="w",
+            ),
             tag(
                 "text",
                 text,
