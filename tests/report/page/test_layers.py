@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from trtlint.report.page.layers import Layout, _apart, generations, layout
 
@@ -76,6 +77,34 @@ def test_layouts(seed: int) -> None:
     assert min(x - width / 2 for x, width in items) == pytest.approx(0)
     assert max(x + width / 2 for x, width in items) == pytest.approx(found.width)
     assert found.crossings == crossings(layers, lines, found)
+
+
+@pytest.mark.parametrize("seed", [3, 7, 12, 20, 24, 40, 41, 42])
+def test_positions_of_random_graphs(seed: int, snapshot: SnapshotAssertion) -> None:
+    count, lines, sizes = graph(seed)
+    found = layout(generations(count, lines), lines, sizes)
+    boxes = [f"{box} {x:.1f} {y:g}" for box, (x, y) in sorted(found.boxes.items())]
+    bends = [
+        f"{line[0]}-{line[1]} {' '.join(f'{x:.1f}' for x, _, _ in points)}"
+        for line, points in found.lines.items()
+        if points
+    ]
+    assert [*boxes, *bends, f"{found.width:.1f} x {found.height:g}, {found.crossings}"] == snapshot
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "lines", "crossings"),
+    [
+        # Two lines between two pairs of boxes cross once or never.
+        (3, 3, "02 10 21", 0),
+        (3, 3, "00 01 02 10 11 12", 3),
+        (4, 4, "03 12 21 30", 0),
+    ],
+)
+def test_crossings_of_two_layers(upper: int, lower: int, lines: str, crossings: int) -> None:
+    pairs = [(int(line[0]), upper + int(line[1])) for line in lines.split()]
+    layers = [list(range(upper)), list(range(upper, upper + lower))]
+    assert layout(layers, pairs, [(20, 20)] * (upper + lower)).crossings == crossings
 
 
 def test_a_box_is_below_the_middle_of_the_boxes_that_it_reads() -> None:
