@@ -125,10 +125,10 @@ def test_a_session_that_cannot_be_created(failure: str, found: list[str]) -> Non
 @pytest.mark.parametrize(
     ("borders", "words"),
     [
-        ({"tensors": 1, "bytes": 5, "unknown": 0}, "1 tensor cross the borders of parts: 5 bytes"),
+        ({"tensors": 1, "bytes": 5, "unknown": 0}, "1 tensor at the borders of parts: 5 bytes"),
         (
             {"tensors": 3, "bytes": 2048, "unknown": 2},
-            "3 tensors cross the borders of parts: 2.0 KB, without 2 of dynamic size",
+            "3 tensors at the borders of parts: 2.0 KB, without 2 of dynamic size",
         ),
     ],
 )

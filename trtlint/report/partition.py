@@ -86,7 +86,7 @@ def _copies(borders: Mapping[str, int]) -> Iterator[str]:
         return
     more = f", without {borders['unknown']} of dynamic size" if borders["unknown"] else ""
     size = size_words(borders["bytes"])
-    yield f"  {plural(borders['tensors'], 'tensor')} cross the borders of parts: {size}{more}"
+    yield f"  {plural(borders['tensors'], 'tensor')} at the borders of parts: {size}{more}"
 
 
 def _splits(found: Mapping[str, Any]) -> Iterator[str]:
