@@ -46,7 +46,7 @@ class FixMarkdown:
         self._rewritten += len(fixed.outcome.applied)
         blocks = list(_blocks(fixed, written, verdicts, costs))
         if self._diff and (lines := list(difference(fixed))):
-            more = [f"and {len(lines) - _DIFF:,} more lines"] if len(lines) > _DIFF else []
+            more = [f"and {plural(len(lines) - _DIFF, 'more line')}"] if len(lines) > _DIFF else []
             blocks.append(Listing("\n".join([*lines[:_DIFF], *more]), "diff"))
         self._parts.append(Part(Code(str(fixed.path)), blocks))
 

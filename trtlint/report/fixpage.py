@@ -131,7 +131,8 @@ class FixPage:
                 aria_labelledby=f"{ids}-h",
             )
         if len(groups) > _REWRITES:
-            yield tag("p", f"{len(groups) - _REWRITES:,} more rewrites are not shown.", class_="notes")
+            left = plural(len(groups) - _REWRITES, "more rewrite")
+            yield tag("p", f"not shown: {left}", class_="notes")
 
     def _pair(
         self, before: Linted, patch: Patch, after: Linted, severity: Severity, number: str
