@@ -1,0 +1,443 @@
+"""Reports of fixes as text, Markdown and HTML, line by line."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import onnx
+import pytest
+from msgspec.structs import replace
+
+from tests.report import handmade
+from trtlint.engine.finding import Finding, ModelReport
+from trtlint.files.problem import Problem
+from trtlint.fixes.outcome import AppliedFix, Proof, RefusedFix
+from trtlint.report import fixmarkdown, fixpage
+from trtlint.report.fixes import FixReport, casts_note, model_lines
+from trtlint.report.fixmarkdown import FixMarkdown
+from trtlint.report.fixpage import FixPage
+
+BEFORE = """<ir_version: 8, opset_import: ["" : 17, "com.x" : 1]>
+    g (float[4] x) => (float[4] y) <float s = {0.5}> {
+        [one] a = Mul(x, s)
+        [two] b = Exp(a)
+        [three] c = Sin(b)
+        [four] d = Cos(c)
+        [five] e = Abs(d)
+        [six] y = Neg(e)
+    }"""
+AFTER = BEFORE.replace("Neg", "Relu")
+
+
+def state(*findings: Finding, proto: str = BEFORE, dtype: str = "f32", **more: Any) -> Any:
+    """Return a model with its findings."""
+    report = ModelReport("m.onnx", more.pop("target", "TensorRT 10.7"), findings, **more)
+    values = {"x": [SimpleNamespace(dtype="f32"), SimpleNamespace(dtype=dtype)]}
+    return SimpleNamespace(
+        findings=list(findings),
+        reports=(report,),
+        proto=onnx.parser.parse_model(proto),
+        model=SimpleNamespace(graph=SimpleNamespace(values=values)),
+    )
+
+
+def applied(fix: str, place: str, rule: str = "ACC102", **more: Any) -> AppliedFix:
+    """Return an applied rewrite."""
+    given = {"severity": "error", "safety": "safe", "title": f"does {fix}", **more}
+    return AppliedFix(rule=rule, fix=fix, place=place, **given)
+
+
+def refused(fix: str | None, place: str, rule: str = "ACC104") -> RefusedFix:
+    """Return a refused rewrite."""
+    return RefusedFix(rule, "note", fix, place, f"{fix or 'it'} is not possible")
+
+
+def fixed(before: Any, after: Any, *made: AppliedFix, path: str = "dir/m.onnx", **more: Any) -> Any:
+    """Return the result of fixing a model."""
+    outcome = SimpleNamespace(
+        before=before, after=after, applied=list(made), refused=more.pop("refused", []), rounds=[]
+    )
+    given = {"fault": "", "changed": True, "source": "digest", **more}
+    return SimpleNamespace(path=Path(path), outcome=outcome, **given)
+
+
+LATER = replace(handmade.FLAG, depends=(), name="later")
+MADE = (
+    applied("move-scale", "blocks.0.attn", proof=Proof(True, "equal for all numbers", {})),
+    applied("move-scale", "blocks.1.attn"),
+    applied("widen-norm", "n7", rule="ACC101", severity="warning"),
+    applied("keep-fp32", "", rule="", severity="note"),
+)
+REFUSED = [refused("move-clip", "a"), refused("move-clip", "b"), refused(None, "c")]
+FULL = fixed(state(handmade.SCALE), state(LATER, handmade.CLIP), *MADE, refused=REFUSED)
+CHECKS: Any = [
+    SimpleNamespace(check="outputs", judgement="equal", words="the same", document={"check": "outputs"})
+]
+COSTS: Any = SimpleNamespace(words=("the file grows",), document={"bytes": 1})
+
+
+def shown(
+    result: Any, written: Path | None = None, checks: Any = (), costs: Any = None, **options: Any
+) -> list[str]:
+    """Return the lines of a report as text."""
+    file = io.StringIO()
+    report = FixReport(file, **options)
+    report.add(result, written, checks, costs)
+    report.close()
+    return file.getvalue().splitlines()
+
+
+def test_a_report() -> None:
+    assert shown(FULL, Path("out.onnx"), CHECKS, COSTS) == [
+        "dir/m.onnx -> out.onnx",
+        "  fixed    error[ACC102] move-scale: does move-scale at blocks.*.attn",
+        "           proof: equal for all numbers",
+        "  fixed    warning[ACC101] widen-norm: does widen-norm at n7 (this finding appeared after the first "
+        "rewrite)",
+        "  fixed    keep-fp32: does keep-fp32",
+        "  refused  note[ACC104] move-clip: move-clip is not possible at a, b",
+        "  refused  note[ACC104]: it is not possible at c",
+        f"  left     warning[ACC101] later: {LATER.message} at n7",
+        "  outputs: equal: the same",
+        f"  note:    {casts_note(FULL.outcome)}",
+        "  costs:   the file grows",
+        "  4 places rewritten, 3 refused; 1 error before, 1 warning, 1 note after",
+    ]
+
+
+def test_a_report_without_rewrites() -> None:
+    same = state()
+    assert shown(fixed(same, same)) == [
+        "dir/m.onnx",
+        "  0 places rewritten, 0 refused; no findings before, no findings after",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("after", "selected", "last"),
+    [
+        ((), (), "no findings after"),
+        ((), ("ACC102",), "no ACC102 after"),
+        ((), ("ACC102", "BLD"), "no ACC102 or BLD after"),
+        ((handmade.CLIP,), ("ACC102",), "1 note after"),
+    ],
+)
+def test_the_last_line_names_the_selected_rules(
+    after: Sequence[Finding], selected: Sequence[str], last: str
+) -> None:
+    line = shown(fixed(state(handmade.SCALE), state(*after), *MADE[:1]), selected=selected)[-1]
+    assert line == f"  1 place rewritten, 0 refused; 1 error before, {last}"
+
+
+def test_an_invalid_model_is_not_written() -> None:
+    lines = shown(fixed(state(handmade.SCALE), state(), *MADE[1:2], fault="a cycle"))
+    assert lines == [
+        "dir/m.onnx",
+        "  unsaved  error[ACC102] move-scale: does move-scale at blocks.1.attn",
+        "  no model was written, because the fixed model is invalid; 1 error as before",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("places", "words"),
+    [
+        (("",), ""),
+        (("a", "b", "a"), " at a, b"),
+        (("a", "b", "c"), " at a, b, c"),
+        (("a", "b", "c", "d"), " at a, b, c, ..."),
+    ],
+)
+def test_places_of_a_rewrite(places: Sequence[str], words: str) -> None:
+    made = [applied("move-scale", place) for place in places]
+    assert shown(fixed(state(handmade.SCALE), state(), *made))[1] == (
+        f"  fixed    error[ACC102] move-scale: does move-scale{words}"
+    )
+
+
+HALF = (
+    "  note:    on a CPU, ONNX Runtime computes most FP16 operators in FP32; to measure the FP16 error: "
+    "trtlint measure 'out 1.onnx' --inputs FILE.npz"
+)
+
+
+@pytest.mark.parametrize(
+    ("after", "written", "check", "hint"),
+    [
+        (state(dtype="f16"), True, "outputs", True),
+        (state(target="TensorRT 10.7, FP16"), True, "outputs", True),
+        (state(target="TensorRT 10.7 FP16"), True, "outputs", False),
+        (state(), True, "outputs", False),
+        (state(dtype="f16"), False, "outputs", False),
+        (state(dtype="f16"), True, "checker", False),
+    ],
+)
+def test_a_comparison_on_a_cpu_is_explained(after: Any, written: bool, check: str, hint: bool) -> None:
+    verdict = SimpleNamespace(check=check, judgement="equal", words="the same")
+    lines = shown(fixed(state(), after), Path("out 1.onnx") if written else None, [verdict])
+    assert (HALF in lines) is hint
+
+
+@pytest.mark.parametrize(
+    ("fix", "target", "weak"),
+    [
+        ("widen-norm", "TensorRT 10.7", True),
+        ("keep-fp32", "TensorRT 8.6, FP16", True),
+        ("widen-norm", "TensorRT 9.3, no strongly typed", True),
+        ("widen-norm", "TensorRT 10.7, strongly typed", False),
+        ("widen-norm", "TensorRT 11.0", False),
+        ("widen-norm", "TensorRT-RTX 1.4", False),
+        ("move-scale", "TensorRT 10.7", False),
+    ],
+)
+def test_casts_may_be_ignored_in_a_weakly_typed_build(fix: str, target: str, weak: bool) -> None:
+    result = fixed(state(), state(target=target), applied("move", "n"), applied(fix, "n"))
+    note = casts_note(result.outcome)
+    assert bool(note) is weak
+    assert any(line == f"  note:    {note}" for line in shown(result)) is weak
+
+
+def test_the_lines_of_a_model() -> None:
+    proto = onnx.parser.parse_model(BEFORE)
+    large = onnx.helper.make_tensor("large", onnx.TensorProto.FLOAT16, [3, 3], [0.0] * 9)
+    edge = onnx.helper.make_tensor("edge", onnx.TensorProto.INT64, [2, 4], list(range(8)))
+    outside = onnx.helper.make_tensor("outside", onnx.TensorProto.FLOAT, [1], [0.0])
+    outside.data_location = onnx.TensorProto.EXTERNAL
+    proto.graph.initializer.extend([large, edge, outside])
+    proto.graph.node[0].metadata_props.add(key="k", value="v")
+    assert model_lines(proto)[:8] == [
+        "opset ai.onnx 17",
+        "opset com.x 1",
+        "f32[] s = 0.5",
+        "f16[3,3] large",
+        "i64[2,4] edge = [[0, 1, 2, 3], [4, 5, 6, 7]]",
+        "f32[1] outside",
+        "a = Mul (x, s)",
+        "b = Exp (a)",
+    ]
+
+
+DIFF = [
+    "--- a/m.onnx",
+    "+++ b/m.onnx",
+    "@@ -7,3 +7,3 @@",
+    " d = Cos (c)",
+    " e = Abs (d)",
+    "-y = Neg (e)",
+    "+y = Relu (e)",
+]
+
+
+def test_a_diff() -> None:
+    changed = fixed(state(), state(proto=AFTER), *MADE[1:2])
+    assert shown(changed, diff=True)[3:] == DIFF
+    assert len(shown(changed)) == 3
+    assert len(shown(fixed(state(), state(proto=AFTER), changed=False), diff=True)) == 2
+
+
+def test_json() -> None:
+    file = io.StringIO()
+    report = FixReport(file, as_json=True, diff=True)
+    report.problem(Problem("b.onnx", "is empty"))
+    report.add(replace_outcome(FULL), Path("out.onnx"), CHECKS, COSTS)
+    assert file.getvalue() == ""
+    report.close()
+    document = json.loads(file.getvalue())
+    (model,) = document["models"]
+    assert (document["schema"], len(document["errors"])) == ("trtlint.fix/1", 1)
+    assert model["applied"][0] == {
+        "rule": "ACC102",
+        "severity": "error",
+        "fix": "move-scale",
+        "safety": "safe",
+        "place": "blocks.0.attn",
+        "does": "does move-scale",
+        "proof": {"equal": True, "says": "equal for all numbers", "figures": {}, "bounds": []},
+    }
+    assert model["applied"][1]["proof"] is None
+    assert model["refused"][2] == {
+        "rule": "ACC104",
+        "severity": "note",
+        "fix": None,
+        "place": "c",
+        "reason": "it is not possible",
+    }
+    assert [each["rule"] for each in model["left"]] == ["ACC101", "ACC104"]
+    others = ("path", "output", "source", "targets", "verified", "costs", "caveats", "diff")
+    assert [model[name] for name in others] == [
+        "dir/m.onnx",
+        "out.onnx",
+        "digest",
+        ["TensorRT 10.7"],
+        [{"check": "outputs"}],
+        {"bytes": 1},
+        [],
+        DIFF,
+    ]
+    assert "partitions" not in model
+
+
+def replace_outcome(result: Any) -> Any:
+    """Return a copy whose fixed model has another operator."""
+    after = SimpleNamespace(**{**vars(result.outcome.after), "proto": onnx.parser.parse_model(AFTER)})
+    outcome = SimpleNamespace(**{**vars(result.outcome), "after": after})
+    return SimpleNamespace(**{**vars(result), "outcome": outcome})
+
+
+def test_a_problem() -> None:
+    file = io.StringIO()
+    FixReport(file).problem(Problem("b.onnx", "is empty"))
+    assert file.getvalue() == "error: b.onnx: is empty\n"
+
+
+def markdown(
+    *results: Any, written: Path | None = None, checks: Any = (), costs: Any = None, diff: bool = False
+) -> list[str]:
+    """Return the lines of a report as Markdown, without the escapes of characters."""
+    report = FixMarkdown(diff=True) if diff else FixMarkdown()
+    report.problem(Problem("b.onnx", "is empty"))
+    for result in results:
+        report.add(result, written, checks, costs or SimpleNamespace(words=()))
+    text = re.sub(r"&#(\d+);(?:&#8203;)?", lambda match: chr(int(match[1])), report.text())
+    return [line for line in text.splitlines() if line]
+
+
+def test_markdown() -> None:
+    assert markdown(FULL, written=Path("out.onnx"), checks=CHECKS, costs=COSTS) == [
+        "## 4 places rewritten in 1 model",
+        "### Errors",
+        "* b.onnx: is empty",
+        "### `dir/m.onnx`",
+        "written to `out.onnx`; 1 finding before, 2 findings after",
+        "| Rule | Rewrite | Location | Proof |",
+        "|---|---|---|---|",
+        "| error ACC102 | move-scale: does move-scale | `blocks.*.attn` | equal for all numbers |",
+        "| warning ACC101 | widen-norm: does widen-norm | `n7` |  |",
+        "|  | keep-fp32: does keep-fp32 |  |  |",
+        "Refused:",
+        "* note ACC104 move-clip: move-clip is not possible: `a, b`",
+        "* note ACC104: it is not possible: `c`",
+        "Remaining findings:",
+        f"* warning ACC101 later: {LATER.message}",
+        "* outputs: equal: the same",
+        f"* note: {casts_note(FULL.outcome)}",
+        "* costs: the file grows",
+    ]
+
+
+def test_markdown_of_several_models_with_diffs(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = fixed(state(), state(proto=AFTER), *(applied("move", place) for place in "abcd"))
+    part = [
+        "### `dir/m.onnx`",
+        "not written; 0 findings before, 0 findings after",
+        "| Rule | Rewrite | Location | Proof |",
+        "|---|---|---|---|",
+        "| error ACC102 | move: does move | `a, b, c, ...` |  |",
+    ]
+    assert markdown(changed, changed)[3:] == [*part, *part]
+    assert markdown(changed, diff=True)[8:] == ["```diff", *DIFF, "```"]
+    monkeypatch.setattr(fixmarkdown, "_DIFF", 6)
+    assert markdown(changed, diff=True)[8:] == ["```diff", *DIFF[:6], "and 1 more line", "```"]
+
+
+def page(*results: Any, written: Path | None = None, checks: Any = (), costs: Any = None) -> list[str]:
+    """Return the lines of text of a page."""
+    report = FixPage()
+    report.problem(Problem("b.onnx", "is empty"))
+    for result in results:
+        report.add(result, written, checks, costs or SimpleNamespace(words=()))
+    html = re.sub(r".*</style>|<footer>.*", "", report.text(), flags=re.DOTALL)
+    html = re.sub(r"</(?:h\d|p|li|a)>", "\n", html)
+    texts = (re.sub(r"<[^>]+>", "", line).strip() for line in html.splitlines())
+    return [text for text in texts if text][2:]
+
+
+def test_a_page() -> None:
+    assert page(FULL, written=Path("out.onnx"), checks=CHECKS, costs=COSTS) == [
+        "4 places rewritten in dir/m.onnx",
+        "1 → 0 errors",
+        "0 → 1 warnings",
+        "0 → 1 notes",
+        "b.onnx: is empty",
+        "dir/m.onnx",
+        "written to out.onnx; 1 error before, 1 warning, 1 note after",
+        "outputs: equal: the same",
+        f"note: {casts_note(FULL.outcome)}",
+        "costs: the file grows",
+        "error ACC102 move-scale",
+        "does move-scale",
+        "at blocks.*.attn (2 places)",
+        "Proof: equal for all numbers",
+        "warning ACC101 widen-norm",
+        "does widen-norm",
+        "at n7",
+        "keep-fp32",
+        "does keep-fp32",
+        "Refused",
+        "note ACC104 move-clip: move-clip is not possible at a, b (2 places)",
+        "note ACC104 it is not possible at c",
+        "Remaining findings",
+        f"warning ACC101 {LATER.message}",
+    ]
+
+
+def test_the_limits_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = fixed(
+        state(handmade.SCALE),
+        state(LATER, handmade.SCALE),
+        *(applied("one", place) for place in "abc"),
+        applied("two", ""),
+        refused=[refused("x", ""), refused("y", "")],
+    )
+    assert page(many)[7:] == [
+        "error ACC102 one",
+        "does one",
+        "at a, b, c (3 places)",
+        "error ACC102 two",
+        "does two",
+        "Refused",
+        "note ACC104 x: x is not possible",
+        "note ACC104 y: y is not possible",
+        "Remaining findings",
+        f"warning ACC101 {LATER.message}",
+        f"error ACC102 {handmade.SCALE.message}",
+    ]
+    monkeypatch.setattr(fixpage, "_REWRITES", 1)
+    monkeypatch.setattr(fixpage, "_LISTED", 1)
+    monkeypatch.setattr(fixpage, "_PLACES", 2)
+    assert page(many)[7:] == [
+        "error ACC102 one",
+        "does one",
+        "at a, b, … (3 places)",
+        "not shown: 1 more rewrite",
+        "Refused",
+        "note ACC104 x: x is not possible",
+        "and 1 more",
+        "Remaining findings",
+        f"warning ACC101 {LATER.message}",
+        "and 1 more",
+    ]
+
+
+def test_a_page_of_several_models() -> None:
+    other = fixed(state(handmade.CLIP), state(), path="n.onnx")
+    assert page(fixed(state(handmade.SCALE), state(), *MADE[1:2]), other) == [
+        "1 place rewritten in 2 models",
+        "1 → 0 errors",
+        "0 → 0 warnings",
+        "1 → 0 notes",
+        "b.onnx: is empty",
+        "dir/m.onnx",
+        "not written; 1 error before, no findings after",
+        "error ACC102 move-scale",
+        "does move-scale",
+        "at blocks.1.attn",
+        "n.onnx",
+        "not written; 1 note before, no findings after",
+    ]
+    assert page()[0] == "0 places rewritten in 0 models"
