@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from trtlint.report.counts import either, settling
+from collections import Counter
+
+import pytest
+
+from trtlint.report.counts import by_severity, either, files_in_words, plural, settling
 
 
 def test_an_option_is_named_as_a_user_gives_it() -> None:
@@ -14,3 +18,39 @@ def test_the_option_that_settles_most_is_first() -> None:
     assert settling([("--gpu",), ("--trt", "--bf16"), ("--bf16",)]) == (
         "--bf16 or --no-bf16 (2), --gpu (1), --trt (1)"
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "word", "words"),
+    [
+        (0, "error", "0 errors"),
+        (1, "error", "1 error"),
+        (2, "error", "2 errors"),
+        (1000, "more node", "1,000 more nodes"),
+        (1, "batch", "1 batch"),
+        (2, "batch", "2 batches"),
+    ],
+)
+def test_counts(number: int, word: str, words: str) -> None:
+    assert plural(number, word) == words
+
+
+@pytest.mark.parametrize(
+    ("forms", "affected", "words"),
+    [
+        ({}, 0, "0 models"),
+        ({"model": 1}, 0, "1 model"),
+        ({"model": 2}, 1, "1 of 2 models"),
+        ({"model": 2}, 2, "2 models"),
+        ({"model": 2, "log": 1}, 0, "3 files (2 models, 1 log)"),
+        ({"model": 2, "log": 1}, 2, "2 of 3 files (2 models, 1 log)"),
+        ({"model": 2000, "log": 1}, 1001, "1,001 of 2,001 files (2,000 models, 1 log)"),
+    ],
+)
+def test_files(forms: dict[str, int], affected: int, words: str) -> None:
+    assert files_in_words(Counter(forms), affected) == words
+
+
+def test_counts_by_severity() -> None:
+    assert by_severity(Counter({"note": 1, "warning": 0, "error": 2})) == "2 errors, 1 note"
+    assert by_severity(Counter()) == "no findings"

@@ -15,8 +15,9 @@ _WITH_VALUE = frozenset({"--trt", "--rtx", "--gpu"})
 
 
 def plural(number: int, word: str) -> str:
-    """Format a count: ``1 error``, ``2 errors``."""
-    return f"{number:,} {word}" + ("" if number == 1 else "s")
+    """Format a count: ``1 error``, ``2 errors``, ``2 batches``."""
+    ending = "es" if word.endswith("ch") else "s"
+    return f"{number:,} {word}" + ("" if number == 1 else ending)
 
 
 def files_in_words(forms: Counter[str], affected: int = 0) -> str:

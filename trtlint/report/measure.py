@@ -91,8 +91,8 @@ class MeasureReport(ConsoleReport):
             line.append(words, STYLES[verdict])
             yield line
         if len(found.outputs) > _OUTPUTS:
-            more = len(found.outputs) - _OUTPUTS
-            yield Text(f"and {more:,} more outputs with smaller errors, all of them in the JSON (--output)")
+            more = plural(len(found.outputs) - _OUTPUTS, "more output")
+            yield Text(f"and {more} with smaller errors, all of them in the JSON (--output)")
         yield from self._ways(found)
         yield from self._types(found)
         if _harmless(found):
@@ -166,7 +166,8 @@ class MeasureReport(ConsoleReport):
         for node in kept.nodes[:_KEPT]:
             yield Text(f"  {clean(node)}{'  (for margin)' if node in margin else ''}")
         if len(kept.nodes) > _KEPT:
-            yield Text(f"  and {len(kept.nodes) - _KEPT} more nodes; --output json:FILE lists all nodes")
+            more = plural(len(kept.nodes) - _KEPT, "more node")
+            yield Text(f"  and {more}; --output json:FILE lists all nodes")
         if margin:
             text = (
                 "the nodes marked (for margin) are optional: without any single one of these nodes, "
