@@ -118,7 +118,7 @@ class _Block:
         passed: set[Node] = set()
         for node, position in inside.items():
             for value in node.inputs:
-                if value is None or not value.name or self.behind.computes_sizes(value):
+                if value is None or self.behind.computes_sizes(value):
                     continue
                 reached, through = self._behind(value, inside)
                 passed |= through
@@ -164,7 +164,7 @@ class _Block:
             if len(way) == _LONGEST_WAY:
                 continue
             for before in node.inputs:
-                if before is None or before in met or not before.name or self.behind.computes_sizes(before):
+                if before is None or before in met or self.behind.computes_sizes(before):
                     continue
                 met.add(before)
                 waiting.append((before, (*way, node)))
