@@ -99,7 +99,8 @@ class Summary(Struct):
         for path, caveat in shown:
             yield Text(f"{caveat.severity}: {clean(path)}: {clean(caveat.message)}")
         if len(shown) < len(self._caveats):
-            yield Text(f"and {len(self._caveats) - len(shown):,} more models with such notes")
+            more = plural(len(self._caveats) - len(shown), "more model")
+            yield Text(f"and {more} with such notes")
         yield from self._unreadable(height)
         if line := hidden_line(self._conditional, self._accepted, self._folded):
             yield Text(line)

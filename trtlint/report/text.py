@@ -186,8 +186,7 @@ class TextReport:
             unsure = any(model.unsearched for model in linted)
             if not shown and not unsure and self._files <= _CLEAN and not self._quiet:
                 self._print(_clean_line(linted))
-        if len(linted) > 1:
-            self._changes(linted)
+        self._changes(linted)
         for line in lines_of_targets(linted):
             self._print(*hang(Text(), Text(clean(line)), self._width))
 
