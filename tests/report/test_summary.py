@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
 from tests.report import handmade
+from trtlint.engine.caveats import Caveat
 from trtlint.engine.finding import ModelReport, Suppression
-from trtlint.report.summary import SCREEN, Summary
+from trtlint.report.summary import SCREEN, Summary, SummaryWriter
 
 
 def write(models: list[ModelReport], *, height: int | None = SCREEN) -> list[str]:
@@ -100,3 +101,67 @@ def test_a_finding_about_the_whole_model_is_one_place() -> None:
 def test_a_model_with_findings_that_depend_on_options_counts_as_linted() -> None:
     partly = replace(handmade.unreadable(), conditional=(handmade.SCALE,))
     assert write([partly, handmade.unreadable("other.onnx")])[0].startswith("no findings in 1 model")
+
+
+def written(models: list[ModelReport], **options: bool) -> list[str]:
+    """Return the lines of a summary at the end of a run."""
+    file = io.StringIO()
+    writer = SummaryWriter(file, **options)
+    for each in models:
+        writer.add([each], lambda finding: False)
+    writer.close(())
+    return file.getvalue().splitlines()
+
+
+def test_the_end_of_a_run_lists_all_rules_unless_a_screen_is_enough() -> None:
+    models = [model(0, 60)]
+    whole = write(models, height=None)
+    assert written(models) == written(models, all_rules=True) == whole
+    assert written(models, all_rules=False) == write(models)
+    assert written(models, apart=True) == ["", *whole]
+
+
+def test_every_line() -> None:
+    caveat = Caveat("unsearched", "the search did not finish", "warning")
+    noted = [replace(model(at, 0), path=f"n{at}.onnx") for at in range(6)]
+    summary = Summary()
+    for each in (model(0, 4), replace(model(1, 2), path="m1.onnx"), handmade.clean_model()):
+        summary.add([each])
+    for each in noted:
+        summary.add([each])
+        summary._caveats.append((each.path, caveat))
+    for at in range(6):
+        summary.add([handmade.unreadable(f"broken{at}.onnx")])
+
+    def lines(height: int | None) -> list[str]:
+        file = io.StringIO()
+        summary.write(file, height=height)
+        return file.getvalue().splitlines()
+
+    head = "6 errors in 2 of 9 models for TensorRT 10.7"
+    rules = [f"{'':11}  {'':27}  {'models':>7}  {'places':>7}"]
+    rules += [
+        f"error[T{at:03}]  sdpa-scale-on-both-operands  {n:>7}  {3 * n:>7}"
+        for at, n in enumerate((2, 2, 1, 1))
+    ]
+    notes = [f"warning: n{at}.onnx: the search did not finish" for at in range(6)]
+    whole = lines(None)
+    assert whole[:-6] == [head, *rules, *notes, "6 files could not be linted"]
+    assert [line.partition(":")[0] for line in whole[-6:]] == [f"  broken{at}.onnx" for at in range(6)]
+    # The screen has 8 other lines, 5 of caveats and 5 of unreadable files: two rules fit, or three.
+    for height, shown, rest in (
+        (21, rules, ""),
+        (20, rules[:3], "2 less severe or rarer rules at 6 places: --statistics lists all rules"),
+        (19, rules[:2], "3 less severe or rarer rules at 12 places: --statistics lists all rules"),
+        (1, rules[:2], "3 less severe or rarer rules at 12 places: --statistics lists all rules"),
+    ):
+        assert lines(height) == [
+            head,
+            *shown,
+            *([rest] if rest else []),
+            *notes[:4],
+            "and 2 more models with such notes",
+            "6 files could not be linted",
+            *whole[-6:-2],
+            "  and 2 more problems",
+        ]

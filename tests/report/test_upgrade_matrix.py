@@ -8,11 +8,14 @@ from pathlib import Path
 
 import onnx
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
 
+from tests.report.test_upgradesummary import line, upgrade
 from trtlint.cli import run
-from trtlint.report.upgradematrix import Matrix, text_lines
+from trtlint.engine.upgrade import Assessed
+from trtlint.report.upgradematrix import Matrix, matrix, refusing, text_lines
 
 GELU = """< ir_version: 9, opset_import: ["" : 20] >
 g (float[4] x) => (float[4] y, float[4] z) { y = Gelu (x) z = Gelu (y) }"""
@@ -105,6 +108,60 @@ def test_a_long_folder_that_all_share_is_left_out() -> None:
         ["one.onnx", "1"],
         ["sub/two.onnx", "."],
     ]
+
+
+def test_a_name_of_forty_characters_is_shown_whole() -> None:
+    for name, shown in (("a" * 40, "a" * 40), ("b" + "a" * 40, "..." + "a" * 37)):
+        found = Matrix(("8.6",), ((name, (1,)),))
+        assert list(text_lines(found, 80)) == [" " * 42 + "  8.6", f"  {shown}    1"]
+    # Folders are left out only if a path is too long without that.
+    short, long = f"dir/{'a' * 36}", f"dir/{'a' * 37}"
+    for name, shown in ((short, short), (long, "a" * 37)):
+        found = Matrix(("8.6",), ((name, (0,)), ("dir/b", (12,))))
+        other = "dir/b" if name is short else "b"
+        wide = len(shown)
+        assert list(text_lines(found, 80)) == [
+            " " * (wide + 2) + "  8.6",
+            f"  {shown}    .",
+            f"  {other:{wide}}   12",
+        ]
+
+
+def test_columns_that_do_not_fit_are_below() -> None:
+    found = Matrix(("8.6", "10.0-10.2", "11.0"), (("a", (1, 0, 12345)), ("bc", (0, 2, 3))))
+    whole = [
+        "      8.6  10.0-10.2   11.0",
+        "  a     1          .  12345",
+        "  bc    .          2      3",
+    ]
+    assert list(text_lines(found, 27)) == whole
+    assert list(text_lines(found, 26)) == [
+        *(line[:20] for line in whole),
+        "",
+        "     11.0".rjust(11),
+        "  a   12345",
+        "  bc      3",
+    ]
+    assert list(text_lines(found, 1))[3:5] == ["", "      10.0-10.2"]
+
+
+def test_releases_with_equal_numbers_share_a_column() -> None:
+    def lines(*refused: int) -> tuple[Assessed, ...]:
+        return tuple(replace(line(f"10.{at}"), refused=number) for at, number in enumerate(refused))
+
+    one, two = upgrade("a", lines(0, 0, 1, 1, 0)), upgrade("b", lines(2, 2, 2, 2, 2))
+    assert matrix([one, two]) == Matrix(
+        ("10.0-10.1", "10.2-10.3", "10.4"), (("a", (0, 1, 0)), ("b", (2, 2, 2)))
+    )
+    assert matrix([upgrade("a", lines(0, 0)), upgrade("b", lines(0, 1))]).columns == ("10.0", "10.1")
+    assert matrix([]) == Matrix((), ())
+    settings = [replace(one, setting="FP16"), replace(one, setting="FP32"), two]
+    assert [name for name, _ in matrix(settings).rows] == ["a (FP16)", "a (FP32)", "b"]
+
+
+def test_models_that_every_release_accepts_are_left_out() -> None:
+    rows = (("a", (0, 0)), ("b", (0, 1)), ("c", (1, 0)))
+    assert refusing(Matrix(("1", "2"), rows)) == Matrix(("1", "2"), rows[1:])
 
 
 class TestReleasesThatTakeIt:
