@@ -39,11 +39,12 @@ def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
 def _write(request: dict[str, Any], lines: BinaryIO) -> None:
     from pyarrow import parquet
 
+    present = parquet.read_schema(request["path"]).names
+    columns = [name for name in request["names"] if name in present]
     # Texts stay in their dictionaries: a row refers to a long text by number, without a copy.
-    file = parquet.ParquetFile(request["path"], read_dictionary=request["names"])
+    file = parquet.ParquetFile(request["path"], read_dictionary=columns)
     if file.metadata.num_rows > request["rows"]:
         raise _TooMuchError(f"more than {request['rows']:,} rows; scan fewer models at a time")
-    columns = [name for name in request["names"] if name in file.schema_arrow.names]
     count = size = 0
     for batch in file.iter_batches(_AT_ONCE, columns=columns, use_threads=False):
         for row in zip(*(_values(column, request["longest"]) for column in batch.columns), strict=True):
