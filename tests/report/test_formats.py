@@ -485,3 +485,19 @@ def test_order_does_not_depend_on_the_order_of_findings() -> None:
     (model,) = handmade.one_model().models
     turned = replace(model, findings=model.findings[::-1], conditional=model.conditional[::-1])
     assert everything(Report((turned,))) == everything(handmade.one_model())
+
+
+def test_details_beyond_the_room_are_omitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    overview = seen(mixed())
+    blocks = ["\n".join(markdown._detail(spot)) for spot in overview.spots]
+    order = list(markdown._details(overview.spots))
+    assert sorted(order) == sorted(blocks)
+    size = sum(map(len, blocks))
+    monkeypatch.setattr(markdown, "_ROOM", size)
+    assert list(markdown._details(overview.spots)) == order
+    monkeypatch.setattr(markdown, "_ROOM", size - 1)
+    assert list(markdown._details(overview.spots)) == [
+        *order[:-1],
+        "",
+        "Details of 1 finding are omitted.",
+    ]

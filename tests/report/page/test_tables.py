@@ -97,3 +97,16 @@ def test_rows_beyond_the_limit_are_counted(most: int, more: bool, monkeypatch: p
         found = rows(html)
         assert len(found) == 2 + most + more
         assert (words in found[-1]) is more
+
+
+def test_the_first_place_of_a_finding() -> None:
+    first, second = (replace(handmade.CLIP.sites[0], node=node) for node in ("/a", "/b"))
+    one = section("a.onnx")
+    for sites, place in (
+        ((first, second), "/a"),
+        ((replace(first, module="m"), second), "m"),
+        ((replace(first, node=""), second), ""),
+    ):
+        found = entry(replace(handmade.CLIP, sites=sites), "n1")
+        row = rows(of_findings([(one, found)], set(), several=False))[2]
+        assert row.split("|")[3] == place
