@@ -79,6 +79,7 @@ FULL = fixed(state(handmade.SCALE), state(LATER, handmade.CLIP), *MADE, refused=
 CHECKS: Any = [
     SimpleNamespace(check="outputs", judgement="equal", words="the same", document={"check": "outputs"})
 ]
+NO_COSTS: Any = SimpleNamespace(words=())
 COSTS: Any = SimpleNamespace(words=("the file grows",), document={"bytes": 1})
 
 
@@ -302,7 +303,7 @@ def markdown(
     report = FixMarkdown(diff=True) if diff else FixMarkdown()
     report.problem(Problem("b.onnx", "is empty"))
     for result in results:
-        report.add(result, written, checks, costs or SimpleNamespace(words=()))
+        report.add(result, written, checks, costs or NO_COSTS)
     text = re.sub(r"&#(\d+);(?:&#8203;)?", lambda match: chr(int(match[1])), report.text())
     return [line for line in text.splitlines() if line]
 
@@ -350,7 +351,7 @@ def page(*results: Any, written: Path | None = None, checks: Any = (), costs: An
     report = FixPage()
     report.problem(Problem("b.onnx", "is empty"))
     for result in results:
-        report.add(result, written, checks, costs or SimpleNamespace(words=()))
+        report.add(result, written, checks, costs or NO_COSTS)
     html = re.sub(r".*</style>|<footer>.*", "", report.text(), flags=re.DOTALL)
     html = re.sub(r"</(?:h\d|p|li|a)>", "\n", html)
     texts = (re.sub(r"<[^>]+>", "", line).strip() for line in html.splitlines())

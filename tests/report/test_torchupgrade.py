@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -23,10 +24,10 @@ def release(line: str) -> TorchRelease:
 RELEASES = tuple(map(release, ("2.7", "2.8", "2.9", "2.10", "2.11")))
 
 
-def operator(op: str, change: Change, *states: bool | None, **more: object) -> OperatorChange:
+def operator(op: str, change: Change, *states: bool | None, **more: Any) -> OperatorChange:
     """Return the change of an operator."""
-    given: dict[str, object] = {"lowered": op, "since": "", "until": "", "count": 1, "places": ("a.py:1",)}
-    return OperatorChange(op=op, change=change, states=states, **{**given, **more})  # type: ignore[arg-type]
+    given: dict[str, Any] = {"lowered": op, "since": "", "until": "", "count": 1, "places": ("a.py:1",)}
+    return OperatorChange(op=op, change=change, states=states, **{**given, **more})
 
 
 def program(*operators: OperatorChange, notes: Sequence[str] = ()) -> TorchUpgrade:

@@ -231,6 +231,13 @@ def test_readers_beyond_the_limit_are_not_counted(
     assert drawn(tmp_path, FAN, "a").boxes[2] == outside("Sin", "b", detail=detail)
 
 
+def test_two_hundred_readers_of_a_value_are_counted(tmp_path: Path) -> None:
+    reads = "\n".join(f"[n{at}] y{at} = Neg(a)" for at in range(202))
+    outputs = ", ".join(f"float[4] y{at}" for at in range(202))
+    found = drawn(tmp_path, f"g (float[4] x) => ({outputs}) {{ [a] a = Exp(x)\n{reads} }}", "a")
+    assert found.boxes[2] == outside("Neg", "n0", detail="and 199 more")
+
+
 @pytest.mark.parametrize(("most", "names"), [(2, ["p", "q", "c", "d"]), (1, ["p", "c"]), (0, [])])
 def test_boxes_at_the_edge_are_limited(
     most: int, names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -22,8 +22,8 @@ def shown(finding: Finding, **more: Any) -> list[str]:
     given = {"target": "", "room": 100_000, **more}
     seen, conditional = given.pop("seen", ""), given.pop("conditional", False)
     entry = CardEntry(finding, seen, "f1", "m.onnx", conditional)
-    html, _ = card(entry, None, number="p1", **given)
-    html = re.sub(r"</(?:h\d|p|li|dt|dd|summary|pre)>", "\n", html)
+    element, _ = card(entry, None, number="p1", **given)
+    html = re.sub(r"</(?:h\d|p|li|dt|dd|summary|pre)>", "\n", element)
     texts = (re.sub(r"<[^>]+>", "", line).rstrip() for line in html.splitlines())
     return [text for text in texts if text]
 

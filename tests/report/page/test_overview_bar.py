@@ -64,7 +64,7 @@ def drawn(behind: Behind, *found: Marked) -> ElementTree.Element:
 
 def cells(svg: ElementTree.Element) -> list[tuple[str | None, ...]]:
     """Return the cells with findings: link, left edge and width."""
-    found = []
+    found: list[tuple[str | None, ...]] = []
     for link in svg.iter("a"):
         (rect,) = link.iter("rect")
         found.append((link.get("href"), rect.get("x"), rect.get("width")))
