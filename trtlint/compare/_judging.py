@@ -38,7 +38,7 @@ class Judgement(Struct):
         comparable: whether at least one output of the model can be compared.
     """
 
-    sets: int = 0
+    sets: int
     difference: float = 0.0
     beyond: int = 0
     lost: int = 0
@@ -98,8 +98,7 @@ def judge(
             if name not in other or np.asarray(other[name]).shape != array.shape:
                 found.shape = found.shape or name
                 continue
-            floor = _CANCELLED * max(each.get(name, 0.0) for each in largest)
-            scale = max(largest[index][name], floor, _LEAST)
+            scale = max(largest[index][name], _CANCELLED * max(each[name] for each in largest))
             wide = None if truth is None else truth[index].get(name)
             _compare(found, (array, np.asarray(other[name])), scale, wide, ignore_nan=ignore_nan)
     return found
@@ -126,7 +125,7 @@ def _compare(
     both = good & still
     a, b = (each[both].astype(np.float64) for each in (one, other))
     off = np.abs(a - b)
-    found.difference = max(found.difference, float(off.max(initial=0.0)))
+    found.difference = float(off.max(initial=found.difference))
     found.beyond += int(np.count_nonzero(off > tolerance * (scale + np.abs(b))))
     if both.all():
         return
@@ -137,19 +136,17 @@ def _compare(
     neither = ~good & ~still & ~(nan & np.isnan(other)) & ~(nan & ignore_nan)
     found.changed += int(np.count_nonzero(neither & (one != other)))
     infinite = gained & ~nan
-    if not infinite.any():
-        return
-    known = truth is not None and truth.shape == one.shape
-    doubtful = infinite & ~np.isfinite(truth) if known and truth is not None else infinite
-    found.unsure += int(np.count_nonzero(doubtful))
+    if truth is not None and truth.shape == one.shape:
+        infinite &= ~np.isfinite(truth)
+    found.unsure += int(np.count_nonzero(infinite))
 
 
 def _largest(array: Array) -> float:
-    """Return the largest finite magnitude of an output."""
+    """Return the largest finite magnitude of an output, but at least ``_LEAST``."""
     if array.dtype.kind not in "fbiu":
-        return 0.0
+        return _LEAST
     finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
-    return float(np.max(np.abs(finite.astype(np.float64)), initial=0.0))
+    return float(np.max(np.abs(finite.astype(np.float64)), initial=_LEAST))
 
 
 def _is_comparable(array: Array) -> bool:

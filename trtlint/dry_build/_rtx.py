@@ -22,8 +22,8 @@ _MOST_ERRORS = 1000
 """Maximum number of reported parser errors; the parser checks every node, and models can be large."""
 _LONGEST = 4000
 """Longest reported error in characters."""
-_OTHER_TRIES = 3
-"""Number of other choices of shapes to try if the first failure is not about sizes."""
+_FEW_TRIES = 3
+"""Number of choices of shapes to try if the first failure is not about sizes."""
 _RETRY_SECONDS = 20.0
 """Time limit for starting another choice, in seconds."""
 _MOST_LAYERS = 100_000
@@ -87,7 +87,7 @@ class _Builds:
             self._say({"refused": error[:_LONGEST], "parsed_to": self._parsed_to})
         began = time.monotonic()
         # A wrong choice of shapes fails in milliseconds.  Other failures take the time of a whole build.
-        most = MOST if about_sizes else _OTHER_TRIES
+        most = MOST if about_sizes else _FEW_TRIES
         hints = _hints(self._trt, self._network) if about_sizes else Hints()
         for choice in islice(choices(inputs, given, hints), 1, most):
             if time.monotonic() - began > _RETRY_SECONDS:
