@@ -179,13 +179,13 @@ def _compared(
     """
     types = _input_types(models.before)
     try:
-        first: LoadedModel | None = LoadedModel(models.before, way, random=models.random)
+        original = LoadedModel(models.before, way, random=models.random)
     except Exception as error:  # noqa: BLE001 - ONNX Runtime exports no common base class
         raise _NotRunError(f"the model does not run: {error}") from None
-    batches, before = _run_first(first, _choices(inputs, wanted), types, wanted)
+    batches, before = _run_first(original, _choices(inputs, wanted), types, wanted)
     both = sum(model.stat().st_size for model in (models.before, models.after)) <= _MOST_FOR_TWO
-    if not both:
-        first = None  # two large models at once may exceed the memory limit
+    first = original if both else None
+    del original  # two large models at once may exceed the memory limit
     try:
         second = LoadedModel(models.after, way, random=models.random)
         after = second.run(batches)
@@ -210,7 +210,7 @@ def _choices(inputs: Sequence[Value], wanted: _ComparisonSettings) -> Iterable[S
 
 
 def _run_first(
-    runner: LoadedModel | None,
+    runner: LoadedModel,
     choices: Iterable[Sets],
     types: Mapping[str, np.dtype[Any]],
     wanted: _ComparisonSettings,
@@ -221,18 +221,18 @@ def _run_first(
         _NotRunError: the model accepts no choice of shapes.
     """
     failure, tried = "", 0
-    for choice in choices if runner is not None else ():
+    for choice in choices:
         if tried > _MOST_BYTES:
             break
         if not (one := _converted_inputs(choice.first(), types, keep_a_key=wanted.keep_a_key)):
             continue
         tried += size_of(one)
         try:
-            outputs = runner.run(one) if runner is not None else []
+            outputs = runner.run(one)
             batches = _converted_inputs(
                 choice.all(beside=size_of(outputs)), types, keep_a_key=wanted.keep_a_key
             )
-            return batches, runner.run(batches) if runner is not None else []
+            return batches, runner.run(batches)
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - shapes that do not fit raise anything
