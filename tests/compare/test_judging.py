@@ -140,7 +140,15 @@ def test_all_numbers_of_a_judgement() -> None:
 
 @pytest.mark.parametrize(
     ("truth", "unsure"),
-    [(None, 2), ({}, 2), (outputs(7), 2), (outputs(7, 7), 0), (outputs(7, INF), 1), (outputs(NAN, INF), 2)],
+    [
+        (None, 2),
+        ({}, 2),
+        (outputs(7), 2),
+        (outputs(7, 7, 7), 2),
+        (outputs(7, 7), 0),
+        (outputs(7, INF), 1),
+        (outputs(NAN, INF), 2),
+    ],
 )
 def test_a_gain_is_unsure_unless_fp64_confirms_it(truth: dict[str, np.ndarray] | None, unsure: int) -> None:
     found = judge([outputs(INF, -INF)], [outputs(1, 2)], truth=None if truth is None else [truth])
@@ -164,7 +172,7 @@ def test_the_largest_difference_of_all_outputs_counts() -> None:
 
 
 def test_texts_are_counted_and_have_no_difference() -> None:
-    one, other = np.array(["a", "b", "c"]), np.array(["a", "x", "y"])
+    one, other = np.array(["a", "z", "c"]), np.array(["a", "x", "y"])
     found = judge([{"y": one}], [{"y": other}])
     assert (found.changed, found.beyond, found.difference, found.comparable) == (2, 0, 0.0, True)
     assert judge([{"y": one}], [{"y": np.arange(3)}]).changed == 3
@@ -173,6 +181,7 @@ def test_texts_are_counted_and_have_no_difference() -> None:
 
 def test_integers_and_booleans_have_no_tolerance() -> None:
     large = np.array([1000, -2000], np.int32)
+    assert judge([{"y": large}], [{"y": large}]).comparable
     assert judge([{"y": large}], [{"y": large + np.array([0, 1], np.int32)}]).beyond == 1
     assert judge([{"y": np.array([True, False])}], [{"y": np.array([True, True])}]).beyond == 1
     assert judge([{"y": np.array([3], np.uint8)}], [{"y": np.array([4], np.uint8)}]).difference == 1.0

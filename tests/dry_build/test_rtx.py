@@ -232,11 +232,7 @@ def test_a_parse_alone_builds_nothing(worker: Worker) -> None:
     assert worker.configs == []
 
 
-def test_errors_of_the_parser_are_sent_in_full_up_to_the_limits(
-    worker: Worker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_rtx, "_MOST_ERRORS", 2)
-    monkeypatch.setattr(_rtx, "_LONGEST", 6)
+def test_a_thousand_errors_of_the_parser_are_sent_with_4000_characters_each(worker: Worker) -> None:
     error = {
         "code": "UNSUPPORTED_NODE",
         "node": "resize",
@@ -245,8 +241,14 @@ def test_errors_of_the_parser_are_sent_in_full_up_to_the_limits(
         "text": "no",
         "function": "checkResize",
     }
-    said = worker.run(lambda _: "", tensor("x", 1), errors=("no", "abcdefg", "third"))
-    assert said == [*BEGIN[:2], {"parsed": False, "errors": [error, {**error, "text": "abcdef"}]}]
+    said = worker.run(lambda _: "", tensor("x", 1), errors=("no", "a" * 4001, *["more"] * 999))
+    assert said == [
+        *BEGIN[:2],
+        {
+            "parsed": False,
+            "errors": [error, {**error, "text": "a" * 4000}, *[{**error, "text": "more"}] * 998],
+        },
+    ]
     assert worker.configs == []
 
 

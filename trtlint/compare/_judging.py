@@ -145,10 +145,10 @@ def _largest(array: Array) -> float:
     """Return the largest finite magnitude of an output, but at least ``_LEAST``."""
     if array.dtype.kind not in "fbiu":
         return _LEAST
-    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+    finite = array[np.isfinite(array)]
     return float(np.max(np.abs(finite.astype(np.float64)), initial=_LEAST))
 
 
 def _is_comparable(array: Array) -> bool:
     """Return whether an output can be compared: it is empty, not a float, or has a finite element."""
-    return array.dtype.kind != "f" or array.size == 0 or bool(np.isfinite(array).any())
+    return array.dtype.kind != "f" or not array.size or bool(np.isfinite(array).any())

@@ -68,15 +68,14 @@ class _Builds:
         self._network = network
         self._sm = sm
         self._say = say
-        self._parsed_to = 0
+        sys.stdout.flush()
+        self._parsed_to = os.lseek(_OUT, 0, os.SEEK_CUR)
 
     def run(self, inputs: list[Input], given: list[ShapeRange]) -> None:
         """Build the network. Try the user's shapes and the most likely sizes first.
 
         If all builds fail, the log contains only the first build.
         """
-        sys.stdout.flush()
-        self._parsed_to = os.lseek(_OUT, 0, os.SEEK_CUR)
         likeliest = next(choices(inputs, given))
         log, result = self._try(likeliest)
         if result["built"] or not likeliest.chosen:
@@ -172,7 +171,7 @@ def _network_sizes(trt: Any, network: Any) -> NetworkSizes:
                 tables.append(shape)
             elif prod(shape) <= FEW:
                 layer.__class__ = trt.IConstantLayer
-                numbers += map(int, layer.weights.reshape(-1).tolist())
+                numbers += map(int, layer.weights.ravel().tolist())
         elif kind == types.CONVOLUTION:
             layer.__class__ = trt.IConvolutionLayer
             strides.append(max(layer.stride_nd, default=1))
