@@ -56,7 +56,6 @@ def of_script(model: Path, given: str) -> LayerTypes:
         raise ConversionError(f"--network-script {given}: the process {ended.words}")
     specs = []
     for name, metadata, type_ in last["layers"]:
-        for node in dict.fromkeys([*_NODE.findall(metadata), name]):
-            specs.append(LayerSpec("--layerPrecisions", node.replace("*", "?"), type_))
-            break
+        node = next(iter(_NODE.findall(metadata)), name)
+        specs.append(LayerSpec("--layerPrecisions", node.replace("*", "?"), type_))
     return LayerTypes(tuple(specs), "obey", f"--network-script {Path(file).name}")
