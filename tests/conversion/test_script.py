@@ -22,7 +22,9 @@ from trtlint.process.spawn import Limits, ProcessResult
 def layer(name: str, metadata: str = "") -> Any:
     """Return a layer with outputs of type FP32 and INT64."""
     outputs = [SimpleNamespace(dtype="float"), SimpleNamespace(dtype="int64")]
-    return SimpleNamespace(name=name, metadata=metadata, get_output=outputs.__getitem__)
+    return SimpleNamespace(
+        name=name, metadata=metadata, type=f"kind of {name}", get_output=outputs.__getitem__
+    )
 
 
 def library(*layers: Any, errors: tuple[str, ...] | None = None) -> Any:
@@ -84,7 +86,8 @@ def f(network):
     five.set_output_type(0, trt.float32)
     five.precision = trt.float16
     six.note = "stays"
-    assert six.note == "stays" and six.name == "six"
+    six.tag = 1
+    assert six.note == "stays" and six.tag == 1 and six.name == "six" and six.type == "kind of six"
     six.precision = "BF16"
 """
 

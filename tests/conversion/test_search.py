@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 
+from types import SimpleNamespace
+
 import pytest
 
+from trtlint.conversion import search as searching
 from trtlint.conversion.search import (
     DIGITS,
     PRODUCT,
     RANGE,
     Candidates,
+    Choice,
     connected,
     extended,
     grouped,
@@ -132,3 +136,203 @@ def test_one_more_product_suffices_for_other_inputs() -> None:
     choice = search(given, lambda paths: float("p3" not in paths), BOUND, Budget(64, 60))
     found = extended(given, choice, lambda paths: float(not {"p3", "p1"} <= paths), BOUND, Budget(64, 60))
     assert found.kept == {"p3": PRODUCT, "p1": PRODUCT}
+
+
+class Measured:
+    """Measures sets of operators, and notes them as texts: an error by set, or a usual one."""
+
+    def __init__(self, usual: float | None = 1.0, **errors: float | None) -> None:
+        self._usual = usual
+        self._errors = errors
+        self.calls: list[str] = []
+
+    def __call__(self, paths: frozenset[str]) -> float | None:
+        self.calls.append("".join(sorted(paths)))
+        return self._errors.get(self.calls[-1], self._usual)
+
+
+def groups(*texts: str) -> list[frozenset[str]]:
+    return [frozenset(text) for text in texts]
+
+
+SMALL = Candidates(
+    fixed=frozenset("F"),
+    forced=groups("r"),
+    products=groups("p", "q", "s"),
+    regions=groups("ab", "c"),
+    costs={"p": 10, "q": 20},
+)
+BEFORE = Choice({"q": PRODUCT}, enough=True, order=groups("s", "q", "p"))
+FULL = {"a": DIGITS, "b": DIGITS, "c": DIGITS, "p": PRODUCT, "q": PRODUCT, "r": RANGE, "s": PRODUCT}
+
+
+@pytest.mark.parametrize(
+    ("error", "enough"), [(None, False), (BOUND + 0.01, False), (BOUND, True), (0.0, True)]
+)
+def test_more_operators_are_tried_one_by_one_then_together(error: float | None, enough: bool) -> None:
+    measure = Measured(Fabcpqrs=error)
+    found = extended(SMALL, BEFORE, measure, BOUND, Budget(64, 60))
+    singles = ["Fpq", "Fqs", "Fcq", "Fabq", "Fqr"]
+    assert measure.calls[:7] == [*singles, "Fabcpqr", "Fabcpqrs"]
+    assert found == Choice(FULL, enough, BEFORE.order)
+
+
+@pytest.mark.parametrize(
+    ("paths", "added"),
+    [
+        ("Fpq", {"p": PRODUCT}),
+        ("Fqs", {"s": PRODUCT}),
+        ("Fcq", {"c": DIGITS}),
+        ("Fabq", {"a": DIGITS, "b": DIGITS}),
+        ("Fqr", {"r": RANGE}),
+    ],
+)
+def test_one_more_group_is_enough(paths: str, added: dict[str, str]) -> None:
+    measure = Measured(**{paths: BOUND})
+    found = extended(SMALL, BEFORE, measure, BOUND, Budget(64, 60))
+    assert found == Choice({**BEFORE.kept, **added}, enough=True, order=BEFORE.order)
+    assert measure.calls[-1] == paths
+
+
+def test_few_groups_are_tried_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "_MOST_SINGLE", 1)
+    measure = Measured()
+    extended(SMALL, BEFORE, measure, BOUND, Budget(64, 60))
+    assert measure.calls == ["Fpq", "Fcq", "Fabcpqr", "Fabcpqrs", "Fabcpqrs"]
+
+
+def test_without_time_only_the_other_operators_are_tried() -> None:
+    measure = Measured()
+    assert extended(SMALL, BEFORE, measure, BOUND, Budget(0, 60)) == BEFORE
+    assert measure.calls == ["Fabcqr"]
+    measure = Measured(Fabcqr=BOUND)
+    found = extended(SMALL, BEFORE, measure, BOUND, Budget(0, 60))
+    assert found == Choice(
+        {"q": PRODUCT, "a": DIGITS, "b": DIGITS, "c": DIGITS, "r": RANGE}, enough=True, order=BEFORE.order
+    )
+    assert measure.calls == ["Fabcqr"]
+
+
+def test_groups_that_are_not_needed_are_left_out_again() -> None:
+    """Two products and one region are needed, and more products are tried first."""
+
+    def measure(paths: frozenset[str]) -> float:
+        return float(not paths >= frozenset("psc"))
+
+    found = extended(SMALL, BEFORE, measure, BOUND, Budget(64, 60))
+    assert found.kept == {"q": PRODUCT, "p": PRODUCT, "s": PRODUCT, "c": DIGITS}
+    assert (found.enough, found.order) == (True, BEFORE.order)
+
+
+def test_an_earlier_search_continues_with_products_by_error() -> None:
+    measure = Measured(0.0, Fabcpqrs=0.25, Fabcqrs=0.25, Fabcpqr=0.5)
+    found = resumed(SMALL, {"q": PRODUCT}, measure, BOUND, Budget(64, 60))
+    assert found.order == groups("p", "s")
+    assert measure.calls[:3] == ["Fabcqrs", "Fabcqrs", "Fabcpqr"]
+
+
+@pytest.mark.parametrize(
+    ("costs", "budget", "order"),
+    [
+        ({"a": 1, "b": 10, "c": 1, "d": 1}, 64, "dbac"),
+        ({"a": 4, "b": 10}, 64, "dabc"),
+        ({"a": 10, "b": 25}, 64, "dabc"),
+        ({"a": 1, "b": 10, "c": 1, "d": 1}, 4, "abcd"),
+        ({"a": 1, "b": 10, "c": 1, "d": 1}, 1, "abcd"),
+    ],
+)
+def test_products_in_the_order_of_their_error_by_cost(costs: dict[str, int], budget: int, order: str) -> None:
+    given = Candidates(frozenset(), [], groups(*"abcd"), [], costs)
+    sample = Measured(1.0, bcd=2.0, acd=5.0, abd=None, abc=0.0, cd=3.0, ab=None)
+    found = searching._by_error(given.products, given, frozenset("abcd"), sample, Budget(budget, 60))
+    assert found == groups(*order)
+    parts = {64: ["bcd", "acd", "abd", "abc"], 4: ["cd", "ab"], 1: [""]}[budget]
+    assert sample.calls == ["bcd", *parts]
+
+
+def test_slow_simulations_compare_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two simulations of 10 seconds fit into 40 % of a minute."""
+    clock = iter([5.0, 15.0])
+    monkeypatch.setattr(searching, "time", SimpleNamespace(monotonic=clock.__next__))
+    given = Candidates(frozenset(), [], groups(*"abcd"), [], {})
+    sample = Measured()
+    searching._by_error(given.products, given, frozenset("abcd"), sample, Budget(64, 60))
+    assert sample.calls == ["bcd", "cd", "ab"]
+
+
+def test_a_group_costs_at_least_one_operation() -> None:
+    assert [SMALL.cost(frozenset(unit)) for unit in ("p", "pq", "s", "")] == [10, 30, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("errors", "count"),
+    [
+        ({}, 4),
+        ({"bcd": 0.6, "cd": 0.6, "d": 0.6, "": 0.6}, 0),
+        ({"bcd": None, "cd": None, "d": None, "": None}, 0),
+        ({"bcd": BOUND, "cd": BOUND, "d": 0.6, "": 0.6}, 2),
+        ({"bcd": BOUND, "cd": BOUND, "d": BOUND, "": None}, 3),
+    ],
+)
+def test_how_many_products_can_be_in_16_bits(errors: dict[str, float | None], count: int) -> None:
+    measure = Measured(0.0, **errors)
+    everything = frozenset("abcd")
+    order = groups(*"abcd")
+    assert searching._count_in_16_bits(order, everything, measure, BOUND, Budget(9, 60)) == count
+    assert searching._count_in_16_bits(order, everything, measure, BOUND, Budget(0, 60)) == 0
+    assert searching._count_in_16_bits([], everything, measure, BOUND, Budget(9, 60)) == 0
+
+
+@pytest.mark.parametrize(
+    ("needed", "left", "calls"),
+    [
+        ("", "", ["bcde", "de", ""]),
+        ("d", "d", ["bcde", "de", "", "e", "d"]),
+        ("a", "a", ["bcde", "acde", "ae", "a"]),
+        ("abcde", "abcde", ["bcde", "acde", "abde", "abce", "abcd"]),
+    ],
+)
+def test_more_groups_are_left_out_after_each_success(needed: str, left: str, calls: list[str]) -> None:
+    tried: list[str] = []
+
+    def enough(paths: frozenset[str]) -> bool:
+        tried.append("".join(sorted(paths)))
+        return paths >= frozenset(needed)
+
+    assert searching._fewer_groups(groups(*"abcde"), enough, Budget(64, 60)) == groups(*left)
+    assert tried == calls
+    assert searching._fewer_groups(groups(*"ab"), enough, Budget(0, 60)) == groups(*"ab")
+
+
+@pytest.mark.parametrize(
+    ("units", "most", "parts"),
+    [
+        ("", 3, []),
+        ("ab", 1, ["ab"]),
+        ("ab", 2, ["a", "b"]),
+        ("ab", 3, ["a", "b"]),
+        ("abcde", 2, ["ab", "cde"]),
+        ("abcde", 3, ["a", "bc", "de"]),
+    ],
+)
+def test_units_in_parts(units: str, most: int, parts: list[str]) -> None:
+    assert searching._parts(groups(*units), most) == [groups(*part) for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("error", "calls"),
+    [(0.4, ["F", "Fq", "F"]), (0.41, ["F", "Fq", "Fq", "F", "F"])],
+)
+def test_products_may_use_most_of_the_limit_at_first(error: float, calls: list[str]) -> None:
+    """The rest of the limit is theirs if no operator between them needs it."""
+    given = Candidates(frozenset("F"), [], groups("p", "q"), [], {})
+    measure = Measured(F=0.6, Fpq=0.0, Fq=error)
+    found = search(given, measure, BOUND, Budget(64, 60), lambda _: 0.0)
+    assert found == Choice({"q": PRODUCT}, enough=True, order=groups("p", "q"))
+    assert measure.calls == ["F", "Fpq", "F", *calls]
+
+
+def test_a_model_whose_error_is_the_limit_keeps_nothing() -> None:
+    measure = Measured(F=BOUND)
+    assert search(SMALL, measure, BOUND, Budget(64, 60)) == Choice({}, enough=True)
+    assert measure.calls == ["F"]
