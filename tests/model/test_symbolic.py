@@ -67,6 +67,7 @@ g (float[b,96,L] x, int64[2] other) => (float[A,B,C] y)
   rows = Reshape (x, target)
   q, k, v = Split <axis = 1> (rows, sizes)
   one, two = Split <axis = 1> (x)
+  left, right = Split <axis = 1> (x, other)
   scaled = Mul (q, k)
   open = Concat <axis = 0> (other, heads)
   odd = Reshape (x, open)
@@ -82,6 +83,7 @@ g (float[b,96,L] x, int64[2] other) => (float[A,B,C] y)
         ("v", "f32[?,8,?]"),
         ("scaled", "f32[?,8,?]"),
         ("two", "f32[b,48,L]"),
+        ("right", "f32[b,?,L]"),
         ("odd", "f32[?,?,24]"),
     ],
 )

@@ -106,7 +106,8 @@ class SymbolicShapes:
         axis = int(node.number("axis", 0)) % len(data)
         sizes: Sequence[Dimension] | None = node.attribute("split") or self._elements(node.input(1))
         whole = data[axis]
-        if sizes is None and isinstance(whole, int) and whole % count == 0:
+        equal = node.input(1) is None
+        if sizes is None and equal and isinstance(whole, int) and whole % count == 0:
             sizes = [whole // count] * count
         if sizes is None or len(sizes) != count:
             sizes = [None] * count
