@@ -1,0 +1,187 @@
+"""Blocks of products that one accumulator in FP16 adds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from tests.graphs import model_of
+from trtlint.measurement import accumulation
+from trtlint.measurement.accumulation import Sum, accumulated, sum_of
+from trtlint.measurement.narrowing import Rewritten
+from trtlint.measurement.session import RehearsalSession
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("MatMul (a, b)", Sum((-1, -2), 5)),
+        ("MatMul (n, b)", Sum((-1, -2), 5)),
+        ("MatMul (a, m)", Sum((-1, -2), 5)),
+        ("MatMul (n, m)", Sum((-1, -2), None)),
+        ("MatMul (a, v)", None),
+        ("MatMul (a, unknown)", None),
+        ("MatMul (unknown, b)", Sum((-1, -2), 5)),
+        ("own.MatMul (a, b)", None),
+        ("Gemm (a, b)", Sum((1, 0), 5)),
+        ("Gemm <transA = 1> (a, b)", Sum((0, 0), 2)),
+        ("Gemm <transB = 1> (n, b)", Sum((1, 1), 3)),
+        ("Gemm <transA = 1, transB = 1> (n, n)", Sum((0, 1), None)),
+        ('Gemm (a, b, "")', Sum((1, 0), 5)),
+        ("Gemm (a, b, c)", None),
+        ("Conv (i, k)", Sum((1, 1), 3, 10)),
+        ("Conv <group = 1> (i, k)", Sum((1, 1), 3, 10)),
+        ("Conv <group = 2> (i, k)", None),
+        ("Conv (i, k, c)", None),
+        ("Conv (i, open)", None),
+        ("Conv (i, unknown)", None),
+        ("Conv (i, b)", None),
+        ("ConvTranspose (i, k)", Sum((1, 0), 4, 10)),
+        ("Einsum (a, b)", None),
+    ],
+)
+def test_the_sum_of_a_product(call: str, expected: Sum | None) -> None:
+    (node,) = model_of(
+        f"""< ir_version: 8, opset_import: ["" : 17, "own" : 1] >
+        g (float[2,5] a, float[5,3] b, float[3] c, float[N,M] n, float[K,L] m, float[5] v, float[] unknown,
+           float[1,3,6,6] i, float[4,3,2,5] k, float[4,3,N,5] open)
+        => (float[] y) {{ y = {call} }}"""
+    ).graph.nodes
+    assert sum_of(node.proto, node) == expected
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [("MatMul", Sum((-1, -2), None)), ("Gemm", Sum((1, 0), None)), ("Conv", None), ("Mul", None)],
+)
+def test_the_sum_of_a_part_of_an_operator(op: str, expected: Sum | None) -> None:
+    assert sum_of(helper.make_node(op, ["a", "b"], ["y"]), None) == expected
+
+
+@pytest.mark.parametrize(
+    ("length", "terms", "blocks"),
+    [
+        (16, 1, None),
+        (17, 1, (2, 16, None)),
+        (128, 1, (8, 16, None)),
+        (129, 1, (3, 48, 9 / 3)),
+        (512, 1, (4, 128, 32 / 4)),
+        (513, 1, (2, 272, 33 / 2)),
+        (1, 9, None),
+        (4, 25, (4, 1, 7 / 4)),
+        (64, 9, (2, 32, 36 / 2)),
+        (3, 100, (3, 1, 19 / 3)),
+    ],
+)
+def test_the_blocks_of_a_sum(length: int, terms: int, blocks: tuple[int, int, float | None] | None) -> None:
+    constants: list[Any] = []
+    added: list[Any] = []
+
+    def constant(value: Any, dtype: Any = np.float32) -> str:
+        constants.append(np.asarray(value, dtype).tolist())
+        return f"constant {len(constants)}"
+
+    def add(op: str, inputs: list[str], **attributes: Any) -> str:
+        added.append((op, inputs))
+        return "result"
+
+    product = helper.make_node("MatMul", ["x", "w"], ["y"])
+    names = map(str, range(99)).__next__
+    found = accumulated(product, Sum((-1, -2), length, terms), 17, add, constant, names)
+    assert accumulated(product, Sum((-1, -2), length, terms), 9, add, constant, names) is None
+    if blocks is None:
+        assert (found, constants, added) == (None, [], [])
+        return
+    count, size, growth = blocks
+    factor = [] if growth is None else [pytest.approx(math.sqrt(growth))]
+    assert found == "result"
+    assert constants == [count, [size], *factor, True, 0.0]
+    assert added == [("Loop", ["constant 1", *(f"constant {len(constants) - 1 + i}" for i in range(2))])]
+
+
+class Graph:
+    """A graph that is written operator by operator."""
+
+    def __init__(self, opset: int, **inputs: int) -> None:
+        infos = [
+            helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None] * rank)
+            for name, rank in inputs.items()
+        ]
+        self.proto = helper.make_graph([], "g", infos, [])
+        self._opset = opset
+        self._count = 0
+
+    def fresh(self) -> str:
+        self._count += 1
+        return f"value {self._count}"
+
+    def add(self, op: str, inputs: list[str], **attributes: Any) -> str:
+        result = self.fresh()
+        self.proto.node.append(helper.make_node(op, inputs, [result], **attributes))
+        return result
+
+    def constant(self, value: Any, dtype: Any = np.float32) -> str:
+        name = self.fresh()
+        self.proto.initializer.append(onnx.numpy_helper.from_array(np.asarray(value, dtype), name))
+        return name
+
+    def run(self, outputs: tuple[str, ...], **feeds: np.ndarray) -> list[np.ndarray]:
+        """Return the results of these names."""
+        pytest.importorskip("onnxruntime")
+        del self.proto.output[:]
+        self.proto.output.extend(helper.make_empty_tensor_value_info(name) for name in outputs)
+        opsets = [helper.make_opsetid("", self._opset)]
+        model = helper.make_model(self.proto, opset_imports=opsets, ir_version=8)
+        session = RehearsalSession(Rewritten(model.SerializeToString(), (), outputs, 1))
+        found = session.run(feeds)[0]
+        return [found[name] for name in outputs]
+
+
+@pytest.mark.parametrize(("axis", "rank"), [(-1, 3), (-2, 2), (0, 1), (1, 2)])
+def test_blocks_of_a_length_that_only_a_run_tells(axis: int, rank: int) -> None:
+    graph = Graph(17, x=rank)
+    product = helper.make_node("MatMul", ["x", "w"], ["y"])
+    names = accumulation._blocks_at_run_time(product, Sum((axis, 0), None), graph.add, graph.constant)
+    for length, count, width, growth in (
+        (0, 1, 1, 0.0),
+        (1, 1, 16, 1.0),
+        (16, 1, 16, 1.0),
+        (17, 2, 16, 1.0),
+        (128, 8, 16, 1.0),
+        (129, 5, 32, 9 / 5),
+        (512, 8, 64, 32 / 8),
+        (513, 7, 80, 33 / 7),
+    ):
+        shape = [2] * rank
+        shape[axis] = length
+        found = [each.item() for each in graph.run(names, x=np.zeros(shape, np.float32))]
+        assert found == [count, width, pytest.approx(math.sqrt(growth))]
+
+
+@pytest.mark.parametrize(
+    ("length", "known"), [(40, True), (150, True), (150, False), (600, True), (0, False)]
+)
+def test_a_sum_is_rounded_after_each_block(length: int, known: bool) -> None:
+    generator = np.random.default_rng(0)
+    x, w = (generator.random(shape).astype(np.float32) for shape in ((2, length), (length, 3)))
+    graph = Graph(17, x=2, w=2)
+    product = helper.make_node("MatMul", ["x", "w"], ["y"])
+    summed = Sum((-1, -2), length if known else None)
+    name = accumulated(product, summed, 17, graph.add, graph.constant, graph.fresh)
+    assert name is not None
+    (found,) = graph.run((name,), x=x, w=w)
+    width = {40: 16, 150: 48 if known else 32, 600: 304, 0: 1}[length]
+    count = max(1, -(-length // width))
+    growth = math.sqrt(max(1.0, -(-length // 16) / count))
+    total = np.zeros((2, 3), np.float32)
+    for begin in range(0, length, width):
+        exact = total + x[:, begin : begin + width] @ w[begin : begin + width]
+        total = exact + (exact.astype(np.float16).astype(np.float32) - exact) * np.float32(growth)
+    np.testing.assert_allclose(found, total, atol=0.02 if length == 600 else 4e-3)
+    if length:
+        assert np.abs(found - x @ w).max() > 1e-3
