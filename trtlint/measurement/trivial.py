@@ -56,7 +56,8 @@ def trivial(graph: Graph, outputs: Batches, feeds: Batches) -> dict[str, str]:
 def sentence(found: Mapping[str, str]) -> str:
     """Return a sentence that names the first output in ``found``, and the number of further outputs."""
     name, reason = next(iter(found.items()))
-    more = f", as are {len(found) - 1} more outputs" if len(found) > 1 else ""
+    count = len(found) - 1
+    more = "" if not count else ", as is 1 more output" if count == 1 else f", as are {count} more outputs"
     return f"output {name} is {reason}{more}"
 
 
