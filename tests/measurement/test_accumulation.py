@@ -6,15 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from onnx import helper
 
 from tests.graphs import model_of
+from tests.measurement.written import Graph
 from trtlint.measurement import accumulation
 from trtlint.measurement.accumulation import Sum, accumulated, sum_of
-from trtlint.measurement.narrowing import Rewritten
-from trtlint.measurement.session import RehearsalSession
 
 
 @pytest.mark.parametrize(
@@ -102,44 +100,6 @@ def test_the_blocks_of_a_sum(length: int, terms: int, blocks: tuple[int, int, fl
     assert found == "result"
     assert constants == [count, [size], *factor, True, 0.0]
     assert added == [("Loop", ["constant 1", *(f"constant {len(constants) - 1 + i}" for i in range(2))])]
-
-
-class Graph:
-    """A graph that is written operator by operator."""
-
-    def __init__(self, opset: int, **inputs: int) -> None:
-        infos = [
-            helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None] * rank)
-            for name, rank in inputs.items()
-        ]
-        self.proto = helper.make_graph([], "g", infos, [])
-        self._opset = opset
-        self._count = 0
-
-    def fresh(self) -> str:
-        self._count += 1
-        return f"value {self._count}"
-
-    def add(self, op: str, inputs: list[str], **attributes: Any) -> str:
-        result = self.fresh()
-        self.proto.node.append(helper.make_node(op, inputs, [result], **attributes))
-        return result
-
-    def constant(self, value: Any, dtype: Any = np.float32) -> str:
-        name = self.fresh()
-        self.proto.initializer.append(onnx.numpy_helper.from_array(np.asarray(value, dtype), name))
-        return name
-
-    def run(self, outputs: tuple[str, ...], **feeds: np.ndarray) -> list[np.ndarray]:
-        """Return the results of these names."""
-        pytest.importorskip("onnxruntime")
-        del self.proto.output[:]
-        self.proto.output.extend(helper.make_empty_tensor_value_info(name) for name in outputs)
-        opsets = [helper.make_opsetid("", self._opset)]
-        model = helper.make_model(self.proto, opset_imports=opsets, ir_version=8)
-        session = RehearsalSession(Rewritten(model.SerializeToString(), (), outputs, 1))
-        found = session.run(feeds)[0]
-        return [found[name] for name in outputs]
 
 
 @pytest.mark.parametrize(("axis", "rank"), [(-1, 3), (-2, 2), (0, 1), (1, 2)])

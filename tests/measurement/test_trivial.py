@@ -13,7 +13,7 @@ from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest as Conversion
 from trtlint.fixes.verification import outputs
 from trtlint.measurement.inputs import Inputs
-from trtlint.measurement.trivial import trivial, zeros
+from trtlint.measurement.trivial import ZERO, _inputs, sentence, trivial, zeros
 from trtlint.model.graph import Graph
 
 pytest.importorskip("onnxruntime")
@@ -86,3 +86,87 @@ def test_an_empty_or_integer_output_is_not_zero() -> None:
         [{"a": np.zeros(0, np.float32), "b": np.zeros(2, np.int64), "c": np.zeros(2, np.float32)}]
     ) == ["c"]
     assert not zeros([])
+
+
+def test_outputs_behind_one_that_has_no_verdict_are_judged() -> None:
+    text = TWO.replace("(float[2] y, float[2] z, int64[1] s)", "(int64[1] s, float[2] y, float[2] z)")
+    graph = Graph(onnx.parser.parse_model(text).graph)
+    one, two, none = np.ones(2, np.float32), np.full(2, 2, np.float32), np.zeros(2, np.float32)
+    feeds = [{"x": one, "t": one}, {"x": two, "t": two}]
+    found = trivial(graph, [{"s": one, "y": none, "z": one}, {"s": one, "y": none, "z": one}], feeds)
+    assert found == {"y": ZERO, "z": "equal for all of these inputs"}
+    assert trivial(graph, [{"z": none}, {"z": none}], feeds) == {"z": ZERO}
+    assert trivial(graph, [], []) == {}
+    assert trivial(graph, [{"z": none}], feeds[:1]) == {"z": ZERO}
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs"),
+    [
+        ("a = Add (x, x) b = Mul (a, x) y = Add (a, b)", {"x"}),
+        ("a = Add (x, t) y = Neg (a)", {"x", "t"}),
+        ("a = Shape (x) y = Expand (t, a)", {"t"}),
+        ("a = Size (x) y = Cast <to = 1> (a)", set()),
+        ("a = Shape (x) b = Neg (x) c = Expand (t, a) y = Add (b, c)", {"x", "t"}),
+        ("y = Neg (stored)", set()),
+    ],
+)
+def test_the_inputs_that_an_output_depends_on(body: str, inputs: set[str]) -> None:
+    graph = Graph(
+        onnx.parser.parse_model(
+            f"""< ir_version: 8, opset_import: ["" : 17] >
+            g (float[2] x, float[2] t) => (float[2] y) < float[2] stored = {{1, 2}} > {{ {body} }}"""
+        ).graph
+    )
+    assert _inputs(graph, graph.outputs[0].producer) == inputs
+    assert _inputs(graph, None) == set()
+
+
+@pytest.mark.parametrize(
+    ("outputs", "feeds", "constant"),
+    [
+        ([[1, 2], [1, 2]], [1, 2], True),
+        ([[1, 2], [1, 3]], [1, 2], False),
+        ([[1, 2], [1, 2]], [1, 1], False),
+        ([[1, 2], [1, 2], [1, 2]], [1, 1, 2], True),
+        ([[1, 2], [1, 2], [1, 3]], [1, 2, 3], False),
+        ([[], []], [1, 2], False),
+    ],
+)
+def test_a_constant_output_is_equal_for_different_inputs(
+    outputs: list[list[float]], feeds: list[float], constant: bool
+) -> None:
+    graph = Graph(onnx.parser.parse_model(TWO).graph)
+    given = [{"y": np.array(each)} for each in outputs]
+    batches_ = [{"x": np.array(each), "t": np.array(index)} for index, each in enumerate(feeds)]
+    assert bool(trivial(graph, given, batches_)) is constant
+
+
+@pytest.mark.parametrize(("count", "constant"), [(16, False), (17, True)])
+def test_sixteen_batches_are_compared(count: int, constant: bool) -> None:
+    graph = Graph(onnx.parser.parse_model(TWO).graph)
+    given = [{"y": np.array([float(index == count - 1), 1.0])} for index in range(count)]
+    feeds = [{"x": np.array(index), "t": np.array(0)} for index in range(count)]
+    assert bool(trivial(graph, given, feeds)) is constant
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ({"y": "0"}, "output y is 0"),
+        ({"y": "0", "z": "1"}, "output y is 0, as is 1 more output"),
+        ({"y": "0", "z": "1", "a": "2"}, "output y is 0, as are 2 more outputs"),
+    ],
+)
+def test_the_first_of_several_outputs_is_named(found: dict[str, str], words: str) -> None:
+    assert sentence(found) == words
+
+
+def test_an_output_is_zero_if_it_is_in_all_batches() -> None:
+    none, one = np.zeros(2, np.float32), np.array([0, 1], np.float16)
+    batches_: list[dict[str, np.ndarray]] = [
+        {"a": none, "b": none, "c": none[:0]},
+        {"a": none, "b": one, "c": none},
+    ]
+    assert zeros(batches_) == ["a", "c"]
+    assert zeros(batches_[::-1]) == ["a", "c"]
