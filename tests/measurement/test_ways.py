@@ -58,7 +58,7 @@ def test_the_sum_of_a_product(inputs: str, text: str, expected: Sum | None) -> N
 
 def test_one_sentence_for_several_outputs() -> None:
     assert sentence({"y": "0"}) == "output y is 0"
-    assert sentence({"y": "0", "z": "1"}) == "output y is 0, as are 1 more outputs"
+    assert sentence({"y": "0", "z": "1"}) == "output y is 0, as is 1 more output"
     assert sentence(dict.fromkeys("yzw", "0")) == "output y is 0, as are 2 more outputs"
 
 
