@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.conversion.models import saved
-from trtlint.conversion._rehearse import _beyond, _compared, _greatest, _ranges
+from trtlint.conversion import _rehearse
+from trtlint.conversion._rehearse import TrialErrors, _beyond, _compared, _greatest, _ranges
 from trtlint.conversion.measuring import Found
 from trtlint.conversion.result import ConversionCheck
 from trtlint.conversion.run import run
@@ -18,6 +19,8 @@ from trtlint.conversion.session import ConversionRequest
 from trtlint.measurement.analysis import Findings
 from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.inputs import Inputs
+from trtlint.measurement.keeping import Budget
+from trtlint.measurement.narrowing import Narrowing
 
 pytest.importorskip("onnxruntime")
 
@@ -118,3 +121,135 @@ def test_the_operators_with_the_largest_numbers_come_first() -> None:
     assert [each[0] for each in found] == ["nc", "ne", "nf", "ni", "nh", "nb", "na"]
     assert found[0] == ["nc", "Mul", 9e9]
     assert len(_ranges(trial_with(*((str(n), "Add", float(n), False, True) for n in range(50))))) == 40
+
+
+class Simulations:
+    """Stands for the simulations of a trial: an error for each batch, and a note of each run."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *errors: float, needed: str = "") -> None:
+        self._patch = monkeypatch
+        self._needed = frozenset(needed)
+        self.runs: list[int] = []
+        self.trial = self.of(*errors)
+        self.budget = Budget(64, 60)
+        self.errors = TrialErrors(self.trial, Narrowing(FORMATS["fp16"]), 0.5, self.budget)
+        monkeypatch.setattr(_rehearse, "rewrite", self._rewrite)
+        monkeypatch.setattr(_rehearse, "RehearsalSession", lambda kept: SimpleNamespace(run=kept))
+
+    def of(self, *errors: float) -> Any:
+        """Return a trial with batches whose numbers are the errors."""
+        ones = {"y": np.ones(1), "infinite": np.full(1, np.inf)}
+        return SimpleNamespace(
+            feeds=[{"x": error} for error in errors],
+            ranged=SimpleNamespace(outputs=[ones] * len(errors)),
+            judged=frozenset("y"),
+            skeleton="skeleton",
+        )
+
+    def _rewrite(self, skeleton: str, narrowing: Narrowing, *, probed: bool) -> Any:
+        assert (skeleton, probed, narrowing.format) == ("skeleton", False, FORMATS["fp16"])
+        fine = bool(self._needed) and narrowing.keep >= self._needed
+
+        def run(feeds: dict[str, float]) -> tuple[dict[str, Any], None]:
+            self.runs.append(round(feeds["x"] * 10))
+            return {"y": np.array([1 + (0.0 if fine else feeds["x"])])}, None
+
+        return run
+
+
+NO_PATHS: frozenset[str] = frozenset()
+A, B = frozenset("a"), frozenset("b")
+
+
+def test_a_measurement_ends_at_the_limit_and_begins_there_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Simulations(monkeypatch, 0.1, 0.5, 0.7, 0.9)
+    assert made.errors.measure(NO_PATHS) == pytest.approx(0.7)
+    assert made.runs == [1, 5, 7]
+    assert made.errors.measure(NO_PATHS) == pytest.approx(0.7)
+    assert (made.runs, made.budget.runs) == ([1, 5, 7], 1)
+    assert made.errors.measure(A) == pytest.approx(0.7)
+    assert (made.runs[3:], made.budget.runs) == ([7], 2)
+    made.errors.limit(0.8)
+    assert made.errors.measure(A) == pytest.approx(0.9)
+    assert made.runs[4:] == [7, 1, 5, 9]
+    assert made.errors.all(A) == pytest.approx(0.9)
+    assert (made.runs[8:], made.budget.runs) == ([1, 5, 7, 9], 3)
+
+
+def test_an_output_that_is_not_finite_ends_a_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Simulations(monkeypatch, 0.1, 0.2, 0.3)
+    made.trial.feeds[1]["x"] = np.inf
+    monkeypatch.setattr(_rehearse, "rewrite", lambda *_, **__: run_infinite)
+    assert made.errors.measure(NO_PATHS) is None
+    assert made.errors.all(NO_PATHS) is None
+
+
+def run_infinite(feeds: dict[str, float]) -> tuple[dict[str, Any], None]:
+    return {"y": np.array([1 + feeds["x"]])}, None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "runs"), [(0.0, [7, 1, 2]), (0.001, [7, 1, 2]), (0.25, [7, 1]), (0.26, [7]), (9.0, [7])]
+)
+def test_samples_are_the_batches_with_large_errors(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, runs: list[int]
+) -> None:
+    made = Simulations(monkeypatch, 0.1, 0.2, 0.3, 0.7)
+    made.errors.measure(NO_PATHS)
+    made.errors.limit(1.0)
+    clock = iter([3.0, 3.0 + seconds])
+    monkeypatch.setattr(_rehearse, "time", SimpleNamespace(monotonic=clock.__next__))
+    del made.runs[:]
+    assert made.errors.sample(A) == pytest.approx(0.7)
+    assert made.runs == [7, *runs]
+    assert made.errors.sample(A) == pytest.approx(0.7)
+    assert made.errors.sample(B) == pytest.approx(0.7)
+    assert made.runs == [7, *runs, *runs]
+    assert made.errors.measure(A) == pytest.approx(0.7)
+    assert made.runs[1 + 2 * len(runs) :] == [7, 1, 2, 3]
+
+
+def test_batches_for_validation_are_adopted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Simulations(monkeypatch, 0.1, needed="b")
+    assert not made.errors.adopt(NO_PATHS)
+    made.errors.validate(None)
+    assert not made.errors.adopt(NO_PATHS)
+    made.errors.validate(made.of(0.2, 0.5, 0.6, 0.8))
+    assert made.errors.measure(NO_PATHS) == pytest.approx(0.1)
+    del made.runs[:]
+    assert made.errors.adopt(A)
+    assert made.runs == [2, 5, 6]
+    assert made.errors.measure(NO_PATHS) == pytest.approx(0.6)
+    assert made.runs[3:] == [6]
+    assert made.errors.adopt(A)
+    assert made.runs[4:] == [2, 5, 8]
+    assert made.errors.measure(A) == pytest.approx(0.8)
+    assert made.runs[7:] == [8]
+    assert not made.errors.adopt(A)
+    assert made.errors.measure(B) == 0.0
+    assert made.runs[10:] == [8, 6, 1]
+
+
+@pytest.mark.parametrize(
+    ("errors", "worst"),
+    [({}, 0.0), ({"y": 0.1, "z": 0.3}, 0.3), ({"y": None, "z": 0.3}, None), ({"y": 0.0}, 0.0)],
+)
+def test_the_worst_error_of_all_outputs(errors: dict[str, float | None], worst: float | None) -> None:
+    assert _rehearse._worst(errors) == worst
+
+
+@pytest.mark.parametrize(
+    ("got", "error"),
+    [
+        ({"y": np.array([1.0, -4.0])}, 0.0),
+        ({"y": np.array([2.0, -4.0])}, 0.25),
+        ({"y": np.array([1.0, -6.0])}, 0.5),
+        ({"y": np.array([1.0, np.inf])}, None),
+        ({"y": np.array([[1.0, -4.0]])}, None),
+        ({}, None),
+    ],
+)
+def test_the_error_of_an_output(got: dict[str, Any], error: float | None) -> None:
+    reference = {"y": np.array([1.0, -4.0]), "empty": np.zeros(0)}
+    least = {"y": 1e-4, "empty": 0.0}
+    assert _compared(reference, {"empty": np.zeros(0), **got}, least) == {"y": error, "empty": 0.0}

@@ -11,6 +11,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from tests.conversion.models import MASKED, saved
+from tests.graphs import model_of
 from trtlint.conversion.rewriting import apply_to, proposals
 from trtlint.conversion.run import run
 from trtlint.conversion.session import ConversionRequest, ConversionSession, PendingConversion
@@ -135,3 +136,91 @@ def test_a_product_that_is_infinite_in_fp32_stays(tmp_path: Path) -> None:
     model = ConversionSession(ConversionRequest(saved(LARGE, tmp_path / "m.onnx", None))).model
     assert proposals(model, {"product"}, {"a": float("inf")}) == []
     assert proposals(model, {"product"}, {"a": 1e6})
+
+
+POWERS = """< ir_version: 8, opset_import: ["" : 17] >
+g (float[2,4] x, float[4,3] z, float[3] c, float[1,4,5,5] i, float16[2,4] h, float16[4,3] k) => (float[] y)
+< float[4,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, float[2,4,1,1] f = {1, 2, 3, 4, 5, 6, 7, 8},
+  float[2] b = {1, 2} > { [p] a = %s y = Neg (a) }"""
+SCALES = "scales the operands of p by 2^-{0} and its result by 2^{0}"
+
+
+def powers(call: str, **greatest: float) -> tuple[str, dict[str, int]]:
+    """Return the title of the only rewrite, and the power of two of each scaled value."""
+    found = proposals(model_of(POWERS % call), ["p"], greatest)
+    if not found:
+        return "", {}
+    (rewrite,) = found
+    assert rewrite.node == "p"
+    numbers = {tensor.name: tensor for tensor in rewrite.patch.initializers}
+    return rewrite.patch.title, {
+        node.input[0] if index < len(rewrite.patch.insert) - 1 else node.output[0]: round(
+            np.log2(onnx.numpy_helper.to_array(numbers[node.input[1]]).item())
+        )
+        for index, node in enumerate(rewrite.patch.insert)
+        if node.op_type == "Mul"
+    }
+
+
+@pytest.mark.parametrize(
+    ("call", "greatest", "scaled"),
+    [
+        ("MatMul (x, z)", {"a": 32752.0}, {}),
+        ("MatMul (x, z)", {"a": 32753.0, "x": 2.0, "z": 1.0}, {"x": -2, "a": 2}),
+        ("MatMul (x, z)", {"a": 32753.0, "x": 1.0, "z": 2.0}, {"z": -2, "a": 2}),
+        ("MatMul (x, z)", {"a": 65536.0}, {"x": -3, "a": 3}),
+        ("MatMul (x, z)", {"a": 65537.0}, {"x": -4, "a": 4}),
+        ("MatMul (x, z)", {"x": 65536.0}, {"x": -3, "a": 3}),
+        ("MatMul (x, z)", {"x": 65536.0, "z": 131072.0}, {"x": -3, "z": -4, "a": 7}),
+        ("MatMul (x, z)", {"x": 65536.0, "a": 65536.0}, {"x": -3, "a": 3}),
+        ("MatMul (x, z)", {"x": 65536.0, "a": 131072.0}, {"x": -4, "a": 4}),
+        ("MatMul (x, z)", {"x": 1.0, "z": 65536.0, "a": 2.0**18}, {"z": -5, "a": 5}),
+        ("MatMul (x, w)", {"x": 1.0, "w": 100.0, "a": 65536.0}, {"x": -3, "a": 3}),
+        ("MatMul (x, z)", {"a": 2.0**43}, {"x": -30, "a": 30}),
+        ("MatMul (x, z)", {"a": 2.0**43 * 1.1}, {}),
+        ("MatMul (x, z)", {"a": float("inf")}, {}),
+        ("MatMul (x, z)", {"x": float("nan"), "a": 1e5}, {}),
+        ("MatMul (h, k)", {"a": 65536.0}, {}),
+        ("Gemm (x, z, c)", {"a": 65536.0}, {"x": -3, "c": -3, "a": 3}),
+        ("Gemm (x, z)", {"a": 65536.0}, {"x": -3, "a": 3}),
+        ("Conv (i, f, b)", {"a": 65536.0}, {"i": -3, "b": -3, "a": 3}),
+        ('Einsum <equation = "ij,jk->ik"> (x, z)', {"a": 65536.0}, {"x": -3, "a": 3}),
+        ('Einsum <equation = "ij,jk,k->ik"> (x, z, c)', {"a": 65536.0}, {"x": -3, "a": 3}),
+        ('Einsum <equation = "ij->i"> (x)', {"a": 65536.0}, {}),
+    ],
+)
+def test_operands_are_scaled_by_powers_of_two(
+    call: str, greatest: dict[str, float], scaled: dict[str, int]
+) -> None:
+    title = SCALES.format(scaled["a"]) if scaled else ""
+    assert powers(call, **greatest) == (title, scaled)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "clamped"),
+    [
+        ("-3.4e38", "0", True),
+        ("0", "3.4e38", True),
+        ("-65505", "1", True),
+        ("-65504", "1", False),
+        ("-1", "65505", True),
+        ("-1", "65504", False),
+    ],
+)
+def test_masks_beyond_fp16_are_clamped(low: str, high: str, clamped: bool) -> None:
+    text = MASKED.replace(
+        "float low = {-3.4e38}, float zero = {0}", f"float low = {{{low}}}, float zero = {{{high}}}"
+    )
+    assert f"low = {{{low}}}" in text
+    found = proposals(model_of(text), ["sm"], {})
+    assert [each.node for each in found] == (["sm"] if clamped else [])
+    assert proposals(model_of(text), ["pv"], {}) == []
+
+
+@pytest.mark.parametrize(
+    ("greatest", "count"), [({"s": 1e5}, 1), ({"s": 1e5, "t": 32752.0}, 1), ({"s": 1e5, "t": 32753.0}, 0)]
+)
+def test_the_scale_goes_to_q_if_the_scores_fit_then(greatest: dict[str, float], count: int) -> None:
+    found = proposals(model_of(SCALED), ["qk"], greatest)
+    titles = [each.patch.title for each in found]
+    assert sum("2^" not in title for title in titles) == count
