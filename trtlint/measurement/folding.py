@@ -129,7 +129,7 @@ def _constant_nodes(nodes: Sequence[Node]) -> frozenset[str]:
 def _is_stored(value: Value) -> bool:
     maker = value.producer
     if maker is None:
-        return value.initializer is not None and not value.is_input
+        return value.initializer is not None
     return maker.op == "Constant" and not maker.domain and not maker.scope
 
 
