@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trtlint.dry_build import hints
 from trtlint.dry_build.hints import NetworkSizes, hints_of, is_about_sizes
 
 
@@ -128,3 +129,79 @@ def test_hints_are_cut_off() -> None:
     hints = hints_of(NetworkSizes(numbers=tuple(range(290, 320))))
     assert hints.squares == tuple(range(290, 302))
     assert hints.lines == tuple(range(290, 298))
+
+
+@pytest.mark.parametrize(
+    ("strides", "factors"),
+    [
+        ((), (1,)),
+        ((1, 0), (1,)),
+        ((2,), (2, 1)),
+        ((2, 2, 3), (12, 4, 3, 2, 1)),
+        ((2, 1, 2), (4, 2, 1)),
+        ((64,), (64, 1)),
+        ((65,), (1,)),
+        ((32, 2, 2), (64, 32, 2, 1)),
+        ((64, 2), (64, 2, 1)),
+    ],
+)
+def test_factors_between_an_image_and_its_patches(strides: tuple[int, ...], factors: tuple[int, ...]) -> None:
+    assert hints._strides(strides) == factors
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes"),
+    [
+        ((1, 4, 9), [32, 16]),
+        ((1, 5, 9), [32, 16]),
+        ((1, 6, 9), [32, 16]),
+        ((1, 7, 9), []),
+        ((1, 9, 9), [48, 24, 32, 16]),
+        ((1, 1, 9), []),
+        ((1, 2, 9), []),
+        ((1, 3, 9), []),
+        ((2, 4, 9), []),
+        ((4, 9), []),
+        ((1, 8, 3, 3), [48, 24, 3]),
+        ((1, 3, 3, 8), [48, 24, 3]),
+        ((1, 3, 3, 3), [48, 24, 3, 48, 24, 3]),
+        ((1, 8, 3, 4), []),
+        ((1, 1, 1, 1), []),
+        ((2, 8, 3, 3), []),
+        ((1, 8, 3, 3, 3), []),
+    ],
+)
+def test_sizes_of_images_by_patches(shape: tuple[int, ...], sizes: list[int]) -> None:
+    assert list(hints._sizes_by_patches(shape, (16, 8, 1))) == sizes
+
+
+@pytest.mark.parametrize(
+    ("elements", "channels", "sizes"),
+    [
+        (36, (), [24, 6]),
+        (36, (9,), [24, 6, 8, 2]),
+        (36, (36,), [24, 6]),
+        (72, (2, 8, 18), [24, 6, 12, 3, 8, 2]),
+        (37, (1,), []),
+        (-4, (2,), []),
+        (1, (), []),
+    ],
+)
+def test_sizes_of_images_by_elements(elements: int, channels: tuple[int, ...], sizes: list[int]) -> None:
+    assert list(hints._sizes_by_elements(elements, channels, (4, 1))) == sizes
+
+
+@pytest.mark.parametrize(
+    ("shape", "lengths"),
+    [
+        ((1, 2, 9), [2, 4, 8]),
+        ((1, 1, 9), []),
+        ((2, 2, 9), []),
+        ((1, 8, 7, 7), [7]),
+        ((1, 8, 7, 6), []),
+        ((2, 8, 7, 7), []),
+        ((7, 9), []),
+    ],
+)
+def test_lengths_of_sequences(shape: tuple[int, ...], lengths: list[int]) -> None:
+    assert list(hints._lengths(shape, (4, 2, 1))) == lengths

@@ -170,3 +170,189 @@ def test_what_is_tried_is_common_among_models() -> None:
     lengths = [choice.shapes["x"][1][1] for choice in choices((tensor("x", 1, "seq", integer=True),), ())]
     for size in (128, 64, 256, 512, 77, 1024, 1500):
         assert size in lengths
+
+
+@pytest.mark.parametrize(
+    ("symbol", "size"),
+    [
+        ("batch", 1),
+        ("Batch_Size", 1),
+        ("height", 224),
+        ("out_width", 224),
+        ("h", 224),
+        ("w", 224),
+        ("hh", 224),
+        ("ww", 224),
+        ("hw", 128),
+        ("img_size", 224),
+        ("my_img", 128),
+        ("my_image", 224),
+        ("depth", 64),
+        ("audio_length", 16_000),
+        ("wave", 16_000),
+        ("pcm", 16_000),
+        ("num_samples", 16_000),
+        ("frames", 3_000),
+        ("mel", 3_000),
+        ("past_length", 128),
+        ("cache", 128),
+        ("sequence", 128),
+        ("time", 128),
+        ("t", 128),
+        ("channels", 3),
+        ("c", 3),
+        ("cc", 128),
+        ("anything", 128),
+    ],
+)
+def test_the_likely_size_of_a_symbol(symbol: str, size: int) -> None:
+    assert first(tensor("x", 2, symbol, 5)) == {"x": (2, size, 5)}
+
+
+@pytest.mark.parametrize(
+    ("input_", "shape"),
+    [
+        (tensor("x", "n", integer=True), (16,)),
+        (tensor("x", "n"), (1,)),
+        (tensor("x", "batch", integer=True), (1,)),
+        (tensor("x", "width", integer=True), (16,)),
+        (tensor("x", "samples"), (16_000,)),
+        (tensor("x", "tokens", integer=True), (128,)),
+        (tensor("x", "anything", 5), (1, 5)),
+        (tensor("x", "height", 5), (1, 5)),
+        (tensor("x", "num_tokens", 5), (128, 5)),
+        (tensor("x", "length", 5), (128, 5)),
+        (tensor("x", "time", 5), (128, 5)),
+        (tensor("x", "frames", 5), (3_000, 5)),
+        (tensor("x", 2, "height"), (2, 16)),
+        (tensor("x", 2, "width", 2), (2, 224, 2)),
+        (tensor("x", 2, "samples"), (2, 16_000)),
+        (tensor("myaudio", 2, None, integer=True), (2, 128)),
+        (tensor("AUDIO", 2, None), (2, 16_000)),
+        (tensor("x", 2, None, 2), (2, 128, 2)),
+        (tensor("x", 2, 3, None), (2, 3, 128)),
+        (tensor("x", 2, 1, None), (2, 1, 16_000)),
+        (tensor("x", 2, 1, None, integer=True), (2, 1, 128)),
+        (tensor("x", 2, None, 64), (2, 128, 64)),
+        (tensor("x", 2, 80, None, integer=True), (2, 80, 3_000)),
+        (tensor("x", 2, None, 5, 3), (2, 224, 5, 3)),
+        (tensor("x", 2, None, 5, 5), (2, 16, 5, 5)),
+        (tensor("x", 2, 3, None, 3), (2, 3, 224, 3)),
+        (tensor("x", 2, None, None, 5), (2, 16, 128, 5)),
+        (tensor("x", 2, None, 5, None), (2, 16, 5, 16)),
+        (tensor("x", 2, 5, 5, None), (2, 5, 5, 16)),
+        (tensor("x", 2, 5, None, 5), (2, 5, 128, 5)),
+        (tensor("x", 2, None, 2, 3, 4), (2, 3, 2, 3, 4)),
+        (tensor("x", 2, 2, None, None, None), (2, 2, 8, 112, 112)),
+        (tensor("x", 2, 1, None, 4, None), (2, 1, 64, 4, 64)),
+        (tensor("x", 2, 2, 2, 2, None, 2), (2, 2, 2, 2, 16, 2)),
+    ],
+    ids=lambda each: str(getattr(each, "dims", each)),
+)
+def test_the_likely_size_by_rank_and_neighbours(input_: Input, shape: tuple[int, ...]) -> None:
+    assert list(first(input_).values()) == [shape]
+
+
+@pytest.mark.parametrize(
+    ("symbol", "size"),
+    [
+        ("past_len + seq", 7),
+        ("past_len+seq+1", 8),
+        ("seq + 10", 15),
+        ("seq + unknown", 128),
+        ("total_length", 7),
+        ("TOTAL", 7),
+        ("sum", 128),
+    ],
+)
+def test_sums_of_sizes_that_are_known(symbol: str, size: int) -> None:
+    inputs = (tensor("a", 1, "past_len", "seq"), tensor("b", 1, symbol, 3))
+    assert first(*inputs, said=(fixed("a", 1, 2, 5),))["b"] == (1, size, 3)
+
+
+@pytest.mark.parametrize("dims", [(1, "past_len", 3), (1, "seq", 3), (1, 2, 3)])
+def test_a_total_needs_both_of_its_parts(dims: tuple[int | str, ...]) -> None:
+    assert first(tensor("a", *dims), tensor("b", 1, "total", 3))["b"] == (1, 128, 3)
+
+
+def test_all_choices_in_their_order() -> None:
+    sides = [choice.shapes["x"][1][2] for choice in choices((tensor("x", "n", 3, "height", "width"),), ())]
+    assert sides == [224, 112, 56, 28, 4, 2, 256, 384, 512, 640, 64, 32, 96, 128, 160, 192, 320, 448, 518]
+    lengths = [choice.shapes["x"][1] for choice in choices((tensor("x", "n", "seq", integer=True),), ())]
+    usual = [(1, size) for size in (128, 64, 32, 16)]
+    assert lengths == [*usual, (4, 4), (2, 2), *((1, size) for size in (256, 512, 77, 1024, 1500))]
+    batches = [choice.shapes["x"][1] for choice in choices((tensor("x", "n", 5),), ())]
+    assert batches == [(1, 5), (4, 5), (2, 5)]
+
+
+def test_hints_are_tried_alone_and_then_together() -> None:
+    inputs = (tensor("x", 1, 3, "h", "h"), tensor("ids", 1, "seq", integer=True))
+    hints = Hints(squares=(40, 48, 56, 72), lines=(11, 12, 13, 14))
+    found = [(each.shapes["x"][1][2], each.shapes["ids"][1][1]) for each in choices(inputs, (), hints)]
+    assert found[:19] == [
+        (224, 128),
+        *((size, 128) for size in (40, 48, 56, 72)),
+        *((224, size) for size in (11, 12, 13, 14)),
+        *((square, line) for square in (40, 48, 56) for line in (11, 12, 13)),
+        (112, 64),
+    ]
+    assert len(found) == len(set(found)) == MOST
+
+
+@pytest.mark.parametrize(
+    ("input_", "square", "line"),
+    [
+        (tensor("x", None, 3, None, None), (1, 3, 40, 40), (1, 3, 224, 224)),
+        (tensor("x", None, 1, None, None, None), (1, 1, 40, 40, 40), (1, 1, 64, 64, 64)),
+        (tensor("x", None, 3, None, None, None), (1, 3, 8, 40, 40), (1, 3, 8, 112, 112)),
+        (tensor("x", None, None), (1, 128), (1, 11)),
+        (tensor("audio", None, None), (1, 16_000), (1, 11)),
+        (tensor("x", None, 80, None), (1, 80, 3_000), (1, 80, 11)),
+        (tensor("x", None, None, None, None, None, None), (1, *[16] * 5), (1, *[16] * 5)),
+    ],
+)
+def test_hints_replace_sizes_of_their_kind(
+    input_: Input, square: tuple[int, ...], line: tuple[int, ...]
+) -> None:
+    for hints, expected in ((Hints(squares=(40,)), square), (Hints(lines=(11,)), line)):
+        found = [choice.shapes[input_.name][1] for choice in choices((input_,), (), hints)]
+        assert expected in found[:2]
+        assert found[0] == first(input_)[input_.name]
+
+
+def test_values_of_shape_tensors() -> None:
+    inputs = (tensor("scalar", is_shape=True), tensor("size", 2, is_shape=True), tensor("fixed", 4))
+    found = list(choices(inputs, ()))
+    assert [choice.values for choice in found] == [
+        {"scalar": ((size,),) * 3, "size": ((size, size),) * 3} for size in (1, 4, 2)
+    ]
+    assert {choice.chosen for choice in found} == {("scalar", "size")}
+    assert all(choice.shapes == {} for choice in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "matches"),
+    [
+        ("input.1", "input.*", True),
+        ("input", "in*t", True),
+        ("input", "inp", False),
+        ("x[0]", "x[0]", True),
+        ("x0", "x[0]", False),
+        ("x?", "x?", True),
+        ("xy", "x?", False),
+        ("X", "x", False),
+    ],
+)
+def test_names_of_inputs_in_patterns(name: str, pattern: str, matches: bool) -> None:
+    found = next(iter(choices((tensor(name, None, 4),), (fixed(pattern, 7, 4),))))
+    assert found.shapes[name][1] == ((7, 4) if matches else (1, 4))
+    assert found.chosen == (() if matches else (name,))
+
+
+def test_shapes_of_fixed_inputs_are_ignored() -> None:
+    inputs = (tensor("x", 1, 4), tensor("size", 2, is_shape=True), tensor("y", "n", 4))
+    said = (fixed("x", 7, 4), fixed("size", 5, 6, 7), ShapeRange("y", ((1, 4), (2, 4), (3, 4))))
+    found = list(choices(inputs, said))
+    assert [(each.shapes, each.values, each.chosen) for each in found] == [
+        ({"y": ((1, 4), (2, 4), (3, 4))}, {"size": ((5, 6, 7),) * 3}, ())
+    ]
