@@ -11,7 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.conversion.models import MASKED, PRODUCTS, converted, looped, saved, types
 from trtlint.conversion.fixed import KeepError
-from trtlint.conversion.session import ConversionRequest, ConversionSession
+from trtlint.conversion.run import run
+from trtlint.conversion.session import ConversionRequest, ConversionSession, PendingConversion
 
 HALF, FLOAT = TensorProto.FLOAT16, TensorProto.FLOAT
 
@@ -215,3 +216,119 @@ def test_weights_below_the_range_keep_their_product_in_fp32(tmp_path: Path) -> N
     _, draft = converted(path)
     assert draft.conversion.share == 0
     assert draft.conversion.stored[0].what == "vanishing"
+
+
+HEAD = '< ir_version: 8, opset_import: ["" : 17] > g '
+SQUARE = "float[4,4] w = {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}"
+
+
+def written(
+    text: str, folder: Path, **options: object
+) -> tuple[list[str], dict[str, int], PendingConversion]:
+    """Convert a model. Return its operators as calls, the types of its ends, and the conversion."""
+    model, draft = converted(saved(f"{HEAD} {text}", folder / "m.onnx", None), **options)
+    ends = {info.name: info.type.tensor_type.elem_type for info in (*model.graph.input, *model.graph.output)}
+    calls = [
+        f"{', '.join(node.output)} = {node.op_type}({', '.join(node.input)})" for node in model.graph.node
+    ]
+    return calls, ends, draft
+
+
+def test_an_initializer_that_is_an_output_keeps_its_type(tmp_path: Path) -> None:
+    text = f"(float[4,4] x) => (float[4,4] y, float[4,4] w) < {SQUARE} > {{ a = MatMul(x, w) y = Relu(a) }}"
+    calls, ends, draft = written(text, tmp_path, io="fp16")
+    assert calls == ["a = MatMul(x, w/fp16)", "y = Relu(a)"]
+    assert ends == {"x": HALF, "y": HALF, "w": FLOAT}
+    assert draft.conversion.casts == ()
+
+
+@pytest.mark.parametrize(("io", "type_"), [("fp16", HALF), ("fp32", FLOAT)])
+def test_an_input_that_is_an_output_changes_with_both(tmp_path: Path, io: str, type_: int) -> None:
+    text = "(float[4,4] x, float[4,4] z) => (float[4,4] y, float[4,4] z) { a = MatMul(x, z) y = Relu(a) }"
+    calls, ends, _ = written(text, tmp_path, io=io)
+    assert ends == dict.fromkeys("xyz", type_)
+    narrow = ["a = MatMul(x, z)", "y = Relu(a)"]
+    wide = [
+        "x/fp16 = Cast(x)",
+        "z/fp16 = Cast(z)",
+        "a = MatMul(x/fp16, z/fp16)",
+        "y/fp16 = Relu(a)",
+        "y = Cast(y/fp16)",
+    ]
+    assert calls == (narrow if io == "fp16" else wide)
+
+
+def test_an_output_that_is_read_in_both_types_has_one_cast(tmp_path: Path) -> None:
+    text = """(float[4,4] x) => (float[4,4] y, float[4,4] a)
+    { a = MatMul(x, x) [k] z = Exp(a) q = MatMul(a, a) y = Add(z, q) }"""
+    calls, ends, draft = written(text, tmp_path, keep=("k",))
+    assert calls == [
+        "x/fp16 = Cast(x)",
+        "a/fp16 = MatMul(x/fp16, x/fp16)",
+        "a = Cast(a/fp16)",
+        "z = Exp(a)",
+        "z/fp16 = Cast(z)",
+        "q = MatMul(a/fp16, a/fp16)",
+        "y/fp16 = Add(z/fp16, q)",
+        "y = Cast(y/fp16)",
+    ]
+    assert set(ends.values()) == {FLOAT}
+    assert [(cast.tensor, cast.to, cast.inside) for cast in draft.conversion.casts] == [
+        ("x", "fp16", False),
+        ("a", "fp32", True),
+        ("z", "fp16", True),
+        ("y", "fp32", False),
+    ]
+
+
+def test_constants_are_rounded_and_copied_where_both_types_are_read(tmp_path: Path) -> None:
+    text = """(float[4,4] x, int64[2] s) => (float[4,4] y)
+    { a = MatMul(x, x) c = Constant <value_float = 1e6> () d = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> ()
+      e = Constant <value = float[4] {1, 2, 3, 4}> () f = ConstantOfShape (s)
+      g = ConstantOfShape <value = float[1] {3}> (s) n = Constant <value_ints = [1, 2]> ()
+      b1 = Min(a, c) b2 = Add(b1, d) b3 = Mul(b2, e) b4 = Add(b3, f) b5 = Add(b4, g) [k] z = Add(b5, e)
+      r = Reshape(z, n) y = Relu(z) }"""
+    model, _ = converted(saved(f"{HEAD} {text}", tmp_path / "m.onnx", None), keep=("k",))
+    found = {}
+    for node in model.graph.node:
+        if node.op_type.startswith("Constant"):
+            (attribute,) = node.attribute
+            array = (
+                numpy_helper.to_array(attribute.t) if attribute.name == "value" else np.array(attribute.ints)
+            )
+            found[node.output[0]] = (array.dtype.name, array.tolist())
+    assert found == {
+        "c": ("float16", 65504.0),
+        "d": ("float16", [1, 2, 3, 4]),
+        "e": ("float32", [1, 2, 3, 4]),
+        "e/fp16": ("float16", [1, 2, 3, 4]),
+        "f": ("float16", [0]),
+        "g": ("float16", [3]),
+        "n": ("int64", [1, 2]),
+    }
+
+
+def test_new_names_are_not_taken(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        f"{HEAD} (float[4,4] x) => (float[4,4] y) {{ b = Relu(x) c = Relu(b) y = MatMul(c, c) }}"
+    )
+    model.graph.node[0].output[0] = model.graph.node[1].input[0] = "x/fp16"
+    model.graph.node[1].name = "x/fp16_2"
+    onnx.save(model, tmp_path / "m.onnx")
+    found, _ = converted(tmp_path / "m.onnx")
+    assert list(found.graph.node[0].output) == ["x/fp16_3"]
+
+
+def test_sparse_initializers_are_cast(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        f"{HEAD} (float[4,4] x) => (float[4,4] y) {{ a = MatMul(x, w) y = Relu(a) }}"
+    )
+    values = numpy_helper.from_array(np.array([1, 2], np.float32), "w")
+    places = numpy_helper.from_array(np.array([0, 5], np.int64), "places")
+    model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [4, 4]))
+    onnx.save(model, tmp_path / "m.onnx")
+    run(ConversionRequest(tmp_path / "m.onnx", measure=False), tmp_path / "out.onnx")
+    found = onnx.load(tmp_path / "out.onnx")
+    assert ["w", "w/fp16"] in [[*node.input, *node.output] for node in found.graph.node]
+    assert ["x/fp16", "w/fp16"] in [list(node.input) for node in found.graph.node]
+    assert found.graph.sparse_initializer == model.graph.sparse_initializer

@@ -73,7 +73,7 @@ def more_ops() -> tuple[Any, ...]:
             apart = wide.reshape(x.shape[0], groups, -1)
             centre = apart - apart.mean(axis=-1, keepdims=True)
             variance = (centre * centre).mean(axis=-1, keepdims=True)
-            small = wide.dtype.type(1e-5 if epsilon is None else epsilon)
+            small = wide.dtype.type(epsilon)
             normed = (centre / np.sqrt(variance + small)).reshape(x.shape).astype(x.dtype)
             each = x.shape[1] // scale.shape[0]  # channels that share a parameter, before opset 21
             spread = (-1, *[1] * (x.ndim - 2))
