@@ -283,9 +283,11 @@ def test_an_output_that_is_read_in_both_types_has_one_cast(tmp_path: Path) -> No
 
 def test_constants_are_rounded_and_copied_where_both_types_are_read(tmp_path: Path) -> None:
     text = """(float[4,4] x, int64[2] s) => (float[4,4] y)
-    { a = MatMul(x, x) c = Constant <value_float = 1e6> () d = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> ()
+    { a = MatMul(x, x) c = Constant <value_float = 1e6> ()
+      d = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> ()
       e = Constant <value = float[4] {1, 2, 3, 4}> () f = ConstantOfShape (s)
-      g = ConstantOfShape <value = float[1] {3}> (s) n = Constant <value_ints = [1, 2]> ()
+      g = ConstantOfShape <value = float[1] {3}> (s)
+      n = Constant <value_ints = [1, 2]> ()
       b1 = Min(a, c) b2 = Add(b1, d) b3 = Mul(b2, e) b4 = Add(b3, f) b5 = Add(b4, g) [k] z = Add(b5, e)
       r = Reshape(z, n) y = Relu(z) }"""
     model, _ = converted(saved(f"{HEAD} {text}", tmp_path / "m.onnx", None), keep=("k",))
