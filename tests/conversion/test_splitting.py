@@ -237,7 +237,7 @@ def test_products_of_other_operands(body: str, constants: str, x: str, reason: s
 
 
 GATHERS = "q = Gather <axis = {0}> (r, i0) k = Gather <axis = {0}> (r, i1) v = Gather <axis = {0}> (r, i2)"
-FOLDED = f"{numbers(8, 6)}, int64 i0 = {{0}}, int64 i1 = {{1}}, int64 i2 = {{2}}, int64 last = {{-1}}, int64 before = {{-4}}, int64[1] list = {{2}}, int64[3] three = {{2, 3, 2}}, int64[3] zero = {{0, 3, 2}}, int64[2] six = {{2, 6}}, int64[3] rows = {{1, 6, 2}}, int64[3] single = {{2, 1, 6}}, int64[3] ones = {{1, 1, 1}}, int64[2] uneven = {{1, 2}}"  # noqa: E501
+FOLDED = f"{numbers(8, 6)}, int64 i0 = {{0}}, int64 i1 = {{1}}, int64 i2 = {{2}}, int64 last = {{-1}}, int64 before = {{-4}}, int64 least = {{-3}}, int64[1] list = {{2}}, int64[3] three = {{2, 3, 2}}, int64[3] zero = {{0, 3, 2}}, int64[2] six = {{2, 6}}, int64[3] rows = {{1, 6, 2}}, int64[3] single = {{2, 1, 6}}, int64[3] ones = {{1, 1, 1}}, int64[2] uneven = {{1, 2}}"  # noqa: E501
 FOLD = f"a = MatMul (x, w) r = Reshape (a, three) {GATHERS.format(1)} {SUM}"
 COLUMNS_MOVED = "the Reshape after the product does not keep the columns together"
 TOO_MANY = "the result has too many parts"
@@ -252,6 +252,7 @@ INDEX = "the index of a Gather is not a single stored integer in the range"
         ("three", "zero", ""),
         ("Reshape (a, three)", "Reshape <allowzero = 1> (a, three)", NEITHER),
         ("r, i2", "r, last", ""),
+        ("r, i0", "r, least", ""),
         ("r, i2", "r, before", INDEX),
         ("r, i2", "r, i1", "two Gathers read the same part"),
         ("v = Gather <axis = 1> (r, i2)", "g = Gather <axis = 1> (r, list) v = Identity (g)", INDEX),
