@@ -249,3 +249,11 @@ def test_operators_on_stored_tensors(body: str, constants: set[str], hidden: set
     found = folded(body)
     assert found.constants == constants
     assert {value.name for value in found.hidden} == hidden
+
+
+def test_each_normalization_is_judged_for_itself() -> None:
+    open_ = "[open] a = BatchNormalization (x, given, b, m, v)"
+    found = folded(f"{open_} [norm] y = BatchNormalization (a, g, b, m, v)")
+    assert list(found.affine) == ["norm"]
+    flat = "f = ReduceMax <axes = [2, 3], keepdims = 0> (x) [norm] y = BatchNormalization (f, g, b, m, v)"
+    assert list(folded(flat).affine) == ["norm"]
