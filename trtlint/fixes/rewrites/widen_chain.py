@@ -40,6 +40,8 @@ _BEHIND = _SMALLER | {"Add", "Clip", "Max", "Expand", "Unsqueeze", "Squeeze", "R
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that computes the operators of a finding, and the arithmetic before them, in FP32."""
     core = list(dict.fromkeys(step.node for step in fact.chain)) or [node for node in (fact.node,) if node]
+    if not core:
+        raise NotApplicable("there is no operator here")
     for node in core:
         why = obstacle(node, model)
         if why:
