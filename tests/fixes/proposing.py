@@ -12,6 +12,7 @@ from tests.graphs import model_of
 from trtlint.facts.base import Fact
 from trtlint.fixes import proposer
 from trtlint.fixes.patch import NotApplicable, Patch
+from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 HEAD = '< ir_version: 10, opset_import: ["" : {}, "com.microsoft" : 1] > g '
@@ -41,6 +42,24 @@ def proposed(rewrite: str, fact: Fact, model: Model) -> Patch | NotApplicable:
 def outcome(rewrite: str, text: str | Model, result: str, opset: int = 18) -> str:
     """Return what a rewrite writes for the node that computes a result, or why it does not."""
     return spelled(proposal(rewrite, text, result, opset))
+
+
+def whole(found: Patch | NotApplicable) -> str:
+    """Write out a patch with its title and all settings that differ from their defaults."""
+    if isinstance(found, NotApplicable):
+        return str(found)
+    settings = [found.title]
+    for name in ("remove", "around"):
+        nodes: tuple[Node, ...] = getattr(found, name)
+        if nodes:
+            settings.append(f"{name} {', '.join(node.output.name for node in nodes)}")
+    names = ("folds", "keeps_a_key", "changes_results", "opset", "set_opset")
+    names += ("retyped", "altered", "finite", "holds", "condition")
+    settings += [f"{name} {setting}" for name in names if (setting := getattr(found, name))]
+    settings += [f"shape {value.name} {shape}" for value, shape in found.shapes]
+    settings += [f"bound {each.tensor} {each.low:g} {each.high:g}" for each in found.bounds]
+    settings += [f"part {spelled(each)}" for each in found.parts]
+    return "  ".join([spelled(found), "|", "; ".join(settings)])
 
 
 def spelled(found: Patch | NotApplicable) -> str:

@@ -1,0 +1,98 @@
+"""Rewrites of one operator reject facts without a node, other operators, and operators of other domains."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.proposing import proposed, small, spelled
+from trtlint.facts.base import Fact, Step
+from trtlint.fixes import names
+
+OPERATORS = {
+    "add-bias-behind": ("ConvTranspose (x, w, b)", "there is no ConvTranspose with a bias here"),
+    "broadcast-constant": ("Expand (b, i)", "there is no Expand or Tile here"),
+    "clip-by-minimum": ("Clip (x, z, o)", "there is no Clip here, or the opset is older than 8"),
+    "clip-by-one-bound": ("Clip (x, z)", "there is no Clip here, or the opset is older than 13"),
+    "clip-in-int32": ("Clip (q)", "there is no Clip of INT8 here"),
+    "cut-stacked-outputs": ("Loop (i, t, x)", "there is no Loop here"),
+    "decompose-attention": ("Attention (x, x, x)", "there is no Attention operator of ONNX here"),
+    "drop-second-quantizer": ("QuantizeLinear (d, o)", "there is no quantizer after another quantizer here"),
+    "drop-unread-outputs": ("Loop (i, t, x)", "there is no Loop or Scan here"),
+    "elu-by-selu": ("Elu (x)", "there is no Elu here"),
+    "float-quantizers": ("DequantizeLinear (q, o)", "there is no quantizer here"),
+    "fold-quantized-constant": ("DequantizeLinear (q, o)", "there is no DequantizeLinear here"),
+    "leave-out-mode": ('GridSample <mode = "linear"> (x, x)', "there is no GridSample here"),
+    "mask-by-where": ("NonZero (x)", "there is no NonZero here"),
+    "relu-by-max": ("Relu (i)", "there is no Relu of integers here"),
+    "resize-asymmetric": ("Resize (x, , x)", "there is no Resize of opset 11 or newer here"),
+    "resize-by-gather": ("Resize <antialias = 1> (x, , x)", "there is no Resize with antialias here"),
+    "state-from-sequence": ("GRU (x, w, w)", "there is no recurrent operator here"),
+    "store-constant": ("Neg (x)", "there is no Constant here"),
+    "store-dense": ("MatMul (x, w)", "there is no sparse tensor here"),
+    "take-absolute-first": ("GlobalLpPool (x)", "there is no GlobalLpPool here"),
+    "wrap-index": ("OneHot (i, j, x)", "there is no OneHot here"),
+    "write-default": ("Trilu (x)", "there is no operator with such a default here"),
+    "write-out-ellipsis": ('Einsum <equation = "...i->i"> (x)', "there is no Einsum here"),
+    "write-out-group-norm": (
+        "GroupNormalization <num_groups = 2> (x, b, b)",
+        "there is no GroupNormalization here",
+    ),
+    "write-out-layout": ("GRU <layout = 1> (x, w, w)", "there is no recurrent operator with layout 1 here"),
+    "write-out-logsumexp": ("ReduceLogSumExp <axes = [1]> (x)", "there is no ReduceLogSumExp here"),
+    "write-out-loop": ("Loop (i, t, x)", "there is no Loop here"),
+    "write-out-mean": ("Mean (x, x)", "there is no Mean here, or the opset is older than 8"),
+    "write-out-pads": (
+        "ConvTranspose <output_shape = [4]> (x, w)",
+        "there is no ConvTranspose here, or the shape of the weight is not known",
+    ),
+    "write-out-prelu": ("PRelu (x, b)", "there is no PRelu here"),
+    "write-out-rotary": ("RotaryEmbedding (x, x, x)", "there is no RotaryEmbedding of ONNX here"),
+    "write-out-scatter": (
+        'ScatterND <reduction = "add"> (x, i, x)',
+        "there is no ScatterElements or ScatterND here",
+    ),
+    "write-out-sequence": ("SequenceConstruct (x, x)", "there is no sequence here"),
+    "write-out-space-to-depth": (
+        'SpaceToDepth <mode = "CRD", blocksize = 2> (x)',
+        "there is no SpaceToDepth with mode CRD here",
+    ),
+    "write-score-threshold": ("NonMaxSuppression (x, x)", "there is no NonMaxSuppression here"),
+}
+"""An operator that each rewrite replaces, and the reason to reject another operator."""
+TEXT = """(float[2,4] x, float[4,2,3] w, float[4] b, int64[2] i, int8[2] q) => (float[A] y)
+< float z = {0}, float o = {1}, bool t = {1}, int64 j = {4}, float[4] k = {1, 2, 3, 4} >
+{ d = DequantizeLinear (q, o)  y = %s }"""
+
+
+@pytest.mark.parametrize("rewrite", OPERATORS)
+def test_another_operator_is_rejected(rewrite: str) -> None:
+    operator, reason = OPERATORS[rewrite]
+    for text in ("Sign (x)", "Add (k, k)", "Range (x, k, k)", f"my.{operator}"):
+        model = small(TEXT % text)
+        assert spelled(proposed(rewrite, Fact(model.graph.nodes[-1], ()), model)) == reason, text
+
+
+@pytest.mark.parametrize("rewrite", sorted(set(names()) - {"lower-opset"}))
+def test_a_fact_without_a_node_is_rejected(rewrite: str) -> None:
+    model = small(TEXT % "Sign (x)")
+    reason = spelled(proposed(rewrite, Fact(None, ()), model))
+    assert reason.startswith((OPERATORS.get(rewrite, ("", "there "))[1], "the ", "no declared type"))
+
+
+@pytest.mark.parametrize(
+    ("rewrite", "operators"),
+    [
+        ("cast-table", ("Gather (k, i)", "Cast <to = 10> (x)")),
+        ("shift-logsumexp", ("Exp (x)", "ReduceSum (x)", "Log (x)")),
+    ],
+)
+def test_a_fact_names_all_operators_of_a_chain(rewrite: str, operators: tuple[str, ...]) -> None:
+    lines = [f"v{index} = {text}" for index, text in enumerate(operators)]
+    model = small(TEXT.replace("y = %s", "  ".join([*lines, "y = Sign (x)"])))
+    nodes = model.graph.nodes[1:-1]
+    reasons = {
+        spelled(proposed(rewrite, Fact(None, tuple(Step(node, "operator") for node in part)), model))
+        for part in ([each for each in nodes if each is not left] for left in nodes)
+    }
+    assert len(reasons) == 1
+    assert reasons.pop().startswith("there is no ")
