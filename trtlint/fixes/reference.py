@@ -43,9 +43,12 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
 
     own = opsets(proto).get("", 1)
     ops = {node.op_type for node in nodes(proto) if not domain_of(node.domain)}
-    for opset in (own, *_OPSETS):
-        if opset > own and not all(has(op, opset) and has(op, own) and raises(op, own, opset) for op in ops):
-            continue
+    newer = [
+        opset
+        for opset in _OPSETS
+        if opset > own and all(has(op, opset) and has(op, own) and raises(op, own, opset) for op in ops)
+    ]
+    for opset in (own, *newer):
         copy = onnx.ModelProto()
         copy.CopyFrom(proto)
         for entry in copy.opset_import:
