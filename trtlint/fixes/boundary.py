@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from trtlint.fixes.patch import Bound, Patch, lowest, numpy_type
+from trtlint.fixes.patch import Bound, Patch, lowest, numpy_type, opset_of
 from trtlint.fixes.region import Region, RegionError
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -173,7 +173,6 @@ class _Boundary:
         self.bounds = {each.tensor: each for each in patch.bounds}
         self.scales = {**_COMMON, "masked": 1.0, "far": 1.0, "edge": 1.0, "away": 1.0, "tiny": least}
         self.scales["small"] = min(_COMMON["small"], least**0.5)  # shows an epsilon beside squares
-        self.scales["beyond"] = _BEYOND * max(_bounds(region, model), default=0.0)
 
     def of_kind(self, kind: str) -> dict[str, Array]:
         """Return an array for each input, by name. For ``kind``, see :class:`Feeds`."""
@@ -207,7 +206,7 @@ class _Boundary:
                 chosen[..., _WITHOUT_A_KEY[kind], :] = False
             return chosen
         if value.dtype in FLOAT_DTYPES:
-            numbers = np.asarray(rng.normal(size=shape)) * self.scales[kind]
+            numbers = np.asarray(rng.normal(size=shape)) * self._scale(kind)
             if kind in ("positive", "tiny", "away"):
                 numbers = np.abs(numbers) + (kind == "away")
             if kind == "far" and value.dtype in _WIDE and _masking(value, self.region) in _SHIFTED:
@@ -230,6 +229,10 @@ class _Boundary:
         if dtype.kind == "u":
             low = max(low, 0)
         return np.asarray(rng.integers(low, max(high, low + 1), size=shape)).astype(dtype)
+
+    def _scale(self, kind: str) -> float:
+        """Return the standard deviation of random floats. For ``kind``, see :class:`Feeds`."""
+        return _BEYOND * max(_bounds(self.region, self.model)) if kind == "beyond" else self.scales[kind]
 
     def _quantized_integers(self, dtype: np.dtype[Any], shape: list[int], kind: str) -> Array:
         """Return random 8-bit or 16-bit integers, from the lowest to the highest integer of the type."""
@@ -265,7 +268,7 @@ class _Boundary:
             elif -len(sizes) <= axis < len(sizes):
                 found.append(sizes[axis])
         if found and kind != "zeros":
-            signed = (self.model.opset or 0) >= _NEGATIVE_SINCE and not _COUNTED & _ops(value.uses)
+            signed = opset_of(self.model) >= _NEGATIVE_SINCE and not _COUNTED & _ops(value.uses)
             return (-min(found) if signed else 0), min(found)
         return (-_WHOLE, _WHOLE) if kind == "large" and not found else (0, 2)
 

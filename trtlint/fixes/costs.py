@@ -105,7 +105,7 @@ def costs_of(
         structure = described(fixed, [verdict.document for verdict in verdicts]).SerializeToString()
         after = sum(map(size_of, pieces_of(structure, fixed.raw.tensors)))
     apart = source.external
-    first, second = next((verdict.times for verdict in verdicts if verdict.times[0]), ((), ()))
+    first, second = next((verdict.times for verdict in verdicts if any(verdict.times)), ((), ()))
     return Costs(before + apart, after + apart, first, second)
 
 

@@ -74,10 +74,8 @@ def fixed_examples(rule: Rule) -> list[FixedExample]:
     """
     blocks = [block for group in examples_in(rule) for block in group if block.section == FIXED]
     if len(blocks) % 2 or any(block.kind != "onnx" for block in blocks):
-        line = blocks[-1].line if blocks else 1
-        raise RuleError(
-            rule.path, line, "below '## Fixed', write pairs of models: first the source, then the fixed model"
-        )
+        problem = "below '## Fixed', write pairs of models: first the source, then the fixed model"
+        raise RuleError(rule.path, blocks[-1].line, problem)
     found = []
     for before, after in zip(blocks[::2], blocks[1::2], strict=True):
         words = shlex.split(before.options)
@@ -119,12 +117,12 @@ def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, 
     except ModelTextError as error:
         return "unreadable", str(error)
     fixed = fixed_by(rule, example, before)
-    if not fixed.outcome.before.reports[0].findings:
+    if not fixed.outcome.before.findings:
         return "silent", "the rule does not fire on the source model"
     if fixed.fault or not fixed.changed:
         reasons = [refused.reason for refused in fixed.outcome.refused]
         return "left", fixed.fault or "; ".join(reasons)
-    if fixed.outcome.after.reports[0].findings:
+    if fixed.outcome.after.findings:
         return "left", "the rule fires on the fixed model"
     wanted = onnx.load(after)
     if _shape_of(fixed.proto) != _shape_of(wanted):

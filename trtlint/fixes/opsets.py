@@ -8,6 +8,7 @@ from functools import cache
 import onnx
 from onnx import defs
 
+from trtlint.fixes.patch import opset_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import DTYPES
@@ -159,7 +160,7 @@ def raisable(model: Model, least: int) -> bool:
 
     Operators that no ONNX opset defines are ignored, because they belong to ONNX Runtime.
     """
-    opset = model.opset or 1
+    opset = opset_of(model)
     own = {node.op for node in model.graph.nodes if not node.domain} if opset < least else set()
     return all(same_meaning(op, opset, least) for op in own if has(op, least) or has(op, opset))
 

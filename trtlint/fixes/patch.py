@@ -294,6 +294,11 @@ def onnx_type(dtype: str) -> int:
     return next(number for number, short in DTYPES.items() if short == dtype)
 
 
+def opset_of(model: Model) -> int:
+    """Return the opset of the default domain; 1 if the model declares none."""
+    return model.opset or 1
+
+
 def shared(values: Iterable[Value], block: Iterable[Node]) -> Value | None:
     """Return the first value that is a model output, or that a node outside ``block`` reads.
 

@@ -27,7 +27,7 @@ from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
 from trtlint.fixes.likeness import likeness, only_renames
 from trtlint.fixes.opsets import difference
 from trtlint.fixes.outcome import Proof
-from trtlint.fixes.patch import Patch
+from trtlint.fixes.patch import Patch, opset_of
 from trtlint.fixes.reference import NoImplementationError, run_reference, wide, widened
 from trtlint.fixes.region import Region, RegionError, region_of
 from trtlint.model.load import Model
@@ -144,7 +144,7 @@ def _together(proofs: Sequence[Proof]) -> Proof:
 
 def _same_operators(model: Model, patch: Patch) -> Proof:
     """Check that no operator of a model changes its meaning in the opset that a patch sets."""
-    opset = model.opset or 1
+    opset = opset_of(model)
     for node in model.graph.nodes:
         reason = "" if node.domain else difference(node, patch.set_opset, opset)
         if reason:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trtlint.fixes.opsets import raisable
-from trtlint.fixes.patch import Draft, numpy_type, onnx_type
+from trtlint.fixes.patch import Draft, numpy_type, onnx_type, opset_of
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
@@ -37,7 +37,7 @@ class Forms:
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.opset = 0
-        self._own = draft.model.opset or 1
+        self._own = opset_of(draft.model)
 
     def unsqueeze(self, value: Tensor, *axes: int, out: str = "") -> str:
         """Insert an Unsqueeze, which adds axes of size one."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trtlint.fixes.patch import Draft, NotApplicable, onnx_type
+from trtlint.fixes.patch import Draft, NotApplicable, onnx_type, opset_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._quantizers import RANGES, Array
 from trtlint.model.graph import Node, Value
@@ -68,7 +68,7 @@ class Numbers:
     @property
     def opset(self) -> int:
         """Return the opset of the model."""
-        return self._model.opset or 1
+        return opset_of(self._model)
 
     def of(self, value: Value | None) -> str:
         """Return the name of an FP32 tensor with the integers of a quantized tensor. Create it if needed."""

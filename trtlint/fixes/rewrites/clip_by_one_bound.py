@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Clip.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.model.load import Model
 
 _SINCE = 13
@@ -16,7 +16,7 @@ _SINCE = 13
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one Clip."""
     node = fact.node
-    if node is None or node.op != "Clip" or node.domain or (model.opset or 0) < _SINCE:
+    if node is None or node.op != "Clip" or node.domain or opset_of(model) < _SINCE:
         raise NotApplicable("there is no Clip here, or the opset is older than 13")
     low, high = node.input(1), node.input(2)
     if (low is None) == (high is None):

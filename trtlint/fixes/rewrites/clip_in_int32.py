@@ -10,7 +10,7 @@ import numpy as np
 from onnx import TensorProto
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.model.graph import Value
 from trtlint.model.load import Model
 
@@ -24,7 +24,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     source = None if node is None else node.input(0)
     if node is None or source is None or node.op != "Clip" or node.domain or source.dtype != "i8":
         raise NotApplicable("there is no Clip of INT8 here")
-    if (model.opset or 0) < _SINCE:
+    if opset_of(model) < _SINCE:
         raise NotApplicable("the opset is older than 12")
     draft = Draft(model, node)
 

@@ -11,7 +11,7 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
@@ -24,7 +24,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     if node is None or node.op != "Loop" or node.domain:
         raise NotApplicable("there is no Loop here")
-    if (model.opset or 0) < _SINCE:
+    if opset_of(model) < _SINCE:
         raise NotApplicable("the opset is older than 10")
     inputs, outputs = ([text(name) for name in names] for names in (node.proto.input, node.proto.output))
     carried = max(0, len(inputs) - 2)

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, lowest, onnx_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, lowest, onnx_type, opset_of
 from trtlint.fixes.rewrites import write_out_fused
 from trtlint.fixes.rewrites._forms import heads_apart, heads_joined
 from trtlint.model.graph import Node, Value
@@ -293,7 +293,7 @@ class _Decomposition:
         return masked, (empty, False)
 
     def _highest(self, bias: str) -> str:
-        if (self.draft.model.opset or 0) < 18:
+        if opset_of(self.draft.model) < 18:
             return self.draft.op("ReduceMax", bias, axes=[-1], keepdims=1)
         return self.draft.op("ReduceMax", bias, self.draft.ints(-1), keepdims=1)
 

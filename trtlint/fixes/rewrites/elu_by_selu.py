@@ -7,7 +7,7 @@ https://onnx.ai/onnx/operators/onnx__Elu.html and https://onnx.ai/onnx/operators
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.model.load import Model
 
 _SINCE = 6
@@ -20,7 +20,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     value = None if node is None else node.input(0)
     if node is None or node.op != "Elu" or node.domain or value is None:
         raise NotApplicable("there is no Elu here")
-    if (model.opset or 0) < _SINCE:
+    if opset_of(model) < _SINCE:
         raise NotApplicable(f"the model's opset is older than {_SINCE}")
     draft = Draft(model, node)
     draft.op("Selu", value, out=node.output.name, alpha=float(node.number("alpha", 1.0)), gamma=1.0)

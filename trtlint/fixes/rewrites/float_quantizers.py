@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.fixes.rewrites import write_out_quantized
 from trtlint.fixes.rewrites._numbers import HAS_ROUND
 from trtlint.fixes.rewrites._quantizers import RANGES, Array, StoredQuantizer, folded, is_quantizer, quantizer
@@ -92,7 +92,7 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
         for pair in pairs:
             _as_int8(draft, pair, quantized, pair.node.output)
         return draft.patch(_SHIFTED, nodes, folds=True)
-    if read.data.dtype == "bf16" and (model.opset or 0) < _ROUNDS_BF16_SINCE:
+    if read.data.dtype == "bf16" and opset_of(model) < _ROUNDS_BF16_SINCE:
         raise NotApplicable(f"Round supports BF16 only from opset {_ROUNDS_BF16_SINCE} on")
     if any(read.scale.dtype != pair.scale.dtype for pair in pairs):
         raise NotApplicable("the quantizer and the dequantizer have different types")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.fixes.rewrites._attention import block_of, product_again
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -40,7 +40,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     value_wide = max(_SMALLEST, -(-own // _STEP) * _STEP)
     if wide == size and value_wide == own:
         raise NotApplicable("fused kernels already support the size of the heads")
-    if (model.opset or 0) < _SINCE:
+    if opset_of(model) < _SINCE:
         raise NotApplicable("the model's opset is older than 11")
     if weighted.scope != block.product.scope:
         raise NotApplicable("the two products are not in the same graph")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from string import ascii_letters
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.fixes.rewrites._attention import AttentionBlock, block_of, letters, product_again
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -68,7 +68,7 @@ def _require_fitting(block: AttentionBlock, model: Model) -> None:
         raise NotApplicable("a product is an Einsum that is not a matrix product")
     if any(value.rank != 3 for value in values):
         raise NotApplicable("Q, K and V do not have rank 3")
-    if (model.opset or 0) < _SINCE:
+    if opset_of(model) < _SINCE:
         raise NotApplicable("the model's opset is older than 13")
     if block.path.shared or block.weights.shared or block.weights.guard is not None:
         raise NotApplicable(

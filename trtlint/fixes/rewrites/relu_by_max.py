@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Relu.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.model.load import Model
 
 _SINCE = 12
@@ -17,7 +17,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that replaces one Relu."""
     node = fact.node
     value = None if node is None else node.input(0)
-    if node is None or node.op != "Relu" or node.domain or value is None or (model.opset or 0) < _SINCE:
+    if node is None or node.op != "Relu" or node.domain or value is None or opset_of(model) < _SINCE:
         raise NotApplicable("there is no Relu of integers here")
     if value.dtype not in ("i32", "i64"):
         raise NotApplicable(f"TensorRT does not support Max of {value.dtype}, either")

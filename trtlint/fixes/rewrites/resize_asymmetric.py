@@ -13,7 +13,7 @@ import numpy as np
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -27,7 +27,7 @@ _COORDINATES = "coordinate_transformation_mode"
 def propose(fact: Fact, model: Model) -> Patch:
     """Create a patch that changes the attributes of one Resize."""
     node = fact.node
-    if node is None or node.op != "Resize" or node.domain or (model.opset or 0) < _SINCE:
+    if node is None or node.op != "Resize" or node.domain or opset_of(model) < _SINCE:
         raise NotApplicable("there is no Resize of opset 11 or newer here")
     if node.attribute(_COORDINATES) != "tf_half_pixel_for_nn":
         raise NotApplicable("the coordinates of Resize are not tf_half_pixel_for_nn")

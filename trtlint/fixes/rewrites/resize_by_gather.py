@@ -14,7 +14,7 @@ import numpy as np
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, numpy_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, numpy_type, opset_of
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -134,7 +134,7 @@ def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Arr
     info = [helper.make_tensor_value_info(name, 1, None) for name in ("x", "y")]
     whole = helper.make_tensor_value_info("s", helper.np_dtype_to_tensor_dtype(size.dtype), None)
     graph = helper.make_graph([resize], "resize", [info[0], whole], info[1:])
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", max(model.opset or 18, 18))])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", max(opset_of(model), 18))])
     try:
         (rows,) = ReferenceEvaluator(proto).run(None, {"x": np.eye(before, dtype=np.float32), "s": size})
     except Exception as error:

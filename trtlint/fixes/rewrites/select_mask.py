@@ -23,7 +23,7 @@ from msgspec import Struct
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.softmax import mask_paths
 from trtlint.facts.of_model.constant import FP16_MAX, Constant
-from trtlint.fixes.patch import MOST_ELEMENTS, Bound, Draft, NotApplicable, Patch, onnx_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Bound, Draft, NotApplicable, Patch, onnx_type, opset_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._fractions import DEEPEST, MOVES, is_coarse
 from trtlint.model.graph import Node, Value
@@ -187,7 +187,7 @@ class _Search:
             raise NotApplicable(
                 f"in a fully masked row, adding {self.lowest:.3g} preserves differences between the scores"
             )
-        if (self.model.opset or 0) < _EQUAL_SINCE:
+        if opset_of(self.model) < _EQUAL_SINCE:
             raise NotApplicable(f"Equal does not support floats before opset {_EQUAL_SINCE}")
         if source is not None and not is_coarse(source, self.constants):
             raise NotApplicable(f"the mask is multiplied by {source.name}, which may contain small fractions")
@@ -218,7 +218,7 @@ class _Search:
         return tuple(dict.fromkeys(found)), axes.pop()
 
     def _axis(self, softmax: Node, scores: Value) -> int:
-        whole = (self.model.opset or 1) < _ONE_AXIS
+        whole = opset_of(self.model) < _ONE_AXIS
         axis = int(softmax.number("axis", 1 if whole else -1))
         if axis >= 0:
             if scores.rank is None:

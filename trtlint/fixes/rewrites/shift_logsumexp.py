@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.model.load import Model
 
 _SINCE = 11
@@ -26,7 +26,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if not {"Exp", "ReduceSum", "Log"} <= steps.keys():
         raise NotApplicable("there is no sum of exponentials here")
     exponential, total, log = steps["Exp"], steps["ReduceSum"], steps["Log"]
-    tensor, opset = exponential.input(0), model.opset or 0
+    tensor, opset = exponential.input(0), opset_of(model)
     if tensor is None or tensor.dtype != "f16" or opset < _SINCE:
         raise NotApplicable("the tensor is not FP16, or the model's opset is older than 11")
     if len({node.scope for node in (exponential, total, log)}) > 1:

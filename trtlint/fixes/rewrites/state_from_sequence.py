@@ -7,7 +7,7 @@ sequence, or the first step for the reverse direction: https://onnx.ai/onnx/oper
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -24,7 +24,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     if node is None or node.domain or node.op not in _RECURRENT:
         raise NotApplicable("there is no recurrent operator here")
-    if (model.opset or 0) < _SINCE:
+    if opset_of(model) < _SINCE:
         raise NotApplicable(f"the model's opset is older than {_SINCE}")
     if why := _obstacle(node):
         raise NotApplicable(why)

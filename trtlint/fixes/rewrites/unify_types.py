@@ -12,7 +12,7 @@ from onnx import defs, helper
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
-from trtlint.fixes.patch import Bound, Draft, NotApplicable, Patch, lowest, onnx_type
+from trtlint.fixes.patch import Bound, Draft, NotApplicable, Patch, lowest, onnx_type, opset_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -60,7 +60,7 @@ class _Region:
             raise NotApplicable("the types already match")
         for value in self.model.graph.outputs:
             if value.producer is not None and value.producer not in self.recorded:
-                self._record_output_types(value.producer, self.model.opset or 1, {})
+                self._record_output_types(value.producer, opset_of(self.model), {})
         for node in self.ends:
             self._cast_outputs(node)
         return self.draft.patch(
@@ -90,7 +90,7 @@ class _Region:
                 return
             raise NotApplicable(f"the type change affects {node.op}, whose types are not known")
         results: dict[str, str] = {}
-        opset = self.model.opset or 1
+        opset = opset_of(self.model)
         for group in same_type_groups(node.op, opset):
             ports = _ports(group, len(node.inputs))
             wanted = self._common_type(node, ports)

@@ -103,7 +103,7 @@ def _bias_split_gelu(forms: Forms, node: Node) -> None:
     if not isinstance(width, int) or width % 2:
         raise NotApplicable("the size of the bias is not known, or odd")
     forms.opset = max(forms.opset, _PARTS_BY_INPUTS)
-    added = draft.op("Add", *node.inputs[:2])
+    added = draft.op("Add", node.inputs[0], bias)
     left, right = (forms.part(added, -1, start, start + width // 2) for start in (0, width // 2))
     gelu = _half_product(draft, right, _erf(draft, right, dtype), dtype)
     draft.op("Mul", left, gelu, out=node.output.name)

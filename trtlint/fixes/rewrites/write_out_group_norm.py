@@ -6,7 +6,7 @@ Definition: https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.fixes.rewrites._forms import Forms, Tensor
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -35,7 +35,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("the number of channels is not known")
     if count not in (1, channels):
         raise NotApplicable("gain and bias have one number per group instead of one per channel")
-    stashed = int(node.number("stash_type", 1)) == 1 and (model.opset or 0) >= _BY_CHANNEL
+    stashed = int(node.number("stash_type", 1)) == 1 and opset_of(model) >= _BY_CHANNEL
     wide = "f32" if stashed and dtype != "f64" else dtype
     forms = Forms(Draft(model, node))
     image: Tensor = forms.widened(value, dtype) if wide != dtype else value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
@@ -23,7 +23,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if node is None or node.op != "PRelu" or node.domain:
         raise NotApplicable("there is no PRelu here")
     tensor, slope = node.inputs[:2]
-    if tensor is None or tensor.dtype not in FLOAT_DTYPES or (model.opset or 0) < _SINCE:
+    if tensor is None or tensor.dtype not in FLOAT_DTYPES or opset_of(model) < _SINCE:
         raise NotApplicable("the tensor is not of a float type, or the model's opset is older than 8")
     payload = model.constants.payload(slope)
     if payload is None or not bool(np.isfinite(payload.astype(np.float64)).all()):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.fixes.rewrites._forms import Forms, heads_joined, in_heads
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -129,7 +129,7 @@ def _rotated(
         first, second = (_cut(draft, tensor, start, _FAR, 2) for start in (0, 1))
     else:
         halves = [draft.name("half"), draft.name("half")]
-        parts: dict[str, Any] = {"num_outputs": 2} if (draft.model.opset or 1) >= _PARTS_ARE_COUNTED else {}
+        parts: dict[str, Any] = {"num_outputs": 2} if opset_of(draft.model) >= _PARTS_ARE_COUNTED else {}
         draft.op("Split", tensor, out=halves, axis=-1, **parts)
         first, second = halves
     real = draft.op("Sub", draft.op("Mul", first, cosine), draft.op("Mul", second, sine))

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, opset_of
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._sequence_loops import carried, near, outermost, write
@@ -30,7 +30,9 @@ _TAKING: Mapping[str, str] = {
     "OptionalHasElement": "whether there is one",
     "OptionalGetElement": "the one there is",
 }
-"""Operators that compute a tensor from a sequence or an optional tensor, each with a description of it."""
+"""Operators that return a tensor from a sequence or an optional tensor, and the meaning of that tensor."""
+_COUNTS: Mapping[str, type] = {"SequenceLength": np.int64, "OptionalHasElement": np.bool_}
+"""Operators that depend only on the number of tensors, and the element type of their result."""
 _MOST_NODES = 500
 _MOST_ELEMENTS = 256
 _SIZES_BY_INPUT = 13
@@ -136,7 +138,7 @@ class _Lists(Struct, frozen=True):
         names = [self.draft.name("part") for _ in sizes]
         if len(sizes) == 1:
             self.draft.op("Identity", data, out=names)
-        elif (self.model.opset or 0) < _SIZES_BY_INPUT:
+        elif opset_of(self.model) < _SIZES_BY_INPUT:
             self.draft.op("Split", data, out=names, axis=axis, split=sizes)
         else:
             self.draft.op("Split", data, self.draft.ints(*sizes), out=names, axis=axis)
@@ -169,8 +171,8 @@ class _Lists(Struct, frozen=True):
             if place is None or not 0 <= place < len(held):
                 raise NotApplicable("the index of SequenceAt is known only at run time, or is out of range")
             draft.op("Identity", held[place], out=out)
-        elif node.op in ("SequenceLength", "OptionalHasElement"):
-            known = np.array(len(held), np.int64) if node.op == "SequenceLength" else np.array(bool(held))
+        elif node.op in _COUNTS:
+            known = np.array(len(held)).astype(_COUNTS[node.op])
             draft.op("Identity", draft.constant(known, "known"), out=out)
         elif not held:
             raise NotApplicable("the sequence or optional tensor is empty")
