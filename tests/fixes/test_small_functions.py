@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.fixes.proposing import small
 from tests.fixes.test_small_parts import value
 from trtlint.facts.blocks.walk import Scaled
-from trtlint.fixes import boundary, costs, examples, reference, surgeon
+from trtlint.fixes import boundary, costs, examples, reference
 from trtlint.fixes.patch import Bound, Draft, NotApplicable, opset_of
 from trtlint.fixes.reference import NoImplementationError, run_reference
 from trtlint.fixes.rewrites import _attention, _computing, _sums, drop_second_quantizer
@@ -165,20 +165,6 @@ def test_other_errors_of_the_reference_are_raised(monkeypatch: pytest.MonkeyPatc
 )
 def test_only_floats_are_converted_to_fp64(dtype: str, wide: str) -> None:
     assert reference.wide(np.ones(2, dtype)).dtype == wide
-
-
-@pytest.mark.parametrize(
-    ("array", "written"),
-    [
-        (np.zeros(8, np.float32), f"array([{', '.join(['0.0'] * 8)}], 'float32').reshape((8,))"),
-        (np.full((3, 3), 2.5, np.float32), "array([2.5] * 9, 'float32').reshape((3, 3))"),
-        (np.arange(9), "array([0, 1, 2, 3, 4, 5, 6, 7, 8], 'int64').reshape((9,))"),
-        (np.array(True), "array([True], 'bool').reshape(())"),
-        (np.array([np.inf, -np.inf], np.float16), "array([inf, -inf], 'float16').reshape((2,))"),
-    ],
-)
-def test_arrays_in_scripts(array: Any, written: str) -> None:
-    assert surgeon._array(numpy_helper.from_array(array)) == written
 
 
 def walk(body: str, scaling: str, end: str) -> str:

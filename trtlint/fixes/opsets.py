@@ -162,7 +162,7 @@ def raisable(model: Model, least: int) -> bool:
     """
     opset = opset_of(model)
     own = {node.op for node in model.graph.nodes if not node.domain} if opset < least else set()
-    return all(same_meaning(op, opset, least) for op in own if has(op, least) or has(op, opset))
+    return all(same_meaning(op, opset, least) for op in own if has(op, least))
 
 
 _CHANGED = frozenset({"GroupNormalization"})
