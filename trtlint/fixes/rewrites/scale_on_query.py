@@ -70,7 +70,8 @@ def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str:
     """
     if all(scale.factor is not None for scale in scales):
         product = math.prod(scale.factor or 0.0 for scale in scales)
-        stored = np.array(product, numpy_type(query.dtype))
+        with np.errstate(over="ignore"):
+            stored = np.array(product, numpy_type(query.dtype))
         if not np.isfinite(stored.astype(np.float64)) or (product and not stored):
             raise NotApplicable("the whole scale is out of the range of Q's type")
         return draft.constant(stored, "scale")
