@@ -305,8 +305,7 @@ class _Boundary:
             )
         array = model.constants.payload(value)
         if array is None:
-            folded = model.constants.array(value)
-            array = None if folded is None else np.asarray(folded)
+            array = model.constants.array(value)
         if array is None:
             raise RegionError(f"the values of {value.name} cannot be read")
         if array.dtype.kind == "f" and array.size > 1 and not self.patch.folds:

@@ -90,8 +90,7 @@ def _stored(model: Model, patch: Patch, value: Value) -> object:
     """Return the part of a constant that a proof uses: its elements, or only its shape and type."""
     array = model.constants.payload(value)
     if array is None:
-        folded = model.constants.array(value)
-        array = None if folded is None else np.asarray(folded)
+        array = model.constants.array(value)
     if array is None:
         return None
     drawn = array.dtype.kind == "f" and array.size > 1 and not patch.folds
