@@ -278,6 +278,27 @@ def test_masked_rows() -> None:
     assert (masked["m"][1].astype(float) < -3e38).all()
 
 
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ("4", ".0.0"),
+        ("1,4", ".0.0"),
+        ("2,4", ".... .0.0"),
+        ("3,4", ".... ---- .0.0"),
+        ("4,2", ".. -- .0 .0"),
+        ("2,2,3", "... --- .0. .0."),
+        ("2,4,1", "0 0 0 0 0 0 0 0"),
+        ("1", "0"),
+    ],
+)
+def test_the_first_rows_are_masked(shape: str, expected: str) -> None:
+    text = MASKED.replace("float[2,4] m", f"float[{shape}] m")
+    (masked,) = [each.arrays["m"] for each in drawn(written(text)) if each.kind == "masked"]
+    rows = masked.reshape(-1, masked.shape[-1])
+    kinds = np.where(np.isneginf(rows), ".", np.where(rows == np.finfo(np.float32).min, "-", "0"))
+    assert " ".join("".join(row) for row in kinds.tolist()) == expected
+
+
 def test_a_tensor_of_one_column_is_not_masked() -> None:
     text = MASKED.replace("float[2,4] m", "float[2,1] m")
     (masked,) = [each.arrays for each in drawn(written(text)) if each.kind == "masked"]

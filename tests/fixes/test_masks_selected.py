@@ -12,6 +12,7 @@ from trtlint.fixes.patch import Patch
 
 GRAPH = """(float[2,3,4] q, float[2,4,5] k, bool[2,3,5] keep, float[2,3,5] bias) => (float[A] p)
 < float zero = {0}, float one = {1}, float low = {-3.4e38}, float less = {-1e9},
+  float[5] two = {0, -3.4e38, 0, 0, -3.4e38}, float[5] three = {0, -1, 0, 0, -3.4e38},
   int64[3] shape = {2, 3, 5} > { %s }"""
 
 
@@ -81,6 +82,42 @@ ADDED = (
             f"{SCORES}  m = Where (keep, zero, less)  x = Add (s, m)  p = Softmax (x)",
             17,
             "in a fully masked row, adding -1e+09 preserves differences between the scores",
+        ),
+        (
+            f"{SCORES}  m = Where (keep, zero, less)  c = Cast <to = 1> (m)  x = Add (s, c)  p = Softmax (x)",
+            17,
+            "in a fully masked row, adding -1e+09 preserves differences between the scores",
+        ),
+        (
+            f"{SCORES}  h = Cast <to = 10> (s)  m = Where (keep, zero, less)  c = Cast <to = 10> (m)"
+            "  x = Add (h, c)  p = Softmax (x)",
+            17,
+            (ADDED % -1).replace("(m", "(c").replace("s, where", "h, where").replace("False 0", "True 0"),
+        ),
+        (
+            f"{SCORES}  z = Expand (zero, shape)  m = Where (keep, z, low)  x = Add (s, m)  p = Softmax (x)",
+            17,
+            ADDED % -1,
+        ),
+        (
+            f"{SCORES}  d = Add (s, s)  m = Where (keep, zero, low)  x = Add (d, m)  p = Softmax (x)",
+            17,
+            (ADDED % -1).replace("s, where", "d, where"),
+        ),
+        (
+            f"{SCORES}  d = Clip (s, , one)  m = Where (keep, zero, low)  x = Add (d, m)  p = Softmax (x)",
+            17,
+            (ADDED % -1).replace("s, where", "d, where"),
+        ),
+        (
+            f"{SCORES}  m = Where (keep, zero, two)  x = Add (s, m)  p = Softmax (x)",
+            17,
+            (ADDED % -1),
+        ),
+        (
+            f"{SCORES}  m = Where (keep, zero, three)  x = Add (s, m)  p = Softmax (x)",
+            17,
+            "Add is between the mask and the softmax",
         ),
         (
             f"{SCORES}  m = Where (keep, one, low)  x = Add (s, m)  p = Softmax (x)",

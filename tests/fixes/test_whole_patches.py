@@ -38,6 +38,63 @@ def stored(body: str) -> str:
     return STORED % ("n" if "n =" in body else "y", body)
 
 
+SELECTING = (
+    "(float[5] x, bool[5] m, bool[2,3] mm, float[2,3,4] z, int64[5] i, float[4] u, float[A] o, float16[5] h)"
+    " => (float[A] n) < float zero = {0}, float two = {2}, int64 three = {3}, int64[1] first = {0},"
+    " int64[1] one = {1}, int64[1] last = {-1}, int64[1] before = {-2}, float[1] single = {7},"
+    " float[2] pair = {7, 8}, int64[2] both = {0, 1} > { y = NonZero (%s)  %s }"
+)
+ROWS = "t = Transpose (y)"
+SCATTERED = "n = ScatterND (x, t, d)"
+SELECTED = (
+    ("m", f"{ROWS}  p = GatherND (x, t)  d = Neg (p)  {SCATTERED}"),
+    ("x", f"{ROWS}  p = GatherND (x, t)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"t = Transpose <perm = [1, 0]> (y)  p = GatherND (x, t)  d = Clip (p, , two)  {SCATTERED}"),
+    ("m", f"r = Squeeze (y, first)  t = Unsqueeze (r, one)  p = Gather (x, r)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"r = Squeeze (y, before)  t = Unsqueeze (r, last)  p = Gather (x, r)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"r = Squeeze (y, first)  t = Unsqueeze (r, first)  p = Gather (x, r)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  r = Squeeze (t, one)  p = Gather (x, r)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  r = Squeeze (t, last)  p = Gather (x, r)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  r = Squeeze (t, first)  p = Gather (x, r)  d = Neg (p)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  d = Add (p, single)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  d = Add (p, pair)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  a = Abs (p)  d = Add (p, a)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  q = Identity (p)  d = Max (q)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (i, t)  k = Div (p, three)  d = Cast <to = 1> (k)  {SCATTERED}"),
+    ("m", f"{ROWS}  s = Shape (t)  p = GatherND (x, t)  d = CumSum (p, three)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  s = Shape (p)  d = ConstantOfShape (s)  {SCATTERED}"),
+    (
+        "m",
+        f"{ROWS}  p = GatherND (x, t)  s = Shape (p)"
+        f"  d = ConstantOfShape <value = float[1] {{2.5}}> (s)  {SCATTERED}",
+    ),
+    ("m", f"{ROWS}  p = GatherND (x, t)  s = Shape (p)  d = Expand (two, s)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  s = Shape (p)  d = Expand (pair, s)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  s = Shape <start = 0> (p)  d = Expand (two, s)  {SCATTERED}"),
+    ("m", f"{ROWS}  p = GatherND (o, t)  d = Neg (p)  {SCATTERED}"),
+    ("m", f'{ROWS}  p = GatherND (x, t)  n = ScatterND <reduction = "add"> (x, t, p)'),
+    ("m", f"{ROWS}  p = GatherND (x, t)  n = ScatterND (o, t, p)"),
+    ("m", f"{ROWS}  n = ScatterND (x, t, u)"),
+    ("m", f"{ROWS}  n = GatherND (x, t)"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  n = ReduceSum (p)"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  n = ReduceSum <keepdims = 0> (p)"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  n = ReduceSum <keepdims = 0> (p, first)"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  n = ReduceSum <noop_with_empty_axes = 1> (p)"),
+    ("m", f"{ROWS}  p = GatherND (h, t)  n = ReduceSum (p)"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  n = ReduceMax <keepdims = 0> (p, first)"),
+    ("m", f"{ROWS}  p = GatherND (x, t)  n = ReduceMean (p)"),
+    ("m", f"{ROWS}  p = GatherND (i, t)  n = ReduceSum (p)"),
+    ("mm", f"{ROWS}  p = GatherND (z, t)  d = Neg (p)  n = ScatterND (z, t, d)"),
+    ("mm", f"{ROWS}  p = GatherND (z, t)  d = Mul (p, u)  n = ScatterND (z, t, d)"),
+    ("mm", f"{ROWS}  p = GatherND (z, t)  n = ReduceSum (p, first)"),
+    ("mm", f"{ROWS}  p = GatherND (z, t)  n = ReduceSum <keepdims = 0> (p, both)"),
+    ("mm", f"{ROWS}  p = GatherND (z, t)  n = ReduceSum <keepdims = 0> (p, last)"),
+    ("mm", f"{ROWS}  p = GatherND (z, t)  s = Shape (p)  e = Expand (two, s)  n = ReduceSum (e, both)"),
+    ("mm", f"{ROWS}  p = GatherND <batch_dims = 1> (z, t)  d = Neg (p)  n = ScatterND (z, t, d)"),
+    ("mm", f"{ROWS}  r = Squeeze (t, one)  p = Gather (z, r)  n = ReduceSum (p)"),
+    ("o", f"{ROWS}  p = GatherND (x, t)  n = ReduceSum (p)"),
+)
+SIZED = "(float[1,1,%s] x) => (float[1,1,%s] y) < %s > { y = Resize <antialias = 1, %s> (x, %s) }"
 CASES: dict[str, tuple[tuple[int, str], ...]] = {
     "clip-by-one-bound": (
         (13, CLIPPED % "x, a"),
@@ -248,6 +305,33 @@ CASES: dict[str, tuple[tuple[int, str], ...]] = {
             (17, "r = Reshape (w, turned)  y = DequantizeLinear (r, s, odd)  n = Neg (y)"),
         )
     ),
+    "mask-by-where": tuple((18, SELECTING % case) for case in SELECTED),
+    "resize-by-gather": tuple(
+        (18, SIZED % case)
+        for case in (
+            ("4", "2", "float[3] s = {1, 1, 0.5}", 'mode = "linear"', ", s"),
+            ("4", "2", "float[1] s = {0.5}", 'mode = "linear", axes = [2]', ", s"),
+            ("4", "2", "float[1] s = {0.5}", 'mode = "linear", axes = [-1]', ", s"),
+            ("4", "3", "float[3] s = {1, 1, 0.5}", 'mode = "linear"', ", s"),
+            ("4", "2", "int64[3] s = {1, 1, 2}", 'mode = "linear"', ", , s"),
+            ("4", "2", "float[3] s = {1, 1, 0.5}", 'mode = "linear", exclude_outside = 1', ", s"),
+            (
+                "4",
+                "2",
+                "float[3] s = {1, 1, 0.5}",
+                'coordinate_transformation_mode = "tf_crop_and_resize"',
+                ", s",
+            ),
+            (
+                "4",
+                "2",
+                "float[3] s = {1, 1, 0.5}",
+                'mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize"',
+                ", s",
+            ),
+            ("4", "2", "float[3] s = {1, 1, 0.5}", 'mode = "linear"', ", s"),
+        )
+    ),
     "store-operand": tuple(
         (17, STORED % ("y", body))
         for body in (
@@ -276,7 +360,6 @@ def test_patches_of_one_operator(rewrite: str, snapshot: SnapshotAssertion) -> N
     found = {}
     for opset, text in CASES[rewrite]:
         given = text.replace("=> {", "=> (float[A] y) {")
-        found[f"{opset}: {text.partition('> {')[2] if text.startswith(STORED[:40]) else text}"] = whole(
-            proposal(rewrite, given, "y", opset)
-        )
+        label = text.partition("> {")[2] if text.startswith((STORED[:40], SELECTING[:40])) else text
+        found[f"{opset}: {label}"] = whole(proposal(rewrite, given, "y", opset))
     assert found == snapshot

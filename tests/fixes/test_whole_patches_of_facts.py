@@ -14,9 +14,10 @@ FP16 = """(float16[2,8] x, float16[2,8] z, float[2,8] w, float16[2,1] u) => (flo
   double far = {1e-6}, int64[1] last = {-1}, float16[8] g = {1, 2, 3, 4, 5, 6, 7, 8} > { %s }"""
 SQUARES = "q = Mul (x, x)  s = ReduceSum <keepdims = 1> (q, last)"
 MEAN = "m = ReduceMean <axes = [-1]> (x)  c = Sub (x, m)  s = Mul (c, c)  v = ReduceMean <axes = [-1]> (s)"
-HEADS = """(float[2,4,6,8] q, float[2,4,6,8] k, float[2,4,6,8] v, float t, float[4,1,1] h, float16 n) =>
-(float[A] y) < float s = {0.125}, float eight = {8}, float[4,1,1] each = {1, 2, 3, 4}, float huge = {1e30} >
-{ kt = Transpose <perm = [0, 1, 3, 2]> (k)  %s  y = MatMul (p, v) }"""
+HEADS = """(float[2,4,6,D] q, float[2,4,6,D] k, float[2,4,6,D] v) => (float[A] y)
+< float s = {0.125}, float[4,1,1] each = {1, 2, 3, 4}, float huge = {1e30} > {
+  size = Shape <start = 3> (q)  n = Cast <to = 1> (size)  t = Sqrt (n)  t16 = Cast <to = 10> (t)
+  kt = Transpose <perm = [0, 1, 3, 2]> (k)  %s  y = MatMul (p, v) }"""
 TWICE = """(float[2,4] x, uint8[2,4] q, float[2,4] o, bool yes) => (float[A] n%s)
 < float s = {0.5}, float r = {0.25}, float[4] ss = {1, 2, 3, 4}, uint8[4] zz = {1, 2, 3, 4}, uint8 z = {3},
   int8 z8 = {3}, uint8 zero = {0} > { %s }"""
@@ -48,7 +49,8 @@ CASES: dict[str, tuple[tuple[int, str, str], ...]] = {
             f"{MEAN}  k = Cast <to = 1> (v)  e = Add (k, wide)  d = Cast <to = 11> (e)  r = Sqrt (d)"
             "  o = Cast <to = 10> (r)  y = Div (c, o)",
             "m = ReduceMean <axes = [-1]> (w)  c = Sub (w, m)  s = Mul (c, c)"
-            "  v = ReduceMean <axes = [-1]> (s)  e = Add (v, wide)  r = Sqrt (e)  d = Div (c, r)  y = Cast <to = 10> (d)",
+            "  v = ReduceMean <axes = [-1]> (s)"
+            "  e = Add (v, wide)  r = Sqrt (e)  d = Div (c, r)  y = Cast <to = 10> (d)",
         )
     ),
     "widen-chain": tuple(
@@ -78,9 +80,10 @@ CASES: dict[str, tuple[tuple[int, str, str], ...]] = {
             "a = MatMul (q, kt)  b = Div (a, t)  p = Softmax <axis = -1> (b)",
             "a = MatMul (q, kt)  b = Mul (a, t)  p = Softmax <axis = -1> (b)",
             "c = Mul (q, t)  a = MatMul (c, kt)  b = Div (a, t)  p = Softmax <axis = -1> (b)",
-            "a = MatMul (q, kt)  b = Mul (a, h)  p = Softmax <axis = -1> (b)",
+            "c = Div (q, t)  d = Div (kt, t)  a = MatMul (c, d)  p = Softmax <axis = -1> (a)",
             "a = MatMul (q, kt)  b = Mul (a, each)  p = Softmax <axis = -1> (b)",
-            "m = Cast <to = 1> (n)  a = MatMul (q, kt)  b = Mul (a, m)  p = Softmax <axis = -1> (b)",
+            "a = MatMul (q, kt)  m = Cast <to = 10> (a)  b = Div (m, t16)  c = Cast <to = 1> (b)"
+            "  p = Softmax <axis = -1> (c)",
             "a = MatMul (q, kt)  b = Mul (a, huge)  c = Mul (b, huge)  p = Softmax <axis = -1> (c)",
             "a = MatMul (q, kt)  b = Div (a, huge)  c = Div (b, huge)  p = Softmax <axis = -1> (c)",
             "a = MatMul (q, kt)  p = Softmax <axis = -1> (a)",
@@ -128,6 +131,6 @@ def test_patches_of_several_operators(rewrite: str, snapshot: SnapshotAssertion)
     for opset, kind, text in CASES[rewrite]:
         model = small(text, opset)
         patches = [whole(proposed(rewrite, fact, model)) for fact in facts_of(kind, Facts(model))]
-        label = text.partition("> {")[2].strip() if "> {" in text else text
+        label = " ".join(text.partition("> {")[2].split()) or text
         found[f"{opset} {text.partition('[')[0]}: {label}"] = patches
     assert found == snapshot

@@ -115,11 +115,11 @@ class _Search:
         self.model = model
         self.constants = model.constants
         self.paths = mask_paths(model.graph)
-        self.lowest = fact.values.low
         self.scope = "" if fact.node is None else fact.node.scope
-        high = fact.values.high
-        if self.lowest is None or high is None or self.lowest >= -FP16_MAX or high > 0:
+        low, high = fact.values.low, fact.values.high
+        if low is None or high is None or low >= -FP16_MAX or high > 0:
             raise NotApplicable("the constant is not a mask value outside the FP16 range")
+        self.lowest = low
         self.left = _MOST_NODES
 
     def sites(self, held: Value) -> list[_Site]:
@@ -157,7 +157,7 @@ class _Search:
         if node.op == "Where" and port and source is None:
             other = node.input(3 - port)
             if other is not None and self._is_mask(other):
-                yield from self._follow(node.output, True, path, None)
+                yield from self._follow(node.output, mask, path, None)
             elif not mask or self._only_lowest(value):
                 yield self._selected(node, port, path)
             else:
@@ -173,7 +173,7 @@ class _Search:
 
     def _selected(self, node: Node, port: int, path: tuple[Node, ...]) -> _Site:
         condition, scores = node.input(0), node.input(3 - port)
-        if condition is None or scores is None or (self.lowest or 0.0) > _LOWEST_SELECTED:
+        if condition is None or scores is None or self.lowest > _LOWEST_SELECTED:
             raise NotApplicable(f"scores may be as low as the mask value {self.lowest:.3g}")
         softmax, axis = self._read_by(node, scores)
         return _Site(node, scores, condition, port, None, softmax, axis, path)
@@ -183,7 +183,7 @@ class _Search:
         if mask is None or scores is None or mask is scores:
             raise NotApplicable("the mask is not added to scores")
         narrowed = any(each.op == "Cast" and each.output.dtype == "f16" for each in path)
-        if (self.lowest or 0.0) > _LOWEST_ADDED and not narrowed:
+        if self.lowest > _LOWEST_ADDED and not narrowed:
             raise NotApplicable(
                 f"in a fully masked row, adding {self.lowest:.3g} preserves differences between the scores"
             )
@@ -233,9 +233,11 @@ class _Search:
 
         Both masks together could mask all keys of a row.
         """
-        pending, met = [scores], {scores}
+        pending: list[Value | None] = [scores]
+        met: set[Value | None] = {None, scores}
         while pending:
             value = pending.pop()
+            assert value is not None
             numbers = self._numbers(value)
             if numbers is not None:
                 if any(number < -FP16_MAX for number in numbers):
@@ -250,7 +252,7 @@ class _Search:
                 what = f"input {value.name}" if node is None else f"result of {node.op}"
                 raise NotApplicable(f"the scores depend on the {what}, which may contain -inf from a mask")
             ports = node.inputs if node.op in _ARITHMETIC - {"Div", "Clip"} else node.inputs[:1]
-            fresh = [each for each in ports if each is not None and each not in met]
+            fresh = [each for each in ports if each not in met]
             met.update(fresh)
             pending += fresh
             if len(met) > _MOST_NODES:
@@ -298,8 +300,7 @@ class _Search:
         if array is None or array.dtype.kind != "f" or not array.size or np.isnan(array).any():
             return None
         low, high = float(array.min()), float(array.max())
-        others = bool(((array != low) & (array != high)).any())
-        return {low, high, float("nan")} if others else {low, high}
+        return {low, high} if np.isin(array, (low, high)).all() else {low, high, float("nan")}
 
 
 def _patch(
