@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.fixes.proposing import small
+from tests.fixes.proposing import outcome, small
 from tests.fixes.test_small_parts import value
 from trtlint.facts.blocks.walk import Scaled
 from trtlint.fixes import boundary, costs, examples, reference
@@ -327,3 +327,29 @@ def test_numbers_of_8_bit_floats() -> None:
     assert found is not None
     assert (len(found), found.min(), found.max()) == (253, -448.0, 448.0)
     assert (np.diff(found) > 0).all()
+
+
+MOVING = "float[B,4,S,8] q, float[B,4,T,8] k, float[B,4,T,8] v"
+FIXED = "float[2,4,3,8] q, float[2,4,5,8] k, float[2,4,5,8] v"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "fits"),
+    [
+        (f"{MOVING}, float m", False),
+        (f"{MOVING}, float[1] m", False),
+        (f"{MOVING}, float[2] m", True),
+        (f"{MOVING}, float[N] m", True),
+        (f"{FIXED}, float m", False),
+        (f"{FIXED}, float[1] m", False),
+        (f"{FIXED}, float[4] m", False),
+        (f"{FIXED}, float[5] m", True),
+        (f"{FIXED}, float[N] m", True),
+        ("float[2,4,3,8] q, float[2,4,1,8] k, float[2,4,1,8] v, float[1] m", True),
+        ("float[2,4,3,8] q, float[2,4,1,8] k, float[2,4,1,8] v, float m", True),
+    ],
+)
+def test_masks_must_be_as_long_as_the_keys(inputs: str, fits: bool) -> None:
+    text = f"({inputs}) => (float[A] y) {{ y = Attention (q, k, v, m) }}"
+    found = outcome("decompose-attention", text, "y", 23)
+    assert (found != "the mask is shorter than the keys") is fits

@@ -203,6 +203,7 @@ NOT_LAYER = "the norm does not exactly match LayerNormalization"
         (RMS, ROOTS, INVERSE.replace("Reciprocal (q)", "Div (one, q)"), IS_RMS),
         (RMS, ROOTS, INVERSE.replace("Reciprocal (q)", "Div (two, q)"), NOT_RMS),
         (RMS, ROOTS, INVERSE.replace("(x, r)", "(z, r)"), NOT_RMS),
+        (RMS, f"Add (v, eps)  {ROOTS}", f"Max (v, eps)  {INVERSE}", NOT_RMS),
         (RMS, "e = Add (v, eps)  r = Sqrt (e)", "r = Sqrt (v)", IS_RMS.replace("0.25", "0.0")),
         (RMS, "Div (x, r)", "Div (z, r)", NOT_RMS),
         (RMS, "Add (v, eps)", "Max (v, eps)", NOT_RMS),
