@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from tests.fixes import proposing
 from tests.fixes.proposing import small, spelled
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.constant import Constant
 from trtlint.fixes.patch import Patch
+from trtlint.fixes.rewrites._fractions import DEEPEST
+from trtlint.model.load import Model
 
-GRAPH = """(float[2,3,4] q, float[2,4,5] k, bool[2,3,5] keep, float[2,3,5] bias) => (float[A] p)
+GRAPH = """(float[2,3,4] q, float[2,4,5] k, bool[2,3,5] keep, float[2,3,5] bias, float[3,4] flat,
+  float[4,5] k2, bool[3,5] keep2) => (float[A] p)
 < float zero = {0}, float one = {1}, float low = {-3.4e38}, float less = {-1e9},
   float[5] two = {0, -3.4e38, 0, 0, -3.4e38}, float[5] three = {0, -1, 0, 0, -3.4e38},
   int64[3] shape = {2, 3, 5} > { %s }"""
@@ -25,6 +29,12 @@ def proposed(body: str, opset: int = 17) -> str:
     if isinstance(found, Patch):
         return f"{spelled(found)} | {found.keeps_a_key} {len(found.parts)}"
     return spelled(found)
+
+
+def constant(name: str, model: Model) -> Constant:
+    """Return the fact about a stored tensor."""
+    facts = (fact for fact in Facts(model).of("constant") if isinstance(fact, Constant))
+    return next(fact for fact in facts if fact.name == name)
 
 
 SCORES = "s = MatMul (q, k)"
@@ -181,3 +191,118 @@ def test_what_fills_a_shape_may_hold_several_numbers() -> None:
     fill = "m = ConstantOfShape <value = float[2] {-3.4e38, 0}> (shape)"
     body = f"{SCORES}  {fill}  n = Where (keep, low, m)  x = Add (s, n)  p = Softmax (x)"
     assert proposed(body).endswith("Softmax reads where_2 at 0 | False 0")
+
+
+FLAT = "s = MatMul (flat, k2)  x = Where (keep2, less, s)"
+FILLED = "where_2 = Where (%s, where, s)  Softmax reads where_2 at 0 | False 0"
+BEYOND = "the constant is not a mask value outside the FP16 range"
+BETWEEN = "Add is between the mask and the softmax"
+INF = "which may contain -inf from a mask"
+
+
+@pytest.mark.parametrize(
+    ("body", "opset", "expected"),
+    [
+        (f"{SCORES}  x = Where (keep, less, s)  p = Softmax (x)", 13, FILLED % "keep"),
+        (f"{SCORES}  x = Where (keep, less, s)  p = Softmax <axis = -1> (x)", 12, FILLED % "keep"),
+        (f"{SCORES}  x = Where (keep, less, s)  p = Softmax <axis = 2> (x)", 12, FILLED % "keep"),
+        (f"{FLAT}  p = Softmax (x)", 12, FILLED % "keep2"),
+        (f"{FLAT}  p = Softmax <axis = 0> (x)", 12, "the softmax covers more than one axis"),
+        (
+            f"{SCORES}  d = Not (keep)  f = Cast <to = 1> (d)"
+            "  m = Mul (f, low)  x = Add (s, m)  p = Softmax (x)",
+            17,
+            "where_2 = Where (and, s, where)  Softmax reads where_2 at 0 | False 0",
+        ),
+        (
+            f"{SCORES}  d = Not (keep)  f = Cast <to = 1> (d)"
+            "  m = Mul (low, f)  x = Add (m, s)  p = Softmax (x)",
+            17,
+            "where_2 = Where (and, s, where)  Softmax reads where_2 at 0 | False 0",
+        ),
+        (f"{SCORES}  n = Div (bias, s)  x = Where (keep, less, n)  p = Softmax (x)", 17, INF),
+        (f"{SCORES}  n = Clip (bias, zero)  x = Where (keep, less, n)  p = Softmax (x)", 17, INF),
+        (f"{SCORES}  n = Min (s, bias)  x = Where (keep, less, n)  p = Softmax (x)", 17, INF),
+        (
+            f"{SCORES}  w = Where (keep, zero, zero)"
+            "  m = Where (keep, w, low)  x = Add (s, m)  p = Softmax (x)",
+            17,
+            "Softmax reads where_2 at 0 | False 0",
+        ),
+        (
+            f"{SCORES}  w = Where (keep, s, zero)  m = Where (keep, w, low)  x = Add (s, m)  p = Softmax (x)",
+            17,
+            "the scores are masked more than once",
+        ),
+        (
+            f"{SCORES}  w = Where (keep, zero, one)"
+            "  m = Where (keep, w, low)  x = Add (s, m)  p = Softmax (x)",
+            17,
+            "Add reads the masked scores",
+        ),
+    ],
+)
+def test_forms_of_masks(body: str, opset: int, expected: str) -> None:
+    assert proposed(body, opset).endswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("number", "body", "expected"),
+    [
+        ("-1e8", "x = Where (keep, number, s)", FILLED % "keep"),
+        ("-99999000", "x = Where (keep, number, s)", "scores may be as low as the mask value -1e+08"),
+        ("-65505", "x = Where (keep, number, s)", "scores may be as low as the mask value -6.55e+04"),
+        ("-65504", "x = Where (keep, number, s)", BEYOND),
+        ("-1e30", "m = Where (keep, zero, number)  x = Add (s, m)", "where_2 at 0 | False 0"),
+        (
+            "-9.9e29",
+            "m = Where (keep, zero, number)  x = Add (s, m)",
+            "preserves differences between the scores",
+        ),
+        ("1", "x = Where (keep, number, s)", BEYOND),
+    ],
+)
+def test_numbers_of_masks(number: str, body: str, expected: str) -> None:
+    text = GRAPH.replace("> {", f"  , float number = {{{number}}} > {{")
+    model = small(text % f"{SCORES}  {body}  p = Softmax (x)")
+    found = proposing.proposed("select-mask", constant("number", model), model)
+    text = proposing.spelled(found)
+    if isinstance(found, Patch):
+        text += f" | {found.keeps_a_key} {len(found.parts)}"
+    assert text.endswith(expected)
+
+
+@pytest.mark.parametrize("numbers", ["{0.5, -3.4e38}", "{0, 65504}"])
+def test_masks_with_positive_numbers_are_refused(numbers: str) -> None:
+    text = GRAPH.replace("> {", f"  , float[2] two2 = {numbers} > {{")
+    model = small(text % f"{SCORES}  x = Add (s, two2)  p = Softmax (x)")
+    assert str(proposing.proposed("select-mask", constant("two2", model), model)) == BEYOND
+
+
+@pytest.mark.parametrize(("steps", "followed"), [(DEEPEST, True), (DEEPEST + 1, False)])
+@pytest.mark.parametrize("step", ["Identity (z%d)", "Where (keep, zero, z%d)", "Cast <to = 1> (z%d)"])
+def test_numbers_are_followed_so_far(step: str, steps: int, followed: bool) -> None:
+    chain = "  ".join(f"z{index + 1} = {step % index}" for index in range(steps))
+    first = f"z0 = Identity (zero)  {chain}" if "Where" in step else chain.replace("(z0)", "(zero)")
+    last = steps - 1 if "Where" in step else steps
+    body = f"{SCORES}  {first}  m = Where (keep, z{last}, low)  x = Add (s, m)  p = Softmax (x)"
+    assert proposed(body).endswith("Softmax reads where_2 at 0 | False 0") is followed
+
+
+SEVERAL = {
+    "two scores of one mask": "m = Where (keep, zero, low)  x = Add (s, m)  p = Softmax (x)  t = Mul (s, s)"
+    "  y = Add (t, m)  r = Softmax (y)",
+    "three scores of one mask": "m = Where (keep, zero, low)  x = Add (s, m)  p = Softmax (x)  t = Mul (s, s)"
+    "  y = Add (t, m)  r = Softmax (y)  u = Sub (s, t)  z = Add (m, u)  o = Softmax <axis = 1> (z)",
+    "two forms": "m = Where (keep, zero, low)  x = Add (s, m)  p = Softmax (x)  y = Where (keep, s, low)"
+    "  r = Softmax (y)",
+    "two forms of a selection": "x = Where (keep, low, s)  p = Softmax (x)  y = Where (keep, s, low)"
+    "  r = Softmax (y)  t = Neg (s)  z = Where (keep, t, low)  o = Softmax (z)",
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_one_constant_masks_several_scores(name: str, snapshot: SnapshotAssertion) -> None:
+    model = small(GRAPH % f"{SCORES}  {SEVERAL[name]}")
+    found = proposing.proposed("select-mask", constant("low", model), model)
+    assert proposing.whole(found) == snapshot

@@ -25,7 +25,8 @@ CLIPPED = "(float[4] x, float a, float b) => { y = Clip (%s) }"
 HOT = "(%s[4] x, int64 n) => (float[A] y) < %s d = {5}, float[2] v = {0, 1} > { y = OneHot (%s) }"
 STORED = (
     "(float[2,4] x, float t, uint8[2,4] q) => (float[A] %s) < float s = {0.5}, float16 sh = {14336},"
-    " bfloat16 sb = {16128}, float[2] two = {1, 2}, float[4] ss = {1, 2, 3, 4}, uint8 z = {128},"
+    " bfloat16 sb = {16128}, float[2] two = {1, 2}, uint8[2] za = {1, 2}, float[1,4] sm = {1, 2, 3, 4},"
+    " float[4] ss = {1, 2, 3, 4}, uint8 z = {128},"
     " int8 z8 = {3}, uint16 z16 = {9}, uint8 odd = {7}, uint8 zero = {0}, uint8[4] zz = {128, 128, 128, 128},"
     " uint8[4] zo = {1, 2, 3, 4}, uint8[2,4] w = {0, 1, 2, 128, 129, 130, 254, 255},"
     " int8[2,4] w8 = {-128, 1, 2, 3, 4, 5, 6, 127}, int32[4] b = {1, -2, 3, 4}, int32 zb = {0},"
@@ -260,6 +261,12 @@ CASES: dict[str, tuple[tuple[int, str], ...]] = {
             (17, "y = DequantizeLinear (w8, s, z8)  n = Neg (y)"),
             (17, "y = DequantizeLinear <axis = 1> (w, ss, zz)  n = Neg (y)"),
             (17, "y = DequantizeLinear <axis = 1> (w, ss, zo)  n = Neg (y)"),
+            (17, "y = DequantizeLinear <axis = 1> (w, ss, odd)  n = Neg (y)"),
+            (17, "y = DequantizeLinear <axis = 1> (w, ss, za)  n = Neg (y)"),
+            (17, "y = DequantizeLinear <axis = 1> (w, sm, odd)  n = Neg (y)"),
+            (17, "y = DequantizeLinear <axis = 0> (w, two)  n = Neg (y)"),
+            (17, "y = DequantizeLinear <axis = 2> (w, two)  n = Neg (y)"),
+            (17, "u = my.Odd (w)  y = QuantizeLinear (u, ss)  n = DequantizeLinear (y, ss)"),
             (17, "y = DequantizeLinear (w, s, z)"),
             (17, "y = DequantizeLinear (b, s)  n = Neg (y)"),
             (17, "y = DequantizeLinear (q, s, z)  n = Neg (y)"),

@@ -348,7 +348,7 @@ def _smallest(patch: Patch) -> float:
     from onnx import numpy_helper
 
     arrays = (numpy_helper.to_array(tensor) for tensor in patch.initializers)
-    found = [abs(float(each.reshape(-1)[0])) for each in arrays if each.dtype.kind == "f" and each.size]
+    found = [abs(float(each.ravel()[0])) for each in arrays if each.dtype.kind == "f" and each.size]
     found += [setting.f for node in patch.insert for setting in node.attribute if setting.name == "epsilon"]
     return min((number for number in found if number > 0), default=1.0)
 

@@ -157,7 +157,7 @@ def _shape_of(proto: onnx.ModelProto) -> list[str]:
             known[tensor.name] = f"{tensor.data_type}{list(tensor.dims)}"
             continue
         array = numpy_helper.to_array(tensor)
-        numbers = [f"{number:.{_DIGITS}g}" for number in array.reshape(-1).astype(np.float64).tolist()]
+        numbers = [f"{number:.{_DIGITS}g}" for number in array.ravel().astype(np.float64).tolist()]
         known[tensor.name] = f"{array.dtype}{array.shape}{numbers}"
     for node in proto.graph.node:
         settings = sorted(f"{a.name}={_setting(a)}" for a in node.attribute)

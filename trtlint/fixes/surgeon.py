@@ -107,7 +107,7 @@ def _call(patch: Patch) -> str:
 
 def _array(tensor: onnx.TensorProto) -> str:
     array = numpy_helper.to_array(tensor)
-    values = array.reshape(-1).tolist()
+    values = array.ravel().tolist()
     same = len(values) > 8 and len(set(values)) == 1
     listed = f"[{values[0]!r}] * {len(values)}" if same else repr(values)
     return f"array({listed}, {array.dtype.name!r}).reshape({array.shape})"

@@ -166,4 +166,4 @@ def along(parameter: Array, behind: int | None) -> Array:
         return parameter.reshape(())
     if behind is None or parameter.ndim != 1:
         raise NotApplicable("the scale or zero point is neither a scalar nor a vector")
-    return parameter.reshape([-1] + [1] * behind)
+    return parameter.reshape([parameter.size] + [1] * behind)

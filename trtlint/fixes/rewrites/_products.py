@@ -76,7 +76,7 @@ def gemm(numbers: Numbers, node: Node) -> str | None:
     left, right = (int(node.number(name, 0)) for name in ("transA", "transB"))
     operands = Operands(0, 3, 2, 5, 0 if left else 1, 1 if right else 0, 1 if right else 0)
     sums = product(numbers, node, operands, lambda a, b: draft.op("Gemm", a, b, **turned), bias=bias)
-    factor = numbers.scale(node, 1).reshape(-1)[0] * numbers.scale(node, 4)
+    factor = numbers.scale(node, 1).ravel()[0] * numbers.scale(node, 4)
     floats = as_floats(numbers, sums)
     if node.input(7) is None:
         draft.op("Mul", floats, draft.constant(factor.astype(np.float32), "factor"), out=node.output.name)
@@ -126,7 +126,7 @@ def _scaled_and_quantized(numbers: Numbers, node: Node, sums: str, behind: int) 
     first, second, last = (numbers.scale(node, port) for port in (1, 4, 6))
     if first.size != 1 or last.size != 1:
         raise NotApplicable("the scale of the data or of the result is not a scalar")
-    factor: Array = along((first.reshape(-1)[0] * second) / last.reshape(-1)[0], behind)
+    factor: Array = along((first.ravel()[0] * second) / last.ravel()[0], behind)
     draft = numbers.draft
     steps = draft.op("Mul", sums, draft.constant(factor.astype(np.float32), "factor"))
     return numbers.quantized(node, steps, None, 7)

@@ -49,7 +49,7 @@ class StoredQuantizer(Struct, frozen=True):
         """Reshape a scale or zero point to broadcast against the data."""
         if self.axis is None or self.rank is None:
             return parameter.reshape(())
-        return parameter.reshape([-1 if axis == self.axis else 1 for axis in range(self.rank)])
+        return parameter.reshape([parameter.size if axis == self.axis else 1 for axis in range(self.rank)])
 
     def same(self, other: StoredQuantizer) -> bool:
         """Return whether another quantizer has the same scale, zero point and axis."""
@@ -87,8 +87,8 @@ def quantizer(node: Node, model: Model) -> StoredQuantizer:
     zero = np.asarray(zero).astype(np.int64)
     if zero.size not in (1, scale.size):
         raise NotApplicable("scale and zero point have different sizes")
-    zero = np.broadcast_to(zero.reshape(-1), (scale.size,)) if axis is not None else zero.reshape(())
-    scale = np.asarray(scale).reshape(-1) if axis is not None else np.asarray(scale).reshape(())
+    zero = np.broadcast_to(zero.ravel(), (scale.size,)) if axis is not None else zero.reshape(())
+    scale = np.asarray(scale).ravel() if axis is not None else np.asarray(scale).reshape(())
     return StoredQuantizer(node, data, scale, zero, axis, data.rank)
 
 

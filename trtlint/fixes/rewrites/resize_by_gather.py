@@ -124,7 +124,7 @@ def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Arr
         axes = node.attribute("axes")
         rank = len(node.output.shape or ())
         position = axis if axes is None else [number % rank for number in axes].index(axis)
-        inputs, size = ["x", "", "s"], np.array([1.0, scales.reshape(-1)[position]], np.float32)
+        inputs, size = ["x", "", "s"], np.array([1.0, scales.ravel()[position]], np.float32)
     else:
         inputs, size = ["x", "", "", "s"], np.array([before, after], np.int64)
     attributes = {

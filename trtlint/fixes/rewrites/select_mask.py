@@ -85,10 +85,10 @@ def propose(fact: Fact, model: Model) -> Patch:
     held = next((value for value in known if value is not None and value.name == fact.name), None)
     if held is None:
         raise NotApplicable("there is no constant here")
-    sites = _Search(model, fact).sites(held)
+    search = _Search(model, fact)
+    sites, lowest = search.sites(held), search.lowest
     if not sites:
         raise NotApplicable("the constant masks no scores of a softmax")
-    lowest = float(fact.values.low or 0.0)
     whole = _patch(model, sites, sites[0].path, lowest)
     kinds: dict[object, _Site] = {}
     for site in sites[1:]:
@@ -287,7 +287,7 @@ class _Search:
             if node.op == "ConstantOfShape":
                 fill = node.attribute("value")
                 return (
-                    {float(number) for number in onnx.numpy_helper.to_array(fill).reshape(-1)}
+                    {float(number) for number in onnx.numpy_helper.to_array(fill).ravel()}
                     if isinstance(fill, onnx.TensorProto)
                     else {0.0}
                 )

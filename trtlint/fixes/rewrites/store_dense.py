@@ -46,9 +46,9 @@ def _store(draft: Draft, model: Model, value: Value) -> None:
         if bool((places < 0).any()) or any(bool((p >= n).any()) for p, n in zip(places, shape, strict=True)):
             raise NotApplicable("an index of the sparse tensor is out of range")
         flat = np.ravel_multi_index(tuple(places), shape)
-    flat = flat.reshape(-1)
+    flat = flat.ravel()
     if flat.size != np.asarray(values).size or bool(((flat < 0) | (flat >= math.prod(shape))).any()):
         raise NotApplicable("an index of the sparse tensor is out of range")
     dense = np.zeros(math.prod(shape), numpy_type(dtype))
-    dense[flat] = np.asarray(values).reshape(-1)
+    dense[flat] = np.asarray(values).ravel()
     draft.constant(dense.reshape(shape), out=value.name)
