@@ -58,7 +58,7 @@ def whole(found: Patch | NotApplicable) -> str:
     settings += [f"{name} {setting}" for name in names if (setting := getattr(found, name))]
     settings += [f"shape {value.name} {shape}" for value, shape in found.shapes]
     settings += [f"bound {each.tensor} {each.low:g} {each.high:g}" for each in found.bounds]
-    settings += [f"part {spelled(each)}" for each in found.parts]
+    settings += [f"part {whole(each)}" for each in found.parts]
     return "  ".join([spelled(found), "|", "; ".join(settings)])
 
 
@@ -87,6 +87,8 @@ def _node(node: onnx.NodeProto, stored: Mapping[str, str]) -> str:
 
 
 def _setting(attribute: onnx.AttributeProto) -> object:
+    if attribute.type == onnx.AttributeProto.TENSOR:
+        return numpy_helper.to_array(attribute.t).tolist()
     if attribute.type != onnx.AttributeProto.GRAPH:
         return onnx.helper.get_attribute_value(attribute)
     ends = [", ".join(info.name for info in each) for each in (attribute.g.input, attribute.g.output)]

@@ -207,6 +207,12 @@ INF = "which may contain -inf from a mask"
         (f"{SCORES}  x = Where (keep, less, s)  p = Softmax <axis = -1> (x)", 12, FILLED % "keep"),
         (f"{SCORES}  x = Where (keep, less, s)  p = Softmax <axis = 2> (x)", 12, FILLED % "keep"),
         (f"{FLAT}  p = Softmax (x)", 12, FILLED % "keep2"),
+        (
+            f"{SCORES}  z = ConstantOfShape (shape)"
+            "  m = Where (keep, z, low)  x = Add (s, m)  p = Softmax (x)",
+            17,
+            "Softmax reads where_2 at 0 | False 0",
+        ),
         (f"{FLAT}  p = Softmax <axis = 0> (x)", 12, "the softmax covers more than one axis"),
         (
             f"{SCORES}  d = Not (keep)  f = Cast <to = 1> (d)"

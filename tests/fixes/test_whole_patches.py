@@ -94,6 +94,18 @@ SELECTED = (
     ("mm", f"{ROWS}  p = GatherND <batch_dims = 1> (z, t)  d = Neg (p)  n = ScatterND (z, t, d)"),
     ("mm", f"{ROWS}  r = Squeeze (t, one)  p = Gather (z, r)  n = ReduceSum (p)"),
     ("o", f"{ROWS}  p = GatherND (x, t)  n = ReduceSum (p)"),
+    ("m", "r = Squeeze (y, first)  s = Shape (r)  e = Expand (r, s)  p = Gather (x, e)  n = ReduceSum (p)"),
+    ("m", "r = Squeeze (y, first)  e = Expand (r, one)  p = Gather (x, e)  n = ReduceSum (p)"),
+    ("m", f"{ROWS}  r = Squeeze (t, one)  p = Gather <axis = 1> (z, r)  n = ReduceSum (p)"),
+)
+NEAREST = (
+    '(float[1,1,%s] x) => (float[1,1,%s] y) < %s > { y = Resize <nearest_mode = "floor",'
+    ' coordinate_transformation_mode = "tf_half_pixel_for_nn"%s> (x, %s) }'
+)
+EXPANDED = (
+    "(float[2,4] x, int64[2] z, float[2,1] k, bool c) => (float[A,B] n%s) < int64[2] two = {2, 4},"
+    " int64[3] three = {3, 2, 4}, int64[2] times = {1, 4}, float[2,1] w = {1, 2},"
+    " float[4] row = {1, 2, 3, 4}, float one = {1} > { %s }"
 )
 SIZED = "(float[1,1,%s] x) => (float[1,1,%s] y) < %s > { y = Resize <antialias = 1, %s> (x, %s) }"
 CASES: dict[str, tuple[tuple[int, str], ...]] = {
@@ -339,6 +351,52 @@ CASES: dict[str, tuple[tuple[int, str], ...]] = {
             ("4", "2", "float[3] s = {1, 1, 0.5}", 'mode = "linear"', ", s"),
         )
     ),
+    "resize-asymmetric": tuple(
+        (18, NEAREST % case)
+        for case in (
+            ("4", "8", "float[3] s = {1, 1, 2}", "", ", s"),
+            ("4", "8", "float[1] s = {2}", ", axes = [2]", ", s"),
+            ("4", "4", "float[3] s = {1, 1, 1}", "", ", s"),
+            ("4", "8", "int64[3] s = {1, 1, 8}", "", ", , s"),
+            ("4", "8", "int64[1] s = {8}", ", axes = [-1]", ", , s"),
+            ("4", "8", "int64[2] s = {1, 8}", ", axes = [2]", ", , s"),
+            ("4", "6", "int64[3] s = {1, 1, 6}", "", ", , s"),
+            ("4", "2", "int64[3] s = {1, 1, 2}", "", ", , s"),
+            ("N", "8", "int64[3] s = {1, 1, 8}", "", ", , s"),
+            ("0", "0", "int64[3] s = {1, 1, 0}", "", ", , s"),
+            ("4", "8", "int64[1] s = {8}", ', axes = [2], keep_aspect_ratio_policy = "not_larger"', ", , s"),
+            ("4", "8", "int64[1] s = {8}", ', axes = [2], keep_aspect_ratio_policy = "stretch"', ", , s"),
+            ("4", "8", "int64[1] s = {8}", ', axes = [2], mode = "linear"', ", , s"),
+        )
+    ),
+    "broadcast-constant": tuple(
+        (opset, EXPANDED % case)
+        for opset, case in (
+            (17, ("", "y = Expand (w, two)  n = Add (x, y)")),
+            (17, ("", "y = Expand (w, two)  n = Add (y, x)  o = Mul (x, y)")),
+            (17, ("", "y = Expand (one, two)  n = Add (x, y)")),
+            (17, ("", "y = Expand (row, two)  n = Add (x, y)")),
+            (17, ("", "y = Expand (w, three)  n = Add (x, y)")),
+            (17, ("", "y = Expand (w, z)  n = Add (x, y)")),
+            (17, ("", "y = Tile (w, times)  n = Add (x, y)")),
+            (17, ("", "y = Tile (row, two)  n = Add (x, y)")),
+            (17, ("", "y = Expand (w, two)  n = MatMul (x, y)")),
+            (17, ("", "y = Expand (w, two)  n = my.Add (x, y)")),
+            (17, ("", "y = Expand (w, two)  n = Add (y, k)")),
+            (17, (", float[A,B] y", "y = Expand (w, two)  n = Sub (x, y)")),
+            (17, ("", "y = Expand (w, two)  n = Neg (x)")),
+            (8, ("", "y = Expand (w, two)  n = Add (x, y)")),
+            (
+                17,
+                (
+                    "",
+                    "y = Expand (w, two)  n = If (c)"
+                    " < then_branch = t () => (float[2,4] d) { d = Add (x, y) },"
+                    " else_branch = e () => (float[2,4] f) { f = Abs (x) } >",
+                ),
+            ),
+        )
+    ),
     "store-operand": tuple(
         (17, STORED % ("y", body))
         for body in (
@@ -367,6 +425,7 @@ def test_patches_of_one_operator(rewrite: str, snapshot: SnapshotAssertion) -> N
     found = {}
     for opset, text in CASES[rewrite]:
         given = text.replace("=> {", "=> (float[A] y) {")
-        label = text.partition("> {")[2] if text.startswith((STORED[:40], SELECTING[:40])) else text
+        heads = (STORED[:40], SELECTING[:40], EXPANDED[:40])
+        label = text.partition("> {")[2] if text.startswith(heads) else text
         found[f"{opset}: {label}"] = whole(proposal(rewrite, given, "y", opset))
     assert found == snapshot

@@ -6,12 +6,13 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.fixes.proposing import proposed, small, whole
-from trtlint.facts.base import Fact
+from trtlint.facts.base import Fact, Step
 from trtlint.facts.facts import Facts
 
 FP16 = """(float16[2,8] x, float16[2,8] z, float[2,8] w, float16[2,1] u) => (float16[A] y)
 < float16 eps = {168}, float16 two = {16384}, float16 one = {15360}, float wide = {0.001},
-  double far = {1e-6}, int64[1] last = {-1}, float16[8] g = {1, 2, 3, 4, 5, 6, 7, 8} > { %s }"""
+  double far = {1e-6}, int64[1] last = {-1}, float16[8] g = {1, 2, 3, 4, 5, 6, 7, 8},
+  float[2,2] table = {1, 2, 3, 4} > { %s }"""
 SQUARES = "q = Mul (x, x)  s = ReduceSum <keepdims = 1> (q, last)"
 MEAN = "m = ReduceMean <axes = [-1]> (x)  c = Sub (x, m)  s = Mul (c, c)  v = ReduceMean <axes = [-1]> (s)"
 HEADS = """(float[2,4,6,D] q, float[2,4,6,D] k, float[2,4,6,D] v) => (float[A] y)
@@ -21,6 +22,8 @@ HEADS = """(float[2,4,6,D] q, float[2,4,6,D] k, float[2,4,6,D] v) => (float[A] y
 TWICE = """(float[2,4] x, uint8[2,4] q, float[2,4] o, bool yes) => (float[A] n%s)
 < float s = {0.5}, float r = {0.25}, float[4] ss = {1, 2, 3, 4}, uint8[4] zz = {1, 2, 3, 4}, uint8 z = {3},
   int8 z8 = {3}, uint8 zero = {0} > { %s }"""
+MASK = """(float[2,4] x, bool[2,4] keep, bool c, int64[2] shape) => (float[A] y)
+< float low = {-1e9}, float[4] several = {0, -1e9, 1e6, -7} > { %s }"""
 BRANCH = "If (yes) < then_branch = t () => (float[2,4] d)"
 OTHER = "else_branch = e () => (float[2,4] f) { f = Abs (x) }"
 CASES: dict[str, tuple[tuple[int, str, str], ...]] = {
@@ -90,6 +93,28 @@ CASES: dict[str, tuple[tuple[int, str, str], ...]] = {
             "a = MatMul (q, kt)  b = Mul (a, s)  p = Softmax <axis = -1> (b)  o = Neg (b)",
         )
     ),
+    "clamp-mask": tuple(
+        (17, "constant", MASK % body)
+        for body in (
+            "a = Add (x, low)  y = Softmax (a)",
+            "a = Where (keep, x, low)  y = Softmax (a)",
+            "f = Cast <to = 1> (keep)  m = Mul (f, low)  a = Add (x, m)  y = Softmax (a)",
+            "a = Add (x, several)  y = Softmax (a)",
+            "m = ConstantOfShape <value = float[1] {-1e9}> (shape)  a = Add (x, m)  y = Softmax (a)",
+            "m = ConstantOfShape (shape)  a = Add (x, m)  y = Softmax (a)",
+            "y = If (c) < then_branch = t () => (float[2,4] d) { a = Add (x, low)  d = Softmax (a) },"
+            " else_branch = e () => (float[2,4] f) { f = Abs (x) } >",
+        )
+    ),
+    "cast-table": tuple(
+        (17, "chain", FP16.replace("{ %s }", "{ i = Cast <to = 7> (z)  %s }") % body)
+        for body in (
+            "r = Gather (table, i)  y = Cast <to = 10> (r)",
+            "r = Gather <axis = 1> (table, i)  y = Cast <to = 10> (r)",
+            "r = Gather (table, i)  y = Cast <to = 10> (r)  o = Neg (r)",
+            "r = Gather (w, i)  y = Cast <to = 10> (r)",
+        )
+    ),
     "drop-second-quantizer": tuple(
         (
             17,
@@ -121,6 +146,8 @@ def facts_of(kind: str, facts: Facts) -> list[Fact]:
     """Return the facts of a kind, or of the node that computes a result."""
     if kind == "node":
         return [Fact(facts.model.graph.nodes[-1], ())]
+    if kind == "chain":
+        return [Fact(None, tuple(Step(node, "operator") for node in facts.model.graph.nodes[1:]))]
     named = [node for node in facts.model.graph.nodes if node.outputs[0].name == kind]
     return [Fact(node, ()) for node in named] or list(facts.of(kind))
 
