@@ -53,9 +53,9 @@ def whole(found: Patch | NotApplicable) -> str:
         nodes: tuple[Node, ...] = getattr(found, name)
         if nodes:
             settings.append(f"{name} {', '.join(node.output.name for node in nodes)}")
-    names = ("folds", "keeps_a_key", "changes_results", "opset", "set_opset")
-    names += ("retyped", "altered", "finite", "holds", "condition")
-    settings += [f"{name} {setting}" for name in names if (setting := getattr(found, name))]
+    flags = ("folds", "keeps_a_key", "changes_results", "opset", "set_opset")
+    tensors = ("retyped", "altered", "finite", "holds", "condition")
+    settings += [f"{name} {setting}" for name in (*flags, *tensors) if (setting := getattr(found, name))]
     settings += [f"shape {value.name} {shape}" for value, shape in found.shapes]
     settings += [f"bound {each.tensor} {each.low:g} {each.high:g}" for each in found.bounds]
     settings += [f"part {whole(each)}" for each in found.parts]

@@ -101,10 +101,10 @@ rewrite(
     ],
 )"""
     )
-    lower = SimpleNamespace(
+    lower: Any = SimpleNamespace(
         title="lowers", touched=(), initializers=(), remove=(), insert=(), rewire=(), set_opset=17, opset=0
     )
-    assert surgeon._call(lower) == "\n# lowers\nrewrite(\n    opset=17,\n)"  # type: ignore[arg-type]
+    assert surgeon._call(lower) == "\n# lowers\nrewrite(\n    opset=17,\n)"
 
 
 @pytest.mark.parametrize(("most", "fits"), [(6, True), (5, False)])

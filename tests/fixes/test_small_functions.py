@@ -23,7 +23,8 @@ FLOAT32 = 3.4028234663852886e38
 
 
 def test_a_model_without_an_opset_has_opset_1() -> None:
-    assert opset_of(SimpleNamespace(opset=None)) == 1  # type: ignore[arg-type]
+    model: Any = SimpleNamespace(opset=None)
+    assert opset_of(model) == 1
     assert opset_of(small("(float x) => (float y) { y = Neg (x) }", 17)) == 17
 
 
@@ -45,7 +46,7 @@ def test_numbers_are_scaled_to_both_ends_of_a_bound(low: float, high: float, exp
 def test_the_smallest_number_that_a_patch_adds() -> None:
     model = small("(float[4] x) => (float[4] y) { y = Neg (x) }")
 
-    def smallest(*arrays: Any, **attributes: float) -> float:
+    def smallest(*arrays: Any, **attributes: Any) -> float:
         draft = Draft(model, model.graph.nodes[0])
         for array in arrays:
             draft.constant(np.asarray(array))

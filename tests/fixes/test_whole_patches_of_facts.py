@@ -16,7 +16,7 @@ FP16 = """(float16[2,8] x, float16[2,8] z, float[2,8] w, float16[2,1] u) => (flo
 SQUARES = "q = Mul (x, x)  s = ReduceSum <keepdims = 1> (q, last)"
 MEAN = "m = ReduceMean <axes = [-1]> (x)  c = Sub (x, m)  s = Mul (c, c)  v = ReduceMean <axes = [-1]> (s)"
 HEADS = """(float[2,4,6,D] q, float[2,4,6,D] k, float[2,4,6,D] v) => (float[A] y)
-< float s = {0.125}, float[4,1,1] each = {1, 2, 3, 4}, float huge = {1e30} > {
+< float s = {0.125}, float[4,1,1] each = {1, 2, 3, 4}, float huge = {1e30}, float nil = {0} > {
   size = Shape <start = 3> (q)  n = Cast <to = 1> (size)  t = Sqrt (n)  t16 = Cast <to = 10> (t)
   kt = Transpose <perm = [0, 1, 3, 2]> (k)  %s  y = MatMul (p, v) }"""
 TWICE = """(float[2,4] x, uint8[2,4] q, float[2,4] o, bool yes) => (float[A] n%s)
@@ -90,6 +90,14 @@ CASES: dict[str, tuple[tuple[int, str, str], ...]] = {
             "a = MatMul (q, kt)  b = Mul (a, huge)  c = Mul (b, huge)  p = Softmax <axis = -1> (c)",
             "a = MatMul (q, kt)  b = Div (a, huge)  c = Div (b, huge)  p = Softmax <axis = -1> (c)",
             "a = MatMul (q, kt)  p = Softmax <axis = -1> (a)",
+            "a = MatMul (q, kt)  b = Mul (a, s)  p = Softmax <axis = -1> (b)",
+            "a = MatMul (q, kt)  b = Div (a, s)  p = Softmax <axis = -1> (b)",
+            "a = MatMul (q, kt)  b = Mul (a, nil)  p = Softmax <axis = -1> (b)",
+            "c = Mul (q, s)  a = MatMul (c, kt)  p = Softmax <axis = -1> (a)",
+            "c = Mul (s, kt)  a = MatMul (q, c)  p = Softmax <axis = -1> (a)",
+            "c = Mul (q, s)  a = MatMul (c, kt)  p = Softmax <axis = -1> (a)  o = Neg (c)",
+            "a = MatMul (q, kt)  r = Add (a, s)  b = Mul (r, s)  p = Softmax <axis = -1> (b)",
+            "a = MatMul (q, kt)  r = Identity (a)  b = Mul (r, s)  p = Softmax <axis = -1> (b)",
             "a = MatMul (q, kt)  b = Mul (a, s)  p = Softmax <axis = -1> (b)  o = Neg (b)",
         )
     ),

@@ -7,6 +7,7 @@ does not support: https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -172,7 +173,7 @@ class _Lists(Struct, frozen=True):
                 raise NotApplicable("the index of SequenceAt is known only at run time, or is out of range")
             draft.op("Identity", held[place], out=out)
         elif node.op in _COUNTS:
-            known = np.array(len(held)).astype(_COUNTS[node.op])
+            known: np.ndarray[Any, Any] = np.array(len(held)).astype(_COUNTS[node.op])
             draft.op("Identity", draft.constant(known, "known"), out=out)
         elif not held:
             raise NotApplicable("the sequence or optional tensor is empty")
