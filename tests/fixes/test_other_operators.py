@@ -96,3 +96,29 @@ def test_a_fact_names_all_operators_of_a_chain(rewrite: str, operators: tuple[st
     }
     assert len(reasons) == 1
     assert reasons.pop().startswith("there is no ")
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        "add-epsilon",
+        "clamp-mask",
+        "fold-weights",
+        "fuse-norm",
+        "name-nodes",
+        "pad-heads",
+        "rank-four-attention",
+        "scale-on-query",
+        "select-mask",
+        "store-dequantized",
+        "take-branch",
+        "widen-norm",
+        "write-out-ceil-mode",
+    ],
+)
+def test_a_fact_of_another_kind_is_rejected(rewrite: str) -> None:
+    model = small(TEXT % "Sign (x)")
+    without, other = (
+        spelled(proposed(rewrite, Fact(node, ()), model)) for node in (None, model.graph.nodes[-1])
+    )
+    assert without == other
