@@ -19,9 +19,9 @@ def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/NMS.html
     """
     boxes, scores = wide(inputs[0]).astype(np.float32), wide(inputs[1]).astype(np.float32)
-    most = int(inputs[2].reshape(-1)[0])
-    overlap = float(inputs[3].reshape(-1)[0]) if len(inputs) > 3 else 0.0
-    least = float(inputs[4].reshape(-1)[0]) if len(inputs) > 4 else 0.0
+    most = int(inputs[2].item())
+    overlap = float(inputs[3].item()) if len(inputs) > 3 else 0.0
+    least = float(inputs[4].item()) if len(inputs) > 4 else 0.0
     if scores.size > _MOST_SCORES:
         raise NotComputedError("a NonMaxSuppression of so many boxes")
     centred = layer.get("bounding_box_format") == "CENTER_SIZES"

@@ -88,4 +88,4 @@ def _known(graph: GraphProto) -> dict[str, int]:
 def _note(found: dict[str, int], name: str, tensor: TensorProto) -> None:
     single = not tensor.external_data and int(np.prod(tensor.dims, dtype=np.int64)) == 1
     if single and tensor.data_type == TensorProto.INT64:
-        found[name] = int(numpy_helper.to_array(tensor).reshape(-1)[0])
+        found[name] = int(numpy_helper.to_array(tensor).item())

@@ -122,14 +122,14 @@ def says_nothing(got: Array, expected: Array) -> bool:
     """
     if not (is_float(expected.dtype) and is_float(got.dtype)) or got.shape != expected.shape:
         return False
-    if not expected.size or not np.isnan(expected.reshape(-1)[0]) or not np.isnan(expected).all():
+    if not expected.size or not np.isnan(expected.ravel()[0]) or not np.isnan(expected).all():
         return False
     return not np.isnan(got).all()
 
 
 def is_identical(one: Array, other: Array) -> bool:
     """Return whether two arrays of the same type and size have the same bytes."""
-    mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
+    mine, theirs = (np.ascontiguousarray(array).ravel().view(np.uint8) for array in (one, other))
     return all(
         np.array_equal(mine[at : at + _PAGE], theirs[at : at + _PAGE]) for at in range(0, mine.size, _PAGE)
     )
@@ -143,7 +143,7 @@ def _near(got: Array, expected: Array, tolerance: float) -> bool:
     """
     if got.dtype == expected.dtype and is_identical(got, expected):
         return True
-    one, other = got.reshape(-1), expected.reshape(-1)
+    one, other = got.ravel(), expected.ravel()
     buffer = np.empty(min(_BLOCK, one.size), np.float32)
     allowed, scaled = tolerance * _LEAST, False
     with np.errstate(all="ignore"):
@@ -160,7 +160,7 @@ def _near(got: Array, expected: Array, tolerance: float) -> bool:
 
 def _scale(array: Array) -> float:
     """Return a typical magnitude of the elements. Very large numbers, as in attention masks, are ignored."""
-    flat = array.reshape(-1)
+    flat = array.ravel()
     sample = np.abs(flat[:: max(1, flat.size // _SAMPLE)])
     finite = sample[np.isfinite(sample)]
     if not finite.size:

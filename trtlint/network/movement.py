@@ -9,7 +9,7 @@ import numpy as np
 
 from trtlint.network.layers import Array, Layer, NotComputedError
 from trtlint.network.pointwise import Compute, Inputs
-from trtlint.network.types import dtype_of, narrowed
+from trtlint.network.types import along, dtype_of, narrowed
 
 
 def _constant(layer: Layer, _: Inputs) -> list[Array]:
@@ -45,7 +45,7 @@ def _transposed(x: Array, order: Sequence[int] | None) -> Array:
 
 
 def _values(tensor: Any) -> tuple[int, ...]:
-    return tuple(int(value) for value in np.asarray(tensor).reshape(-1))
+    return tuple(int(value) for value in np.asarray(tensor).ravel())
 
 
 def _integers_of(layer: Layer, inputs: Inputs, port: int, name: str) -> tuple[int, ...] | None:
@@ -98,7 +98,7 @@ def _taken(x: Array, axis: int, index: Array, within: Array, mode: str, fill: Ar
         raise NotComputedError("a slice that leaves its bounds")
     if mode == "FILL":
         shape = [len(index) if at == axis else dim for at, dim in enumerate(x.shape)]
-        found: Array = np.broadcast_to(fill.reshape(-1)[:1].astype(x.dtype), shape).copy()
+        found = np.full(shape, fill.item(), x.dtype)
         places: list[Any] = [slice(None)] * x.ndim
         places[axis] = np.flatnonzero(within)
         found[tuple(places)] = np.take(x, index[within], axis=axis)
@@ -155,7 +155,7 @@ def _gather_nd(data: Array, index: Array, batch: int) -> Array:
     outer = np.broadcast_shapes(data.shape[:batch], index.shape[:batch])
     shape = (*outer, *index.shape[batch:-1], *data.shape[batch + depth :])
     grids = [
-        np.arange(size).reshape([-1 if at == axis else 1 for at in range(index.ndim - 1)])
+        along(np.arange(size), axis, index.ndim - 1)
         for axis, size in enumerate(outer)
     ]
     places = (*grids, *(index[..., part] for part in range(depth)))
@@ -201,10 +201,9 @@ def _one_hot(layer: Layer, inputs: Inputs) -> list[Array]:
 
     Negative and too large indices are ignored.
     """
-    index, values, depth = inputs[0], inputs[1].reshape(-1), int(inputs[2].reshape(-1)[0])
+    index, values, depth = inputs[0], inputs[1].ravel(), int(inputs[2].item())
     axis = int(layer.get("axis", -1)) % (index.ndim + 1)
-    places = np.arange(depth).reshape([-1 if at == axis else 1 for at in range(index.ndim + 1)])
-    hot = np.expand_dims(index.astype(np.int64), axis) == places
+    hot = np.expand_dims(index.astype(np.int64), axis) == along(np.arange(depth), axis, index.ndim + 1)
     return [narrowed(np.where(hot, values[1], values[0]), layer.types[0])]
 
 
@@ -242,10 +241,6 @@ def _cache_update(_: Layer, inputs: Inputs) -> list[Array]:
     return [cache]
 
 
-def _assertion(_: Layer, __: Inputs) -> list[Array]:
-    return []
-
-
 LAYERS: Mapping[str, Compute] = {
     "CONSTANT": _constant,
     "SHAPE": _shape,
@@ -261,5 +256,4 @@ LAYERS: Mapping[str, Compute] = {
     "SQUEEZE": _squeeze,
     "UNSQUEEZE": _unsqueeze,
     "KV_CACHE_UPDATE": _cache_update,
-    "ASSERTION": _assertion,
 }

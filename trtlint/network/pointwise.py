@@ -12,7 +12,7 @@ import numpy as np
 
 from trtlint.network.layers import Array, Layer, NotComputedError
 from trtlint.network.onnxops import LARGE, compute, erf
-from trtlint.network.types import dtype_of, is_float, narrowed, saturated, wide
+from trtlint.network.types import along, dtype_of, is_float, narrowed, saturated, wide
 
 Inputs = Sequence[Any]
 """The input arrays of a layer; None for an unconnected input."""
@@ -205,7 +205,7 @@ def _scale(layer: Layer, inputs: Inputs) -> list[Array]:
             continue
         numbers = wide(weights)
         if layer.get("mode") == "CHANNEL":
-            numbers = numbers.reshape([-1 if at == axis else 1 for at in range(x.ndim)])
+            numbers = along(numbers, axis, x.ndim)
         elif layer.get("mode") == "ELEMENTWISE":
             numbers = numbers.reshape(x.shape[axis:])
         x = function(x, numbers)

@@ -90,7 +90,7 @@ def _convolution(layer: Layer, inputs: Inputs) -> list[Array]:
     }
     operands = [x.astype(np.float32, copy=False), wide(kernel).astype(np.float32, copy=False)]
     if bias is not None:
-        operands.append(wide(bias).astype(np.float32, copy=False).reshape(-1))
+        operands.append(wide(bias).astype(np.float32, copy=False).ravel())
     found = compute("ConvTranspose" if transposed else "Conv", operands, attributes)
     return [narrowed(found, layer.types[0])]
 

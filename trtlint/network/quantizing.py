@@ -8,7 +8,7 @@ import numpy as np
 
 from trtlint.network.layers import Array, Layer
 from trtlint.network.pointwise import Compute, Inputs
-from trtlint.network.types import narrowed, saturated, wide
+from trtlint.network.types import along, narrowed, saturated, wide
 
 
 def _broadcastable(given: Array, x: Array, axis: int) -> Array:
@@ -26,7 +26,7 @@ def _broadcastable(given: Array, x: Array, axis: int) -> Array:
             if 1 < count < size:
                 given = np.repeat(given, -(-size // count), axis=at).take(range(size), axis=at)
         return given
-    return given.reshape([-1 if at == axis % x.ndim else 1 for at in range(x.ndim)])
+    return along(given, axis % x.ndim, x.ndim)
 
 
 def _quantize(layer: Layer, inputs: Inputs) -> list[Array]:

@@ -10,7 +10,7 @@ import numpy as np
 from trtlint.network.layers import Array, Layer, NotComputedError
 from trtlint.network.onnxops import LARGE, compute
 from trtlint.network.pointwise import Compute, Inputs
-from trtlint.network.types import dtype_of, is_float, narrowed, wide
+from trtlint.network.types import along, dtype_of, is_float, narrowed, wide
 
 _MOST_AXES = 32
 
@@ -76,18 +76,19 @@ def _topk(layer: Layer, inputs: Inputs) -> list[Array]:
     Of equal elements, the element with the lower position comes first.
     """
     x = wide(inputs[0])
-    k = int(inputs[1].reshape(-1)[0]) if len(inputs) > 1 else int(layer.get("k"))
+    k = int(inputs[1].item()) if len(inputs) > 1 else int(layer.get("k"))
     axes = axes_of(layer.get("axes", 0))
     if len(axes) != 1:
         raise NotComputedError("a TopK over several axes")
+    (axis,) = axes
     key = x if layer.get("op") == "MIN" else (-x if is_float(x.dtype) else -x.astype(np.int64))
-    places = np.argsort(key, axis=axes[0], kind="stable").take(np.arange(k), axis=axes[0])
-    values = np.take_along_axis(inputs[0], places, axis=axes[0])
+    places = np.argsort(key, axis=axis, kind="stable").take(np.arange(k), axis=axis)
+    values = np.take_along_axis(inputs[0], places, axis=axis)
     return [narrowed(values, layer.types[0]), narrowed(places, layer.types[1])]
 
 
 def _cumulative(layer: Layer, inputs: Inputs) -> list[Array]:
-    x, axis = wide(inputs[0]), int(inputs[1].reshape(-1)[0]) if len(inputs) > 1 else 0
+    x, axis = wide(inputs[0]), int(inputs[1].item()) if len(inputs) > 1 else 0
     if layer.get("op") != "SUM":
         raise NotComputedError(f"the cumulative operation {layer.get('op')}")
     turned = np.flip(x, axis) if layer.get("reverse") else x
@@ -126,10 +127,10 @@ def _lrn(layer: Layer, inputs: Inputs) -> list[Array]:
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/LRN.html
     """
     x, window = wide(inputs[0]), int(layer.get("window_size"))
-    before = (window - 1) // 2
-    squares = np.pad(x * x, [(0, 0), (before, window - 1 - before), *[(0, 0)] * (x.ndim - 2)])
-    total = sum(squares[:, at : at + x.shape[1]] for at in range(window))
-    divisor = (layer.get("k") + layer.get("alpha") / window * np.asarray(total)) ** layer.get("beta")
+    before, after = (window - 1) // 2, window // 2 + 1
+    squares = x * x
+    sums = [squares[:, max(0, at - before) : at + after].sum(axis=1) for at in range(x.shape[1])]
+    divisor = (layer.get("k") + layer.get("alpha") / window * np.stack(sums, axis=1)) ** layer.get("beta")
     return [narrowed((x / divisor).astype(x.dtype), layer.types[0])]
 
 
@@ -139,17 +140,16 @@ def _fill(layer: Layer, inputs: Inputs) -> list[Array]:
     if operation != "LINSPACE":
         raise NotComputedError("random numbers")
     ports: list[Array | None] = [*inputs, None, None, None]
-    shape = tuple(layer.get("shape", ())) if ports[0] is None else tuple(map(int, ports[0].reshape(-1)))
+    shape = tuple(layer.get("shape", ())) if ports[0] is None else tuple(map(int, ports[0].ravel()))
     dtype = dtype_of(layer.types[0])
     exact = np.dtype(np.float32) if is_float(dtype) else np.dtype(np.int64)
     first = np.asarray(layer.get("alpha", 0.0) if ports[1] is None else wide(ports[1])).astype(exact)
     step = np.asarray(layer.get("beta", 1.0) if ports[2] is None else wide(ports[2])).astype(exact)
-    found = np.zeros(shape, exact) + first.reshape(-1)[0]
-    steps = np.broadcast_to(step.reshape(-1), (len(shape),)) if step.size == 1 else step.reshape(-1)
+    found = np.zeros(shape, exact) + first.item()
+    steps = np.broadcast_to(step.ravel(), (len(shape),)) if step.size == 1 else step.ravel()
     for axis, each in enumerate(steps[: len(shape)]):
         if each:
-            places = np.arange(shape[axis], dtype=exact)
-            found += (places * each).reshape([-1 if at == axis else 1 for at in range(len(shape))])
+            found += along(np.arange(shape[axis], dtype=exact) * each, axis, len(shape))
     return [found.astype(dtype)]
 
 

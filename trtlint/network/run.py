@@ -118,7 +118,7 @@ class Runner:
     def _skips(self, scope: _BlockTensors, branch: int, taken: bool) -> bool:
         condition = self._conditions.get(branch)
         value = Missing("") if condition is None else scope.get(condition)
-        return isinstance(value, np.ndarray) and bool(value.reshape(-1)[0]) != taken
+        return isinstance(value, np.ndarray) and bool(value.item()) != taken
 
     def _step(self, step: ScheduledStep, scope: _BlockTensors) -> Sequence[Value]:
         try:
@@ -141,7 +141,7 @@ class Runner:
         value = Missing("a condition is missing") if condition is None else scope.get(condition)
         if isinstance(value, Missing):
             return Missing(value.reason)
-        tensor = layer.inputs[0 if bool(value.reshape(-1)[0]) else 1]
+        tensor = layer.inputs[0 if bool(value.item()) else 1]
         chosen = Missing("a branch is missing") if tensor is None else scope.get(tensor)
         return chosen if isinstance(chosen, Missing) else narrowed(chosen, layer.types[0])
 
@@ -179,7 +179,7 @@ class _Loop:
         self._while = [layer for layer in self._of_kind("TRIP_LIMIT") if layer.get("kind") != "COUNT"]
         if any(isinstance(count, Missing) for count in counts) or not (counts or self._while):
             raise NotComputedError("a loop whose number of iterations is not known")
-        self._count = min((int(np.asarray(count).reshape(-1)[0]) for count in counts), default=None)
+        self._count = min((int(np.asarray(count).item()) for count in counts), default=None)
 
     def _of_kind(self, kind: str) -> Iterator[Layer]:
         return (layer for layer in self._bounds if layer.kind == kind)
@@ -210,7 +210,7 @@ class _Loop:
             value = _of(inner, layer.inputs[0])
             if isinstance(value, Missing):
                 raise NotComputedError(f"a loop whose condition is not known: {value.reason}")
-            if not bool(value.reshape(-1)[0]):
+            if not bool(value.item()):
                 return True
         return False
 
@@ -236,7 +236,7 @@ class _Loop:
         parts: list[Any] = list(found)
         axis = int(layer.get("axis", 0))
         room = None if len(layer.inputs) < 2 else _of(self._scope, layer.inputs[1])
-        length = len(parts) if room is None else int(np.asarray(room).reshape(-1)[0])
+        length = len(parts) if room is None else int(np.asarray(room).item())
         if not parts:
             return Missing("the loop runs no iteration")
         if length > MOST:
@@ -261,8 +261,8 @@ def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
     missing = next((each for each in inputs if isinstance(each, Missing)), None)
     if missing is not None:
         return [Missing(missing.reason)] * len(layer.outputs)
-    if layer.kind in ("CONDITION", "TRIP_LIMIT", "LOOP_OUTPUT"):
-        return [Missing("")] * len(layer.outputs)
+    if not layer.outputs:  # a condition, a trip limit or an assertion
+        return []
     if layer.kind == "CONDITIONAL_INPUT":
         return inputs[:1]
     compute = LAYERS.get(layer.kind)

@@ -9,7 +9,7 @@ import numpy as np
 from trtlint.network.layers import Array, Layer, NotComputedError
 from trtlint.network.onnxops import compute
 from trtlint.network.pointwise import Compute, Inputs
-from trtlint.network.types import is_float, narrowed, wide
+from trtlint.network.types import along, is_float, narrowed, wide
 
 _OUTSIDE = {"FILL": "zeros", "CLAMP": "border", "REFLECT": "reflection"}
 
@@ -32,7 +32,7 @@ def _resize(layer: Layer, inputs: Inputs) -> list[Array]:
     x, mode = wide(inputs[0]), layer.get("resize_mode", "NEAREST")
     scales = layer.get("scales") or ()
     if len(inputs) > 1 and inputs[1] is not None:
-        sizes = [int(size) for size in inputs[1].reshape(-1)]
+        sizes = [int(size) for size in inputs[1].ravel()]
     elif len(scales) == x.ndim:
         sizes = [
             int(np.floor(np.float32(size) * np.float32(scale)))
@@ -131,9 +131,8 @@ def _cubic(layer: Layer, places: Array, length: int) -> tuple[Array, Array]:
 
 
 def _weighed(x: Array, axis: int, index: Array, weights: Array) -> Array:
-    shape = [-1 if at == axis else 1 for at in range(x.ndim)]
     parts = (
-        np.take(x, places, axis=axis) * shares.reshape(shape)
+        np.take(x, places, axis=axis) * along(shares, axis, x.ndim)
         for places, shares in zip(index, weights, strict=True)
     )
     return np.asarray(sum(parts))

@@ -61,6 +61,11 @@ def wide(array: Array) -> Array:
     return array.astype(np.float32) if array.dtype in _NARROW else array
 
 
+def along(numbers: Array, axis: int, rank: int) -> Array:
+    """Reshape a vector to ``rank`` dimensions, so that its elements lie along one axis."""
+    return np.expand_dims(numbers, tuple(at for at in range(rank) if at != axis))
+
+
 def narrowed(array: Array, name: str) -> Array:
     """Round an array to the TensorRT type ``name``. Numbers beyond the range are not clamped."""
     dtype = dtype_of(name)

@@ -49,7 +49,7 @@ class LayerWeights(Struct, frozen=True, eq=False):
         """
         found = getattr(self.layer, self.name)
         if isinstance(found, np.ndarray):
-            return found.reshape(-1) if found.size else None
+            return found.ravel() if found.size else None
         return _raw(found)
 
 
@@ -73,12 +73,12 @@ def _raw(weights: Any) -> Array | None:
     data: Array = np.frombuffer(memoryview((ctypes.c_uint8 * size).from_address(values)), np.uint8)
     if kind in _HALVES:
         return _unpacked(data)[:count].astype(np.uint8).view(dtype) if kind == "FP4" else _signed(data, count)
-    return np.asarray(data.view(dtype).reshape(-1))
+    return np.asarray(data.view(dtype).ravel())
 
 
 def _unpacked(data: Array) -> Array:
     """Split each byte into two 4-bit numbers."""
-    return np.stack([data & 15, data >> 4], axis=1).reshape(-1)
+    return np.stack([data & 15, data >> 4], axis=1).ravel()
 
 
 def _signed(data: Array, count: int) -> Array:
