@@ -227,6 +227,8 @@ def test_results(kind: str, settings: dict[str, Any], inputs: list[Any], expecte
         ("FILL", {"operation": "LINSPACE", "shape": (3,), "alpha": 7, "beta": 1 << 40}, [], "INT64",
          [7, 7 + (1 << 40), 7 + (2 << 40)]),
         ("ELEMENTWISE", {"op": "DIV"}, [whole(-7, 7, 7), whole(2, -2, 0)], "INT32", [-3, -3, 0]),
+        ("ELEMENTWISE", {"op": "DIV"}, [whole(-(2**31), 2**31 - 1), whole(3, -2)], "INT32",
+         [-715827882, -1073741823]),
         ("ELEMENTWISE", {"op": "POW"}, [whole(3), whole(4)], "INT32", [81]),
         ("ACTIVATION", {"type": "CLIP", "alpha": -1.5, "beta": 1e30}, [whole(-9, 9)], "INT32", [-1, 9]),
         ("CAST", {}, [np.array([0.0, -0.5, np.nan], np.float32)], "BOOL", [False, True, True]),

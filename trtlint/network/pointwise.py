@@ -145,7 +145,7 @@ def _divided(x: Array, y: Array) -> Array:
     if is_float(x.dtype):
         return np.asarray(x / y)
     safe = np.where(y == 0, np.ones_like(y), y)
-    return np.asarray(np.where(y == 0, 0, (np.abs(x) // np.abs(safe)) * np.sign(x) * np.sign(safe)))
+    return np.asarray(np.where(y == 0, 0, (x - np.fmod(x, safe)) // safe))
 
 
 def _power(x: Array, y: Array) -> Array:
