@@ -14,6 +14,7 @@ from trtlint.network.pointwise import LAYERS as POINTWISE
 from trtlint.network.products import LAYERS as PRODUCTS
 from trtlint.network.quantizing import LAYERS as QUANTIZING
 from trtlint.network.reductions import LAYERS as REDUCTIONS
+from trtlint.network.types import dtype_of
 
 
 class Weights:
@@ -38,11 +39,13 @@ BY_TWO = {"window_size_nd": (1, 2), "stride_nd": (1, 2)}
 
 
 def computed(
-    kind: str, settings: dict[str, Any], *inputs: Any, types: tuple[str, ...] = ("FLOAT",)
+    kind: str, settings: dict[str, Any], *inputs: Any, types: tuple[str, ...] = ("FLOAT", "INT32")
 ) -> list[Any]:
     """The outputs of a layer; lists are FP32, arrays keep their types."""
     arrays = [np.asarray(x, np.float32) if isinstance(x, list) else x for x in inputs]
-    return LAYERS[kind](Layer(0, "layer", kind, (), (), types, settings), arrays)
+    found = LAYERS[kind](Layer(0, "layer", kind, (), (), types, settings), arrays)
+    assert [array.dtype for array in found] == [dtype_of(name) for name in types[: len(found)]]
+    return found
 
 
 def whole(*numbers: Any) -> Any:
@@ -99,6 +102,12 @@ def whole(*numbers: Any) -> Any:
         ("SLICE", {"start": (0, -2), "shape": (1, 8), "mode": "REFLECT"}, [ROW], [[2, 1, 0, 1, 2, 3, 2, 1]]),
         ("SLICE", {"start": (0, -1), "shape": (1, 3), "mode": "REFLECT"}, [[[5]]], [[5, 5, 5]]),
         ("SLICE", {"start": (1,), "shape": (2,)}, [ROW, None, None, None, None, whole(1)], [[1, 2]]),
+        ("SLICE", {}, [ROW, whole(0, 3), whole(1, 2), whole(1, -2)], [[3, 1]]),
+        ("SLICE", {"start": (0, 1), "stride": (1, 2)}, [ROW, None, whole(1, 2)], [[1, 3]]),
+        ("SLICE", {"shape": (1, 2), "stride": (1, 2)}, [ROW, whole(0, 1)], [[1, 3]]),
+        ("SLICE", {"start": (0, 1), "shape": (1, 2)}, [ROW, None, None, whole(1, 2)], [[1, 3]]),
+        ("SLICE", {"start": (0, 1), "shape": (1, 2), "axes": (-2, -1)}, [ROW], [[1, 2]]),
+        ("SLICE", {"start": (0, 1), "shape": (0, 2)}, [ROW], np.zeros((0, 2))),
         ("CONCATENATION", {"axis": 1}, [ROW, ROW], [[0, 1, 2, 3, 0, 1, 2, 3]]),
         ("GATHER", {"axis": 1}, [SQUARE, whole(2, 0)], [[2, 0], [5, 3]]),
         ("GATHER", {"axis": 1, "num_elementwise_dims": 1}, [SQUARE, whole([2], [0])], [[2], [3]]),
@@ -109,6 +118,8 @@ def whole(*numbers: Any) -> Any:
         ("SCATTER", {"mode": "ND"}, [SQUARE, whole([1, 1]), [7]], [[0, 1, 2], [3, 7, 5]]),
         ("PADDING", {"pre_padding_nd": (0, 1), "post_padding_nd": (1, -1)}, [[[1, 2]]], [[0, 1], [0, 0]]),
         ("PADDING", {"pre_padding_nd": (0, -1), "post_padding_nd": (0, 2)}, [ROW], [[1, 2, 3, 0, 0]]),
+        ("PADDING", {"pre_padding_nd": (0, 1)}, [[[1, 2]]], [[0, 1, 2]]),
+        ("PADDING", {"post_padding_nd": (0, 1)}, [[[1, 2]]], [[1, 2, 0]]),
         ("ONE_HOT", {"axis": -1}, [whole(1, -1, 5), [2, 7], whole(2)], [[2, 7], [2, 2], [2, 2]]),
         ("ONE_HOT", {"axis": 0}, [whole(1, 0), [0, 1], whole(2)], [[0, 1], [1, 0]]),
         ("NON_ZERO", {}, [[[0, 1], [2, 0]]], [[0, 1], [1, 0]]),
@@ -125,6 +136,8 @@ def whole(*numbers: Any) -> Any:
         ),
         ("ACTIVATION", {"type": "RELU"}, [[-1, 0, 2]], [0, 0, 2]),
         ("ACTIVATION", {"type": "LEAKY_RELU", "alpha": 0.5}, [[-2, 0, 2]], [-1, 0, 2]),
+        ("ACTIVATION", {"type": "LEAKY_RELU"}, [[-2, 0, 2]], [0, 0, 2]),
+        ("ACTIVATION", {"type": "SELU", "alpha": 2.0}, [[-2, 0, 2]], [0, 0, 0]),
         ("ACTIVATION", {"type": "ELU", "alpha": 2.0}, [[-100, 0, 2]], [-2, 0, 2]),
         ("ACTIVATION", {"type": "SELU", "alpha": 2.0, "beta": 3.0}, [[-100, 0, 2]], [-6, 0, 6]),
         ("ACTIVATION", {"type": "SOFTSIGN"}, [[-1, 0, 3]], [-0.5, 0, 0.75]),
@@ -234,6 +247,13 @@ def test_results(kind: str, settings: dict[str, Any], inputs: list[Any], expecte
         ("CAST", {}, [np.array([0.0, -0.5, np.nan], np.float32)], "BOOL", [False, True, True]),
         ("CAST", {}, [np.array([-1.9, 1.9], np.float32)], "INT32", [-1, 1]),
         ("CAST", {}, [np.array([9.0, -9.0], np.float32)], "INT4", [7, -8]),
+        ("CONSTANT", {"shape": (2, 1), "weights": Weights(3, 4)}, [], "FLOAT", [[3], [4]]),
+        ("CONSTANT", {"shape": (2,), "weights": Weights(3, 4)}, [], "INT32", [0x40400000, 0x40800000]),
+        ("CONSTANT", {"shape": (2,), "weights": Weights(3, 4)}, [], "INT64", [3, 4]),
+        ("CONSTANT", {"shape": (0, 2), "weights": Weights()}, [], "HALF", []),
+        ("CONSTANT", {"weights": Weights()}, [], "FLOAT", 0),
+        ("CONSTANT", {"weights": Weights(5)}, [], "FLOAT", 5),
+        ("NON_ZERO", {}, [np.array(True)], "INT64", []),
         ("SHAPE", {}, [np.zeros((2, 0, 5))], "INT64", [2, 0, 5]),
         ("QUANTIZE", {}, [np.array([0.5, 1.5, -300], np.float32), np.float32(1)], "INT8", [0, 2, -128]),
         ("QUANTIZE", {"axis": 0}, [np.ones((2, 1), np.float32), np.array([0.5, 0.25], np.float32)], "INT8",
@@ -274,6 +294,9 @@ def test_positions_come_with_the_largest_numbers() -> None:
     assert (values.tolist(), places.tolist()) == ([[3, 3, 2]], [[1, 3, 2]])
     found, count = computed("NON_ZERO", {}, [0, 4, 5], types=("INT64", "INT64"))
     assert (found.tolist(), int(count)) == ([[1, 2]], 2)
+    for scalar in (False, True):
+        found, count = computed("NON_ZERO", {}, np.array(scalar), types=("INT64", "INT64"))
+        assert (found.shape, int(count)) == ((0, int(scalar)), scalar)
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 4])

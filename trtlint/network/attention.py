@@ -82,7 +82,7 @@ def _rotary(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _same(_: Layer, inputs: Inputs) -> list[Array]:
-    return [inputs[0]]
+    return [*inputs]
 
 
 LAYERS: Mapping[str, Compute] = {

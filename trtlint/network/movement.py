@@ -24,7 +24,8 @@ def _constant(layer: Layer, _: Inputs) -> list[Array]:
 
 
 def _shape(layer: Layer, inputs: Inputs) -> list[Array]:
-    return [np.asarray(inputs[0].shape, dtype_of(layer.types[0]))]
+    (x,) = inputs
+    return [np.asarray(x.shape, dtype_of(layer.types[0]))]
 
 
 def _shuffle(layer: Layer, inputs: Inputs) -> list[Array]:
@@ -184,7 +185,7 @@ def _scatter(layer: Layer, inputs: Inputs) -> list[Array]:
 
 def _padding(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute a padding layer: add zeros at the ends of the last axes. Negative padding crops."""
-    x = inputs[0]
+    (x,) = inputs
     before, after = layer.get("pre_padding_nd", (0, 0)), layer.get("post_padding_nd", (0, 0))
     for axis, first, last in zip(range(x.ndim - len(before), x.ndim), before, after, strict=True):
         width = [(0, 0)] * x.ndim
@@ -208,9 +209,10 @@ def _one_hot(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _non_zero(layer: Layer, inputs: Inputs) -> list[Array]:
-    found = np.stack(np.nonzero(inputs[0])) if inputs[0].ndim else np.zeros((0, int(bool(inputs[0]))))
-    count = np.asarray(found.shape[1], np.int64)
-    return [narrowed(found, layer.types[0]), *([count] if len(layer.types) > 1 else [])]
+    (x,) = inputs
+    found = np.stack(np.nonzero(x)) if x.ndim else np.zeros((0, int(bool(x))))
+    results = (found, np.asarray(found.shape[1]))
+    return [narrowed(array, name) for array, name in zip(results, layer.types, strict=False)]
 
 
 def _reverse_sequence(layer: Layer, inputs: Inputs) -> list[Array]:

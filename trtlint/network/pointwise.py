@@ -20,7 +20,7 @@ Compute = Callable[[Layer, Inputs], list[Array]]
 
 
 def _activation(layer: Layer, inputs: Inputs) -> list[Array]:
-    x, kind = wide(inputs[0]), layer.get("type")
+    (x,), kind = map(wide, inputs), layer.get("type")
     function = _ACTIVATIONS.get(kind)
     if function is None:
         raise NotComputedError(f"the activation {kind}")
@@ -96,7 +96,7 @@ _ACTIVATIONS: Mapping[str, Callable[[Array, Any, Any], Any]] = {
 
 
 def _unary(layer: Layer, inputs: Inputs) -> list[Array]:
-    x, operation = wide(inputs[0]), layer.get("op")
+    (x,), operation = map(wide, inputs), layer.get("op")
     function = _UNARIES.get(operation)
     if function is None:
         raise NotComputedError(f"the operation {operation}")
@@ -137,7 +137,7 @@ def _elementwise(layer: Layer, inputs: Inputs) -> list[Array]:
     function = _ELEMENTWISE.get(operation)
     if function is None:
         raise NotComputedError(f"the operation {operation}")
-    return [narrowed(np.asarray(function(wide(inputs[0]), wide(inputs[1]))), layer.types[0])]
+    return [narrowed(np.asarray(function(*map(wide, inputs))), layer.types[0])]
 
 
 def _divided(x: Array, y: Array) -> Array:
@@ -174,7 +174,7 @@ _ELEMENTWISE: Mapping[str, Callable[[Array, Array], Any]] = {
 
 def _cast(layer: Layer, inputs: Inputs) -> list[Array]:
     """Compute a cast layer. Integer types drop the fraction."""
-    x, name = inputs[0], layer.types[0]
+    (x,), name = inputs, layer.types[0]
     if dtype_of(name).kind == "b":
         return [np.asarray(wide(x) != 0)]
     if name in ("FP8", "FP4", "INT4") and x.dtype != dtype_of(name):
@@ -189,7 +189,7 @@ def _select(layer: Layer, inputs: Inputs) -> list[Array]:
 
 
 def _parametric_relu(layer: Layer, inputs: Inputs) -> list[Array]:
-    x, slope = wide(inputs[0]), wide(inputs[1])
+    x, slope = map(wide, inputs)
     return [narrowed(np.where(x >= 0, x, x * slope), layer.types[0])]
 
 
@@ -198,7 +198,7 @@ def _scale(layer: Layer, inputs: Inputs) -> list[Array]:
 
     ``scale``, ``shift`` and ``power`` have one number per tensor, per channel or per element.
     """
-    x, axis = wide(inputs[0]), layer.get("channel_axis", 1)
+    (x,), axis = map(wide, inputs), layer.get("channel_axis", 1)
     for name, function in (("scale", np.multiply), ("shift", np.add), ("power", np.power)):
         weights = layer.settings[name].array()
         if weights is None:

@@ -105,7 +105,7 @@ def _padded(layer: Layer) -> dict[str, Any]:
 
 
 def _pooling(layer: Layer, inputs: Inputs) -> list[Array]:
-    x, kind = wide(inputs[0]), layer.get("type")
+    (x,), kind = map(wide, inputs), layer.get("type")
     window, stride = tuple(layer.get("window_size_nd")), tuple(layer.get("stride_nd"))
     spatial = x.shape[-len(window) :]
     pads, sizes = _windows(layer, spatial, window, stride)

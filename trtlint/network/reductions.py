@@ -34,9 +34,9 @@ _REDUCTIONS: Mapping[str, Callable[..., Any]] = {
 
 
 def _reduce(layer: Layer, inputs: Inputs) -> list[Array]:
-    x, operation = wide(inputs[0]), layer.get("op")
+    (x,), operation = map(wide, inputs), layer.get("op")
     if operation == "NONE":
-        return [inputs[0]]
+        return [*inputs]
     if operation not in _REDUCTIONS:
         raise NotComputedError(f"the reduction {operation}")
     given: dict[str, Any] = {"axis": axes_of(layer.get("axes", 0)), "keepdims": bool(layer.get("keep_dims"))}
@@ -56,7 +56,8 @@ def _extreme(dtype: np.dtype[Any], operation: str) -> Any:
 
 
 def _softmax(layer: Layer, inputs: Inputs) -> list[Array]:
-    return [narrowed(softmax(wide(inputs[0]), axes_of(layer.get("axes", 0))), layer.types[0])]
+    (x,) = map(wide, inputs)
+    return [narrowed(softmax(x, axes_of(layer.get("axes", 0))), layer.types[0])]
 
 
 def softmax(x: Array, axes: tuple[int, ...]) -> Array:
@@ -126,7 +127,7 @@ def _lrn(layer: Layer, inputs: Inputs) -> list[Array]:
     divides, because then the results agree with the layers that the parser makes for ONNX's LRN.
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/LRN.html
     """
-    x, window = wide(inputs[0]), int(layer.get("window_size"))
+    (x,), window = map(wide, inputs), int(layer.get("window_size"))
     before, after = (window - 1) // 2, window // 2 + 1
     squares = x * x
     sums = [squares[:, max(0, at - before) : at + after].sum(axis=1) for at in range(x.shape[1])]
