@@ -332,7 +332,9 @@ def test_types_of_inputs(
     ],
 )
 def test_types_inside_a_graph(provider: str, dtype: int, parts: tuple[Any, ...], asked: Asked) -> None:
-    text = f"g (float[4] x) => (float[4] y) {{ a = Cast <to = {dtype}> (x) b = Cast <to = 1> (a) y = Abs (b) }}"
+    text = (
+        f"g (float[4] x) => (float[4] y) {{ a = Cast <to = {dtype}> (x) b = Cast <to = 1> (a) y = Abs (b) }}"
+    )
     assert asked.scopes(text, provider=provider)[""][0] == parts
 
 

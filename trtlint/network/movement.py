@@ -155,10 +155,7 @@ def _gather_nd(data: Array, index: Array, batch: int) -> Array:
     depth = index.shape[-1]
     outer = np.broadcast_shapes(data.shape[:batch], index.shape[:batch])
     shape = (*outer, *index.shape[batch:-1], *data.shape[batch + depth :])
-    grids = [
-        along(np.arange(size), axis, index.ndim - 1)
-        for axis, size in enumerate(outer)
-    ]
+    grids = [along(np.arange(size), axis, index.ndim - 1) for axis, size in enumerate(outer)]
     places = (*grids, *(index[..., part] for part in range(depth)))
     return np.asarray(data[places]).reshape(shape)
 

@@ -145,7 +145,7 @@ def _remove_casts(graph: onnx.GraphProto, depth: int) -> bool:
     # Each of its operand and its result, one has the name of the file, the other one begins with the prefix.
     names: dict[str, str] = {}
     for node in inserted:
-        short, long = sorted((node.input[0], node.output[0]), key=lambda name: name.startswith(_CASTS))
+        short, long = sorted((*node.input, *node.output), key=lambda name: name.startswith(_CASTS))
         names[long] = short
     _rename(graph, names, 0)
     own = {id(node) for node in inserted}
