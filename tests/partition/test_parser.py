@@ -139,7 +139,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
     return Asked(tmp_path, monkeypatch)
 
 
-CHAIN = """chain (float[4] x) => (float[N] y, float[4] s) < float[4] w = {1, 2, 3, 4}, float[4] z = {1, 2, 3, 4} > {
+CHAIN = """chain (float[4] x) => (float[N] y, float[4] s)
+  < float[4] w = {1, 2, 3, 4}, float[4] z = {1, 2, 3, 4} > {
   [a] p = Add (x, w) [b] s = Mul (p, w) [u] q = Unique (s) [c] r = Abs (q) y = Neg (r) }"""
 
 
@@ -216,7 +217,8 @@ def test_the_regions_between_excluded_nodes_are_asked_for_one_by_one(asked: Aske
 
 def test_tensors_without_a_full_shape_are_named(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     text = """g (float[4] x) => (float[4] y) {
-        a = my.F (x) b = Neg (a) c = Unique (b) d = Neg (c) e = my.F (d) f = Unique (e) h = Abs (a) y = Add (f, h) }"""
+        a = my.F (x) b = Neg (a) c = Unique (b) d = Neg (c)
+        e = my.F (d) f = Unique (e) h = Abs (a) y = Add (f, h) }"""
     assert asked.result(text, ["Unique"])["shapeless"] == ["c", "a", "f"]
     assert asked.models[-1] == ("Abs Add", "a f", "", "y")
     monkeypatch.setattr(_parser, "_MOST_SHAPELESS", 2)
