@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -295,3 +296,219 @@ def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     require_packages(parse("https://example.com/m.onnx"))
     with pytest.raises(AddressError, match=r'needs s3fs; run pip install .*"s3fs>='):
         require_packages(parse("s3://bucket/m.onnx"))
+
+
+class System:
+    """A file system in memory that records what it is asked for."""
+
+    def __init__(self, **known: Any) -> None:
+        self.known = {"size": 100, **known}
+        self.calls: list[Any] = []
+        self.content = bytes(range(100))
+
+    def _strip_protocol(self, url: str) -> str:
+        return url.partition("://")[2]
+
+    def info(self, path: str) -> dict[str, Any]:
+        self.calls.append(("info", path))
+        return self.known
+
+    def invalidate_cache(self) -> None:
+        self.calls.append("invalidate")
+
+    def cat_file(self, path: str, start: int = 0, stop: int | None = None, **more: Any) -> bytes:
+        self.calls.append((path, start, stop, more))
+        return self.content[start:stop]
+
+
+class Concurrent(System):
+    """A file system that reads several parts at once."""
+
+    async_impl = True
+
+    def cat_ranges(self, paths: list[str], starts: list[int], stops: list[int], **more: Any) -> list[bytes]:
+        self.calls.append((paths, starts, stops, more))
+        return [self.content[start:stop] for start, stop in zip(starts, stops, strict=True)]
+
+
+def on(system: System, monkeypatch: pytest.MonkeyPatch, scheme: str = "s3") -> RemoteFile:
+    """Return a file of 100 bytes on a file system."""
+    import fsspec
+
+    def made(name: str, **more: Any) -> System:
+        assert (name, more) == (scheme, {"skip_instance_cache": True})
+        return system
+
+    monkeypatch.setattr(fsspec, "filesystem", made)
+    monkeypatch.setattr("trtlint.remote.http.HttpRanges", lambda _: system)
+    return remote_file(parse(f"{scheme}://bucket/m.onnx"))
+
+
+@pytest.mark.parametrize(
+    ("known", "version", "partial"),
+    [
+        ({}, "", True),
+        ({"ETag": '"1"', "etag": "2", "VersionId": "3", "blob_id": "4"}, '"1"', True),
+        ({"ETag": "", "etag": "2", "VersionId": "3", "blob_id": "4"}, "2", True),
+        ({"VersionId": 3, "blob_id": "4", "partial": False}, "3", False),
+        ({"blob_id": "4", "partial": True}, "4", True),
+        ({"ETag": 'W/"1"', "blob_id": "4"}, "", True),
+    ],
+)
+def test_what_a_file_system_knows(
+    known: dict[str, Any], version: str, partial: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = System(**known)
+    file = on(system, monkeypatch)
+    assert (file.size, file.version, file.partial, file.fetched, file.requests) == (
+        100,
+        version,
+        partial,
+        0,
+        1,
+    )
+    assert system.calls == [("info", "bucket/m.onnx")]
+    assert version_of(parse("s3://bucket/m.onnx")) == (f"{version} 100" if version else "")
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ({"type": "directory"}, "this is a folder; name the model files in it"),
+        ({"size": None}, "the server does not report the size of the file"),
+        ({"size": "100"}, "the server does not report the size of the file"),
+    ],
+)
+def test_files_without_a_size(known: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RemoteError) as caught:
+        on(System(**known), monkeypatch)
+    assert caught.value.message == message
+
+
+def test_parts_and_their_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = System()
+    file = on(system, monkeypatch)
+    assert file.parts([(0, 10), (90, 100)]) == [system.content[:10], system.content[90:]]
+    assert (file.fetched, file.requests) == (20, 3)
+    path, plain = "bucket/m.onnx", {"cache_type": "none"}
+    assert sorted(system.calls[1:], key=lambda call: int(call[1])) == [
+        (path, 0, 10, plain),
+        (path, 90, 100, plain),
+    ]
+    assert file.whole() == system.content
+    assert (file.fetched, file.requests) == (120, 4)
+    assert system.calls[-1] == (path, 0, None, {})
+    with pytest.raises(RemoteError, match=r"^the server returned fewer bytes than requested$"):
+        file.parts([(0, 10), (90, 101)])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "etag", "more", "whole"),
+    [
+        ("s3", '"1"', {}, {}),
+        ("https", '"1"', {"etag": '"1"'}, {"most": 100, "etag": '"1"'}),
+        ("https", "1", {"etag": ""}, {"most": 100, "etag": ""}),
+    ],
+)
+def test_parts_at_once(
+    scheme: str, etag: str, more: dict[str, Any], whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = Concurrent(ETag=etag)
+    file = on(system, monkeypatch, scheme)
+    path = "bucket/m.onnx" if scheme == "s3" else "https://bucket/m.onnx"
+    assert file.parts([(0, 10), (90, 100)]) == [system.content[:10], system.content[90:]]
+    many = {"batch_size": 16, "on_error": "raise"}
+    assert system.calls[1:] == [([path] * 2, [0, 90], [10, 100], {**many, **more})]
+    file.whole()
+    assert system.calls[-1] == (path, 0, None, whole)
+
+
+@pytest.mark.parametrize(
+    ("etag", "asks"),
+    [("", True), ("1", True), ('"1"', False)],
+)
+def test_a_change_is_noticed_after_the_last_part(
+    etag: str, asks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for change in ({}, {"size": 101}, {"ETag": "2"}):
+        system = System(ETag=etag)
+        file = on(system, monkeypatch, "https")
+        system.known.update(change)
+        if asks and change:
+            with pytest.raises(RemoteError, match=r"^the file changed while it was read$"):
+                file.require_unchanged()
+        else:
+            file.require_unchanged()
+        expected = ["invalidate", ("info", "https://bucket/m.onnx")] if asks else []
+        assert (system.calls[1:], file.requests) == (expected, 1 + asks)
+
+
+def test_a_whole_file_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = System()
+    file = on(system, monkeypatch)
+    system.content += b"0"
+    with pytest.raises(RemoteError, match=r"^the file changed while it was read$"):
+        file.whole()
+
+
+def test_the_largest_file_without_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = on(System(size=16 << 20), monkeypatch)
+    with pytest.raises(RemoteError, match=r"^the file changed while it was read$"):
+        file.whole()
+    file = on(System(size=(16 << 20) + 1), monkeypatch)
+    with pytest.raises(RemoteError) as caught:
+        file.whole()
+    assert caught.value.message == (
+        "the server does not support range requests for this file of 16 MiB; "
+        "download the file and lint the copy"
+    )
+
+
+def test_the_most_bytes_of_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = on(System(size=1 << 30), monkeypatch)
+    file.parts([(0, 10)])
+    with pytest.raises(RemoteError, match="fewer bytes"):
+        file.parts([(10, 100), (100, 256 << 20)])
+    assert file.fetched == 256 << 20
+    with pytest.raises(RemoteError) as caught:
+        file.parts([(0, 1)])
+    assert caught.value.message == (
+        "reading the remote file needs more than the limit of 256 MiB; download the file first"
+    )
+
+
+def test_the_most_seconds_of_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr(far, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    file = on(System(), monkeypatch)
+    clock[0] = 1600.0
+    assert file.parts([(0, 1)]) == [b"\0"]
+    clock[0] = 1600.5
+    with pytest.raises(RemoteError) as caught:
+        file.whole()
+    assert caught.value.message == (
+        "reading the remote file exceeded the limit of 600 s; download the file first"
+    )
+
+
+@pytest.mark.parametrize(
+    ("missing", "address", "words"),
+    [
+        ((), "s3://b/m.onnx", ""),
+        (("aiohttp",), "s3://b/m.onnx", ""),
+        (("fsspec",), "s3://b/m.onnx", "fsspec"),
+        (("huggingface_hub",), "hf://o/r/m.onnx", "huggingface_hub"),
+        (("fsspec", "aiohttp"), "https://b/m.onnx?a=secret", "fsspec and aiohttp"),
+    ],
+)
+def test_packages_of_each_scheme(
+    missing: tuple[str, ...], address: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(far, "find_spec", lambda name: None if name in missing else object())
+    given = parse(address)
+    if not words:
+        require_packages(given)
+        return
+    with pytest.raises(AddressError) as caught:
+        require_packages(given)
+    assert str(caught.value).startswith(f"{given.name}: needs {words}; run pip install ")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 
@@ -15,7 +17,8 @@ from tests.sparse import transformer
 from trtlint.cli import run
 from trtlint.model.errors import ModelError
 from trtlint.remote.addresses import AddressError, parse
-from trtlint.remote.model import RemoteModel
+from trtlint.remote.file import RemoteError
+from trtlint.remote.model import RemoteModel, RemoteTensors
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
@@ -144,3 +147,60 @@ def test_addresses_in_formats_for_machines(large: Path, capsys: pytest.CaptureFi
         for name in ("sarif", "gitlab", "junit", "rdjson", "github", "markdown", "concise"):
             assert run([address, *OPTIONS[:-1], name]) in (0, 1)
             assert address in capsys.readouterr().out, name
+
+
+def tensors(size: int, data: Any = b"") -> RemoteTensors:
+    """Return the tensors of a remote model of some size."""
+    file: Any = SimpleNamespace(size=size)
+    return RemoteTensors(parse("https://a.example/m.onnx?secret=1"), file, data, [])
+
+
+class Bytes:
+    """A file that has the same message everywhere, and counts what is read of it."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.read = 0
+        self._fails = fails
+
+    def __getitem__(self, key: slice) -> bytes:
+        if self._fails:
+            raise RemoteError("no such file")
+        self.read += key.stop - key.start
+        return onnx.numpy_helper.from_array(np.arange(3)).SerializeToString()
+
+
+TOO_LARGE = "values of 'w' and others are too large to read from a remote model"
+
+
+@pytest.mark.parametrize(
+    ("size", "limit"),
+    [(1, 1 << 20), (100 << 20, 1 << 20), (200 << 20, 2 << 20), (1000, 1 << 20)],
+)
+def test_a_hundredth_of_a_file_is_read_for_values(size: int, limit: int) -> None:
+    left = onnx.TensorProto(name="w", data_type=7, dims=[3])
+    for lengths, notes in (([limit], []), ([limit - 1, 1], []), ([limit + 1], [TOO_LARGE])):
+        data = Bytes()
+        found = tensors(size, data)
+        for length in lengths:
+            array = found._left(left, 5, length)
+            assert notes or (array is not None and array.tolist() == [0, 1, 2])
+        assert (found.notes, data.read) == (notes, 0 if notes else limit)
+        if not notes:
+            assert found._left(left, 5, 1) is None
+            assert found._left(left, 5, None) is not None
+        assert found.notes == [TOO_LARGE]
+
+
+def test_values_that_cannot_be_fetched() -> None:
+    found = tensors(100, Bytes(fails=True))
+    assert found._left(onnx.TensorProto(name="w"), 0, 10) is None
+    assert found.notes == ["the values of 'w' are unknown: no such file"]
+
+
+def test_tensors_of_remote_models_have_no_place_here() -> None:
+    found = tensors(100)
+    tensor = onnx.TensorProto(name="w", data_location=onnx.TensorProto.EXTERNAL)
+    found.place(tensor)
+    found.file_of("w.bin")
+    assert found.notes == ["external data 'w.bin' of a remote model are not read: their values are unknown"]
+    assert found.path == Path("https://a.example/m.onnx")

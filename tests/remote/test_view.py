@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("fsspec")
 
-from trtlint.remote import view  # noqa: E402
-from trtlint.remote.view import RemoteView  # noqa: E402
+from trtlint.remote import view
+from trtlint.remote.view import RemoteView
 
 CONTENT = bytes(range(100))
 
