@@ -13,13 +13,14 @@ from onnx import helper
 from tests.dry_build.rtx import NEEDS_WHEELS
 from tests.network import texts
 from trtlint.dry_build.agreement import Agreement, Uncomputed
-from trtlint.dry_build.wheels import find
+from trtlint.dry_build.wheels import Wheels, find
 from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.network import compare
 from trtlint.network.compare import CompareRequest, _agreement, compare_network, request_of
 from trtlint.process import Cause
 from trtlint.process.spawn import Limits, ProcessResult
 
-pytestmark = NEEDS_WHEELS
+WHEELS = Wheels("1.7.1", "/wheels")
 _MEMORY = "the comparison needs more than 2 GB; raise the limit with --dry-build-memory"
 
 
@@ -28,6 +29,7 @@ def compared(model: Path, *inputs: str) -> Agreement:
     return compare_network(model, request_of(inputs), find(), Limits(60, 4 << 30))
 
 
+@NEEDS_WHEELS
 @pytest.mark.parametrize("family", texts.AGREE)
 def test_each_family_of_layers_is_computed_as_onnx_says(family: str, tmp_path: Path) -> None:
     found = compared(texts.write(tmp_path, texts.AGREE[family]))
@@ -36,6 +38,7 @@ def test_each_family_of_layers_is_computed_as_onnx_says(family: str, tmp_path: P
     assert found.compared + found.unnamed == found.tensors
 
 
+@NEEDS_WHEELS
 @pytest.mark.parametrize(
     ("node", "inputs", "weights"),
     [
@@ -81,6 +84,7 @@ def test_operators_with_weights_are_computed_as_onnx_says(
     assert (found.reason, found.differences, found.outcome) == ("", (), "agrees")
 
 
+@NEEDS_WHEELS
 @pytest.mark.parametrize("op", texts.DIFFER)
 def test_what_the_parser_imports_wrongly_is_named(op: str, tmp_path: Path) -> None:
     tensor, text = texts.DIFFER[op]
@@ -91,6 +95,7 @@ def test_what_the_parser_imports_wrongly_is_named(op: str, tmp_path: Path) -> No
     assert first.got != first.expected
 
 
+@NEEDS_WHEELS
 def test_probes_reach_values_that_random_inputs_do_not(tmp_path: Path) -> None:
     model = texts.write(tmp_path, texts.AGREE["one_hot"])
     assert compared(model).outcome == "agrees"
@@ -99,6 +104,7 @@ def test_probes_reach_values_that_random_inputs_do_not(tmp_path: Path) -> None:
     assert found.differences[0].inputs == "negative whole numbers"
 
 
+@NEEDS_WHEELS
 def test_inputs_of_the_user_count(tmp_path: Path) -> None:
     model = texts.write(tmp_path, texts.AGREE["one_hot"])
     folder = tmp_path / "inputs"
@@ -111,6 +117,7 @@ def test_inputs_of_the_user_count(tmp_path: Path) -> None:
     assert found.differences[0].inputs == f"{folder / 'negative.npz'} (2)"
 
 
+@NEEDS_WHEELS
 def test_inputs_that_do_not_fit_are_an_error(tmp_path: Path) -> None:
     model = texts.write(tmp_path, texts.AGREE["one_hot"])
     np.savez(tmp_path / "other.npz", z=np.array([0]))
@@ -118,6 +125,7 @@ def test_inputs_that_do_not_fit_are_an_error(tmp_path: Path) -> None:
         compared(model, str(tmp_path / "other.npz"))
 
 
+@NEEDS_WHEELS
 def test_memory_that_is_short_is_the_reason(tmp_path: Path) -> None:
     text = """g (float[1] x) => (float[y0,y1,y2] y) { s = Constant <value = int64[3] {4096, 4096, 512}>()
         e = Expand(x, s) y = Exp(e) }"""
@@ -126,6 +134,7 @@ def test_memory_that_is_short_is_the_reason(tmp_path: Path) -> None:
     assert found.reason == "the comparison needs more than 3 GB; raise the limit with --dry-build-memory"
 
 
+@NEEDS_WHEELS
 def test_inputs_that_fail_late_leave_nothing(tmp_path: Path) -> None:
     text = f"""g (float[n] x, float[3] z) => (float[a,b] t, float[3] y) {{ s = Unsqueeze(x, axis) t = Trilu(s)
         {" ".join(f"e{at} = Neg({f'e{at - 1}' if at else 'x'})" for at in range(40))} y = Add(e39, z) }}"""
@@ -203,8 +212,63 @@ def test_values_that_cannot_be_used(
 )
 def test_a_process_without_a_result(cause: Cause, answers: tuple[Any, ...], reason: str) -> None:
     ended = ProcessResult(cause, None, "SIGSEGV", 1.5, 7, answers)
-    found = _agreement(ended, CompareRequest(probe=True), Inputs(()), find(), Limits(60, 2 << 30))
-    assert found == Agreement(find().version, reason=reason, inputs="probe", peak=7, seconds=1.5)
+    found = _agreement(ended, CompareRequest(probe=True), Inputs(()), WHEELS, Limits(60, 2 << 30))
+    assert found == Agreement("1.7.1", reason=reason, inputs="probe", peak=7, seconds=1.5)
+
+
+def answered(
+    monkeypatch: pytest.MonkeyPatch, *answers: Any, request: CompareRequest, listen: Any = None
+) -> tuple[Agreement, list[Any]]:
+    """Return the result of a process that gives some answers, and what the process was asked for."""
+    asked: list[Any] = []
+
+    def run(module: str, document: Any, limits: Limits, **more: Any) -> ProcessResult:
+        asked.extend((module, document, limits, more["paths"], more["environment"], more["log"].name))
+        for answer in answers:
+            more["listen"](answer)
+        return ProcessResult("done", 0, "", 1.5, 7, answers)
+
+    monkeypatch.setattr(compare, "run", run)
+    found = compare_network(Path("m.onnx"), request, WHEELS, Limits(60, 2 << 30), listen)
+    return found, asked
+
+
+def test_a_process_compares_a_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    shares: list[float] = []
+    answers = ({"done": 0.25}, {"other": 1}, {"done": 1}, {"agreement": {"tensors": 2, "seconds": 0.5}})
+    request = CompareRequest(("x.npz",), probe=True, shapes=(("x", (1, 2)),))
+    found, asked = answered(monkeypatch, *answers, request=request, listen=shares.append)
+    assert found == Agreement("1.7.1", tensors=2, inputs="given", seconds=0.5, peak=7)
+    document = {
+        "model": str(tmp_path / "m.onnx"),
+        "files": [str(tmp_path / "x.npz")],
+        "lists": [],
+        "script": None,
+        "probe": True,
+        "shapes": {"x": (1, 2)},
+    }
+    hidden = {"CUDA_VISIBLE_DEVICES": ""}
+    assert asked == ["trtlint.network.child", document, Limits(60, 2 << 30), ("/wheels",), hidden, "log"]
+    assert shares == [0.25, 1.0]
+    assert answered(monkeypatch, *answers, request=request)[0] == found
+
+
+def test_the_last_answer_of_a_process_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    request = CompareRequest(("x.npz",))
+    answers = ({"agreement": {"tensors": 2}}, {"reason": f"cannot read {tmp_path / 'x.npz'}"})
+    found, _ = answered(monkeypatch, *answers, request=request)
+    assert found == Agreement("1.7.1", reason="cannot read x.npz", inputs="given", seconds=1.5, peak=7)
+    with pytest.raises(InputsError, match=r"^x\.npz has no input 'y'$"):
+        answered(monkeypatch, {"inputs": f"{tmp_path / 'x.npz'} has no input 'y'"}, request=request)
+
+
+def test_a_comparison_needs_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare, "find_spec", lambda _: None)
+    found = compare_network(Path("m.onnx"), CompareRequest(), WHEELS, Limits(60, 2 << 30))
+    assert found == Agreement("1.7.1", reason=found.reason)
+    assert found.reason.startswith("a comparison needs ONNX Runtime: pip install ")
 
 
 def test_a_folder_without_inputs_is_refused(tmp_path: Path) -> None:
@@ -212,6 +276,7 @@ def test_a_folder_without_inputs_is_refused(tmp_path: Path) -> None:
         request_of((str(tmp_path),))
 
 
+@NEEDS_WHEELS
 def test_random_numbers_are_not_compared(tmp_path: Path) -> None:
     text = "g (float[64] x) => (float[64] y) { r = RandomNormalLike(x) s = Add(x, r) y = Relu(s) }"
     found = compared(texts.write(tmp_path, text))
@@ -219,6 +284,7 @@ def test_random_numbers_are_not_compared(tmp_path: Path) -> None:
     assert found.reasons == (Uncomputed("random numbers", 1),)
 
 
+@NEEDS_WHEELS
 def test_documented_deviations_are_no_differences(tmp_path: Path) -> None:
     text = """g (float[3] x) => (float[3] y) {
         a = Constant <value = float {2.0}>() b = Constant <value = float {1.0}>() y = Clip(x, a, b) }"""
@@ -226,6 +292,7 @@ def test_documented_deviations_are_no_differences(tmp_path: Path) -> None:
     assert (found.differences, found.deviations) == ((), ("a Clip whose minimum is above its maximum",))
 
 
+@NEEDS_WHEELS
 def test_a_difference_does_not_hide_or_cause_another(tmp_path: Path) -> None:
     text = """g (float[3,3] x) => (float[3,3] y) {
         a = Trilu(x) b = Add(a, x) c = Trilu(b) d = Exp(c) y = Relu(d) }"""
@@ -234,11 +301,13 @@ def test_a_difference_does_not_hide_or_cause_another(tmp_path: Path) -> None:
     assert found.compared == 5
 
 
+@NEEDS_WHEELS
 def test_a_model_that_the_parser_refuses_is_not_compared(tmp_path: Path) -> None:
     found = compared(texts.write(tmp_path, "g (float[3] x) => (float[k] y) { y = Unique(x) }"))
     assert (found.outcome, found.reason) == ("not-compared", "the parser refuses the model")
 
 
+@NEEDS_WHEELS
 def test_external_weights_are_read(tmp_path: Path) -> None:
     node = helper.make_node("MatMul", ["x", "w"], ["y"])
     path = texts.with_weights(tmp_path, node, {"x": [4, 64]}, {"w": [64, 64]})
@@ -246,6 +315,7 @@ def test_external_weights_are_read(tmp_path: Path) -> None:
     assert compared(path).outcome == "agrees"
 
 
+@NEEDS_WHEELS
 def test_shapes_of_the_user_count(tmp_path: Path) -> None:
     model = texts.write(
         tmp_path,
@@ -264,6 +334,7 @@ _EARLY = """g (float[2] x, float h) => (float[2] y, float[N,2] z)
     END }"""
 
 
+@NEEDS_WHEELS
 @pytest.mark.parametrize(
     ("end", "differ", "deviations"),
     [

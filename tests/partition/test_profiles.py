@@ -101,6 +101,15 @@ def test_parts_with_dynamic_inputs_get_a_profile(inputs: str, name: str, tmp_pat
     assert named(tmp_path, body, (0,), (1, 2), inputs=inputs) == name
 
 
+def test_values_of_other_graphs_are_no_inputs_of_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    text = "g (float[4] x, int64[1] p) => (float[a] y) { y = Reshape (x, p) }"
+    onnx.save(onnx.parser.parse_model(f'< ir_version: 8, opset_import: ["" : 17] > {text}'), path)
+    graph = load(path).graph
+    assert shape_input(graph.inputs, [graph.nodes]) == "p"
+    assert shape_input(graph.inputs[:1], [graph.nodes]) == ""
+
+
 def test_words() -> None:
     assert shape_input_words("") == ""
     assert shape_input_words("p") == (

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.dry_build.rtx import NEEDS_WHEELS
 from tests.partition.test_predict import FOLDED_AXES, IN_A_BODY, TWO_UNIQUES, WIDE, partition, write
-from trtlint.dry_build.wheels import find
-from trtlint.partition.result import Partition, ProviderSettings
-from trtlint.partition.simulate import simulate
-
-pytestmark = NEEDS_WHEELS
+from trtlint.dry_build.wheels import Wheels, find
+from trtlint.knowledge.providers import Provider
+from trtlint.partition import simulate as simulate_module
+from trtlint.partition.result import Left, Partition, ProviderSettings
+from trtlint.partition.simulate import Simulation, simulate
+from trtlint.process import Cause
+from trtlint.process.spawn import Limits, ProcessResult
 
 CONSTANT_BESIDE = """
 < ir_version: 8, opset_import: ["" : 17] >
@@ -32,6 +35,7 @@ def simulated(path: Path, settings: ProviderSettings | None = None) -> Partition
     return found.partition
 
 
+@NEEDS_WHEELS
 @pytest.mark.parametrize("text", [TWO_UNIQUES, IN_A_BODY])
 def test_the_parser_agrees_with_the_prediction(tmp_path: Path, text: str) -> None:
     path = write(tmp_path, text)
@@ -40,17 +44,19 @@ def test_the_parser_agrees_with_the_prediction(tmp_path: Path, text: str) -> Non
     assert {each.node for each in found.left} == set(expected["left"])  # type: ignore[call-overload]
 
 
+@NEEDS_WHEELS
 def test_the_parser_is_asked_for_each_part(tmp_path: Path) -> None:
     assert simulated(write(tmp_path, TWO_UNIQUES)).calls == 4
 
 
+@NEEDS_WHEELS
 def test_constants_are_no_nodes_and_names_keep_their_positions(tmp_path: Path) -> None:
     found = simulated(write(tmp_path, CONSTANT_BESIDE))
     assert found.parts == (("Mul_1",), ("Mul_3",))
     assert [each.node for each in found.left] == ["Unique_2"]
 
 
-@pytest.mark.slow
+@NEEDS_WHEELS
 def test_options_count(tmp_path: Path) -> None:
     path = write(tmp_path, TWO_UNIQUES)
     assert simulated(path, ProviderSettings(min_nodes=2)).parts == ()
@@ -59,10 +65,12 @@ def test_options_count(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@NEEDS_WHEELS
 def test_too_few_rounds_leave_everything(tmp_path: Path) -> None:
     assert simulated(write(tmp_path, TWO_UNIQUES), ProviderSettings(max_rounds=0)).parts == ()
 
 
+@NEEDS_WHEELS
 def test_rewrites_of_onnx_runtime_come_first(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     text = """
@@ -76,7 +84,7 @@ def test_rewrites_of_onnx_runtime_come_first(tmp_path: Path) -> None:
     assert found.partition.parts == (("a",), ("b",))
 
 
-@pytest.mark.slow
+@NEEDS_WHEELS
 def test_the_parser_takes_operands_that_onnx_runtime_computes(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path = write(tmp_path, FOLDED_AXES)
@@ -102,6 +110,7 @@ g (float[4,4] x) => (float[N] y, float[4] z)
 """
 
 
+@NEEDS_WHEELS
 def test_nodes_after_the_rewrites_keep_their_places_in_the_file(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path = write(tmp_path, MERGED)
@@ -125,6 +134,7 @@ g (float16[4] x) => (float16[N] y) < float16[4] w = {1,2,3,4}, float16[4] v = {1
 """
 
 
+@NEEDS_WHEELS
 def test_casts_of_a_processor_are_removed(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path = write(tmp_path, HALF)
@@ -137,7 +147,7 @@ def test_casts_of_a_processor_are_removed(tmp_path: Path) -> None:
     assert [set(part) for part in partition(path)["parts"]] == [{"s", "a", "b"}, {"c"}]  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
+@NEEDS_WHEELS
 def test_the_rtx_provider_takes_nothing_with_a_double_input(tmp_path: Path) -> None:
     path = write(tmp_path, WIDE)
     found = simulate(path, "nv-tensorrt-rtx", find(), ProviderSettings(), rewrite=False).partition
@@ -145,3 +155,149 @@ def test_the_rtx_provider_takes_nothing_with_a_double_input(tmp_path: Path) -> N
     assert found.parts == ()
     assert list(found.dropped) == partition(path, "nv-tensorrt-rtx")["dropped"]
     assert simulated(path).parts == (("a", "b", "c"),)
+
+
+def scope(name: str, nodes: str, *parts: tuple[int, ...], **more: Any) -> dict[str, Any]:
+    """Return what the process says of one graph; the operators are the first letters of the nodes."""
+    paths = nodes.split()
+    given = {
+        "scope": name,
+        "nodes": [[path, path.rpartition("/")[2][:1].upper()] for path in paths],
+        "added": [],
+        "parts": parts,
+        "small": (),
+        "cyclic": (),
+        "joined": False,
+        "whole": sum(map(len, parts)) == len(paths),
+        "rejected": "",
+    }
+    return {**given, **more}
+
+
+def answered(
+    *scopes: dict[str, Any],
+    provider: Provider = "tensorrt",
+    merged: dict[str, list[list[str]]] | None = None,
+    shapeless: tuple[str, ...] = (),
+) -> Partition:
+    """Return the partition of what a process says."""
+    answer = {
+        "scopes": scopes,
+        "calls": 5,
+        "rewritten": True,
+        "merged": merged or {},
+        "shapeless": shapeless,
+    }
+    ended = ProcessResult("done", 0, "", 1.5, None, ({"stage": "parse"}, answer))
+    found = simulate_module._read(ended, provider, "1.7.1")
+    assert found.partition is not None
+    assert found == Simulation(found.partition, "1.7.1", rewritten=True, ended="ended")
+    return found.partition
+
+
+def test_the_parts_of_one_graph() -> None:
+    failure = "tensor q has no full shape: Please run shape inference on the onnx model first"
+    given = scope("", "a b u c d", (0, 1), (4,), small=((3,),))
+    found = answered(given, shapeless=("q", "r"))
+    assert found == Partition(
+        "tensorrt",
+        "parser",
+        (("a", "b"), ("d",)),
+        (Left("u", "U"), Left("c", "C")),
+        dropped=("c: the region has 1 nodes, fewer than the minimum size of a part",),
+        failure=failure,
+        calls=5,
+    )
+    assert answered(given, provider="nv-tensorrt-rtx", shapeless=("q",)).failure == ""
+
+
+def test_regions_that_are_given_up() -> None:
+    rejected = scope("i/then", "i/then/n", rejected="the reason")
+    found = answered(
+        rejected,
+        scope("", "a b c i", (1,), small=((0, 2),), cyclic=((2, 3), (1,)), rejected="another", joined=True),
+    )
+    assert found.dropped == (
+        "a: the region has 2 nodes, fewer than the minimum size of a part",
+        "c: the region is part of a cycle",
+        "b: the region is part of a cycle",
+        "i/then: the reason",
+        "the model: another",
+    )
+    assert found.joined
+    assert found.left == (Left("a", "A"), Left("c", "C"), Left("i", "I"), Left("i/then/n", "N"))
+
+
+def test_bodies_belong_to_the_part_of_their_node() -> None:
+    inner = scope("i/then/j/else", "i/then/j/else/n i/then/j/else/m", (0, 1))
+    then, other = scope("i/then", "i/then/j i/then/k", (0, 1)), scope("i/else", "i/else/l", (0,))
+    assert answered(inner, then, other, scope("", "a i b", (0, 1), (2,))).parts == (
+        ("a", "i", "i/else/l", "i/then/j", "i/then/k", "i/then/j/else/n", "i/then/j/else/m"),
+        ("b",),
+    )
+    left = answered(inner, then, other, scope("", "a i b", (0,), (2,)))
+    assert left.parts == (("a",), ("b",))
+    assert [each.node for each in left.left] == [
+        "i",
+        "i/else/l",
+        "i/then/j",
+        "i/then/k",
+        "i/then/j/else/n",
+        "i/then/j/else/m",
+    ]
+    cut = scope("i/then", "i/then/j i/then/k", (0,))
+    assert answered(inner, cut, other, scope("", "a i b", (0,), (2,))).parts == (
+        ("a",),
+        ("b",),
+        ("i/then/j", "i/then/j/else/n", "i/then/j/else/m"),
+    )
+
+
+def test_nodes_of_the_file_behind_rewritten_nodes() -> None:
+    merged = {"a": [["m", "M"], ["n", "N"]], "b": [["m", "M"]], "u": [["v", "V"]]}
+    given = scope("", "a new b u only", (0, 1, 2), (4,), added=["new", "only"])
+    found = answered(given, merged=merged)
+    assert found.parts == (("m", "n", "a", "b"), ("only",))
+    assert found.left == (Left("v", "V"), Left("u", "U"))
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"), [("time", "was stopped after 1.5 s"), ("crashed", "crashed (SIGSEGV)")]
+)
+def test_a_process_without_a_result(cause: Cause, words: str) -> None:
+    ended = ProcessResult(cause, None, "SIGSEGV", 1.5, None, ({"stage": "parse"},))
+    assert simulate_module._read(ended, "tensorrt", "1.7.1") == Simulation(None, "1.7.1", ended=words)
+
+
+def test_the_request_of_a_simulation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def run(*given: Any, **more: Any) -> ProcessResult:
+        asked.append((given, more))
+        return ProcessResult("done", 0, "", 1.5, None, ())
+
+    monkeypatch.setattr(simulate_module, "run", run)
+    path = write(tmp_path, TWO_UNIQUES)
+    settings = ProviderSettings(min_nodes=2, max_rounds=3, exclude=frozenset({"B", "A"}))
+    wheels = Wheels("1.7.1", "/wheels")
+    simulate(path, "tensorrt", wheels, settings, limits=Limits(7, 1 << 30), rewrite=False)
+    simulate(path, "nv-tensorrt-rtx", wheels, ProviderSettings())
+    first = {
+        "model": str(path),
+        "provider": "tensorrt",
+        "rewrite": False,
+        "min_nodes": 2,
+        "max_rounds": 3,
+        "exclude": ["A", "B"],
+    }
+    second = {
+        "model": str(path),
+        "provider": "nv-tensorrt-rtx",
+        "rewrite": True,
+        "min_nodes": 1,
+        "max_rounds": 1000,
+        "exclude": [],
+    }
+    more = {"paths": ("/wheels",), "environment": {"CUDA_VISIBLE_DEVICES": ""}}
+    module = "trtlint.partition._parser"
+    assert asked == [((module, first, Limits(7, 1 << 30)), more), ((module, second, Limits()), more)]
