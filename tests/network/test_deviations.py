@@ -108,6 +108,15 @@ def test_positions_of_equal_elements(
     assert explained(op, [], whole(*got), whole(*expected), **given) == ""
 
 
+@pytest.mark.parametrize("source", [np.int32, np.int8, np.float64, np.float16, bool])
+@pytest.mark.parametrize("place", [np.int64, np.int16])
+def test_positions_and_elements_of_several_types(source: Any, place: Any) -> None:
+    ones = np.array([[1, 0, 1]], source)
+    got, expected = np.array([[2]], place), whole([0])
+    assert explained("ArgMax", [ones], got, expected, axis=1) == EQUAL
+    assert explained("ArgMax", [ones], got - place(1), expected, axis=1) == ""
+
+
 def test_a_topk_without_an_axis_searches_the_last() -> None:
     source = floats([[3, 1, 3], [2, 5, 2]], [[1, 1, 4], [0, 6, 7]])
     got, expected = whole([[2], [1]], [[2], [2]]), whole([[0], [1]], [[2], [2]])

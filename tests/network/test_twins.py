@@ -163,6 +163,7 @@ def test_a_matrix_equals_only_a_matrix_of_the_same_node() -> None:
     assert not twin(proto, replace(PRODUCT, outputs=(1,)), [ROWS, WEIGHT], shared)
     assert not twin(proto, replace(PRODUCT, kind="ELEMENTWISE"), [ROWS, WEIGHT], shared)
     assert not twin(proto, replace(PRODUCT, inputs=(0,)), [ROWS], shared)
+    assert not twin(proto, replace(PRODUCT, inputs=(0, 1, 1)), [ROWS, WEIGHT, WEIGHT], shared)
     for node in (
         helper.make_node("Gemm", ["x", "w"], ["y"]),
         helper.make_node("MatMul", ["x", "w"], ["y"], domain="my"),
