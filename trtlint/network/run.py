@@ -82,13 +82,15 @@ class Runner:
             feeds: the inputs of the network by name.
         """
         scope = _BlockTensors()
-        for tensor in self._network.inputs:
-            known = self._network.tensors[tensor]
-            given = feeds.get(known.name)
-            scope.values[tensor] = (
-                Missing("no value was given") if given is None else narrowed(np.asarray(given), known.dtype)
-            )
         with np.errstate(all="ignore"):
+            for tensor in self._network.inputs:
+                known = self._network.tensors[tensor]
+                given = feeds.get(known.name)
+                scope.values[tensor] = (
+                    Missing("no value was given")
+                    if given is None
+                    else narrowed(np.asarray(given), known.dtype)
+                )
             self._run(self._block, scope, self._watch)
 
     def _run(self, block: Block, scope: _BlockTensors, watch: Watch | None) -> None:
