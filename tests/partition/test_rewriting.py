@@ -183,27 +183,35 @@ def nested(count: int) -> onnx.GraphProto:
     return helper.make_graph(nodes, "g", [], [])
 
 
-@pytest.mark.parametrize(
-    ("most", "casts", "left"),
-    [
-        (2, "321", "c1 = Cast(x)"),
-        (1, "32", "InsertedCast_1 = Cast(x); c1 = Cast(InsertedCast_1)"),
-    ],
-)
-def test_bodies_that_are_too_deep_stay(
-    most: int, casts: str, left: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rewriting, "MOST_BODIES", most)
+def test_casts_in_bodies_are_removed() -> None:
     graph = nested(3)
-    assert rewriting._casts(graph, 0) == {f"{name}{at}" for at in casts for name in ("InsertedCast_", "c")}
-    assert rewriting._remove_casts(graph, 0)
-    assert text_of(graph) == ["c3 = Cast(x)", f"y = If(x) [c2 = Cast(x); y = If(x) [{left}]]"]
+    assert rewriting._casts(graph) == {f"{name}{at}" for at in (1, 2, 3) for name in ("InsertedCast_", "c")}
+    assert rewriting._remove_casts(graph)
+    assert text_of(graph) == ["c3 = Cast(x)", "y = If(x) [c2 = Cast(x); y = If(x) [c1 = Cast(x)]]"]
+    assert not rewriting._remove_casts(graph)
 
 
-def test_names_in_deep_bodies_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewriting, "MOST_BODIES", 1)
+def test_casts_in_one_body_only() -> None:
+    outer = helper.make_graph(
+        [
+            helper.make_node("If", ["x"], ["y"], then_branch=nested(1)),
+            helper.make_node("If", ["x"], ["z"], then_branch=helper.make_graph([], "g", [], [])),
+        ],
+        "g",
+        [],
+        [],
+    )
+    assert rewriting._remove_casts(outer)
+    assert text_of(outer) == ["y = If(x) [c1 = Cast(x)]", "z = If(x) []"]
+
+
+def test_names_in_bodies_are_replaced() -> None:
     graph = nested(3)
-    rewriting._rename(graph, {"x": "z", "c3": "d"}, 0)
-    inner = "InsertedCast_1 = Cast(x); c1 = Cast(InsertedCast_1)"
+    rewriting._rename(graph, {"x": "z", "c1": "d"})
+    inner = "InsertedCast_1 = Cast(z); d = Cast(InsertedCast_1)"
     middle = f"InsertedCast_2 = Cast(z); c2 = Cast(InsertedCast_2); y = If(z) [{inner}]"
-    assert text_of(graph) == ["InsertedCast_3 = Cast(z)", "d = Cast(InsertedCast_3)", f"y = If(z) [{middle}]"]
+    assert text_of(graph) == [
+        "InsertedCast_3 = Cast(z)",
+        "c3 = Cast(InsertedCast_3)",
+        f"y = If(z) [{middle}]",
+    ]

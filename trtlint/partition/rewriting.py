@@ -13,7 +13,6 @@ from pathlib import Path
 import onnx
 
 from trtlint.files.telemetry import onnx_runtime
-from trtlint.partition.naming import MOST_BODIES
 
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
 """Names of the Casts that ONNX Runtime adds to run FP16 on a CPU. A GPU provider never sees them.
@@ -115,39 +114,35 @@ def _without_casts(model: onnx.ModelProto, given: onnx.ModelProto) -> onnx.Model
         model: the model after ONNX Runtime's rewrites.
         given: the model in the file.
     """
-    before = _casts(given.graph, 0)
-    if not _remove_casts(model.graph, 0):
+    before = _casts(given.graph)
+    if not _remove_casts(model.graph):
         return model
     stored = {tensor.name for tensor in model.graph.initializer}
-    after = _casts(model.graph, 0)
+    after = _casts(model.graph)
     return None if any(name not in after and name not in stored for name in before) else model
 
 
-def _casts(graph: onnx.GraphProto, depth: int) -> set[str]:
+def _casts(graph: onnx.GraphProto) -> set[str]:
     """Return the outputs of all Casts in a graph and in its subgraphs."""
-    found = {node.output[0] for node in graph.node if node.op_type == "Cast" and node.output}
-    for body in _bodies(graph) if depth < MOST_BODIES else ():
-        found |= _casts(body, depth + 1)
-    return found
+    found = {name for node in graph.node if node.op_type == "Cast" for name in node.output}
+    return found.union(*map(_casts, _bodies(graph)))
 
 
-def _remove_casts(graph: onnx.GraphProto, depth: int) -> bool:
+def _remove_casts(graph: onnx.GraphProto) -> bool:
     """Remove the Casts that ONNX Runtime added from a graph and its subgraphs.
 
     Return whether there were such Casts.
     """
-    found = False
-    for body in _bodies(graph) if depth < MOST_BODIES else ():
-        found |= _remove_casts(body, depth + 1)
+    found = [_remove_casts(body) for body in _bodies(graph)]
     inserted = [node for node in graph.node if node.op_type == "Cast" and node.name.startswith(_CASTS)]
     if not inserted:
-        return found
+        return any(found)
     # Each of its operand and its result, one has the name of the file, the other one begins with the prefix.
     names: dict[str, str] = {}
     for node in inserted:
         short, long = sorted((*node.input, *node.output), key=lambda name: name.startswith(_CASTS))
         names[long] = short
-    _rename(graph, names, 0)
+    _rename(graph, names)
     own = {id(node) for node in inserted}
     kept = [node for node in graph.node if id(node) not in own]
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in kept]
@@ -160,15 +155,15 @@ def _remove_casts(graph: onnx.GraphProto, depth: int) -> bool:
     return True
 
 
-def _rename(graph: onnx.GraphProto, names: Mapping[str, str], depth: int) -> None:
+def _rename(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
     for node in graph.node:
         for field in (node.input, node.output):
             for index, name in enumerate(field):
                 field[index] = names.get(name, name)
     for value in graph.output:
         value.name = names.get(value.name, value.name)
-    for body in _bodies(graph) if depth < MOST_BODIES else ():
-        _rename(body, names, depth + 1)
+    for body in _bodies(graph):
+        _rename(body, names)
 
 
 def _bodies(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
