@@ -191,6 +191,14 @@ def test_casts_in_bodies_are_removed() -> None:
     assert not rewriting._remove_casts(graph)
 
 
+def test_other_operators_are_no_casts() -> None:
+    names = {"Abs": "InsertedCast_a", "Neg": "InsertedCast_n"}
+    nodes = [helper.make_node(op, ["x"], [op], name) for op, name in names.items()]
+    graph = helper.make_graph([*nodes, helper.make_node("Cast", ["x"], ["y"], "Cast_1", to=1)], "g", [], [])
+    assert rewriting._casts(graph) == {"y"}
+    assert not rewriting._remove_casts(graph)
+
+
 def test_casts_in_one_body_only() -> None:
     outer = helper.make_graph(
         [

@@ -67,7 +67,10 @@ class Runner:
         self._network = network
         self._givers = {tensor: layer for layer in network.layers for tensor in layer.outputs}
         self._conditions = {
-            layer.group: layer.inputs[0] for layer in network.layers if layer.kind == "CONDITION"
+            layer.group: tensor
+            for layer in network.layers
+            if layer.kind == "CONDITION"
+            for tensor in layer.inputs
         }
 
     @property
@@ -171,12 +174,17 @@ class _Loop:
     def __init__(self, bounds: Sequence[Layer], scope: _BlockTensors) -> None:
         self._bounds = bounds
         self._scope = scope
-        self._state = {layer.outputs[0]: _of(scope, layer.inputs[0]) for layer in self._of_kind("RECURRENCE")}
+        self._state = {
+            output: _of(scope, layer.inputs[0])
+            for layer in self._of_kind("RECURRENCE")
+            for output in layer.outputs
+        }
         self._collected: dict[int, list[Value]] = {layer.index: [] for layer in self._of_kind("LOOP_OUTPUT")}
         counts = [
-            _of(scope, layer.inputs[0])
+            _of(scope, tensor)
             for layer in self._of_kind("TRIP_LIMIT")
             if layer.get("kind") == "COUNT"
+            for tensor in layer.inputs
         ]
         self._while = [layer for layer in self._of_kind("TRIP_LIMIT") if layer.get("kind") != "COUNT"]
         if any(isinstance(count, Missing) for count in counts) or not (counts or self._while):
@@ -195,12 +203,13 @@ class _Loop:
         """
         inner.values.update(self._state)
         for layer in self._of_kind("ITERATOR"):
-            source, axis = _of(self._scope, layer.inputs[0]), int(layer.get("axis", 0))
+            (tensor,), (output,) = layer.inputs, layer.outputs
+            source, axis = _of(self._scope, tensor), int(layer.get("axis", 0))
             if isinstance(source, Missing):
-                inner.values[layer.outputs[0]] = source
+                inner.values[output] = source
             elif turn < source.shape[axis]:
                 at = source.shape[axis] - 1 - turn if layer.get("reverse") else turn
-                inner.values[layer.outputs[0]] = np.take(source, at, axis=axis)
+                inner.values[output] = np.take(source, at, axis=axis)
 
     def counted_out(self, turn: int) -> bool:
         """Return whether ``turn`` iterations reach the trip count."""
@@ -209,7 +218,8 @@ class _Loop:
     def stops(self, inner: _BlockTensors) -> bool:
         """Return whether the condition ends the loop. Its value at the start of the iteration is used."""
         for layer in self._while:
-            value = _of(inner, layer.inputs[0])
+            (tensor,) = layer.inputs
+            value = _of(inner, tensor)
             if isinstance(value, Missing):
                 raise NotComputedError(f"a loop whose condition is not known: {value.reason}")
             if not bool(value.item()):
@@ -223,7 +233,11 @@ class _Loop:
                 self._collected[layer.index] = [_of(inner, layer.inputs[0])]
             else:
                 self._collected[layer.index].append(_of(inner, layer.inputs[0]))
-        self._state = {layer.outputs[0]: _of(inner, layer.inputs[1]) for layer in self._of_kind("RECURRENCE")}
+        self._state = {
+            output: _of(inner, layer.inputs[1])
+            for layer in self._of_kind("RECURRENCE")
+            for output in layer.outputs
+        }
 
     def output(self, layer: Layer) -> Value:
         """Return the value of one loop output after the last iteration."""
