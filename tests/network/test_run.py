@@ -286,8 +286,8 @@ class Loop:
 def test_outputs_of_a_loop() -> None:
     loop = Loop(COUNT="n")
     outputs = [
-        loop.output("LAST_VALUE", loop.state),
-        loop.output("LAST_VALUE", loop.grown),
+        loop.output("LAST_VALUE", loop.state, loop.n),
+        loop.output("LAST_VALUE", loop.grown, loop.n),
         loop.output("CONCATENATE", loop.state),
         loop.output("CONCATENATE", loop.grown, loop.n, axis=1),
         loop.output("REVERSE", loop.grown, loop.n),
@@ -313,6 +313,13 @@ def test_stacked_outputs_have_room_for_all_iterations() -> None:
         [[0, 0], [4, 8], [3, 6], [2, 4]],
     ]
     assert loop.run(*outputs, room=np.array([2], np.int32)) == [[[2, 4], [3, 6]], [[3, 6], [2, 4]]]
+
+
+def test_outputs_are_stacked_on_a_new_first_axis() -> None:
+    loop = Loop(COUNT="n")
+    output = loop.maker.tensor("output")
+    loop.add("LOOP_OUTPUT", (loop.grown,), output, kind="CONCATENATE")
+    assert loop.run(output) == [[[2, 4], [3, 6], [4, 8]]]
 
 
 def test_a_condition_ends_a_loop() -> None:

@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from trtlint.partition import _parser
 from trtlint.partition.regions import runs
 
-HEAD = '< ir_version: 8, opset_import: ["" : 17, "my" : 1] >'
+HEAD = '< ir_version: 8, opset_import: ["" : 17, "my" : 1, "com.microsoft" : 1] >'
 
 
 class Logger:
@@ -165,7 +165,11 @@ def test_a_region_is_cut_until_it_is_taken_whole(asked: Asked) -> None:
     ]
     first, _, last = asked.library.asked
     assert {model.ir_version for model in asked.library.asked} == {onnx.IR_VERSION}
-    assert [(each.domain, each.version) for each in last.opset_import] == [("", 17), ("my", 1)]
+    assert [(each.domain, each.version) for each in last.opset_import] == [
+        ("", 17),
+        ("my", 1),
+        ("com.microsoft", 1),
+    ]
     assert first.graph.name == "chain"
     assert numpy_helper.to_array(first.graph.initializer[0]).tolist() == [1, 2, 3, 4]
     assert onnx.helper.printable_value_info(first.graph.input[0]) == "%x[FLOAT, 4]"
@@ -224,6 +228,22 @@ def test_tensors_without_a_full_shape_are_named(asked: Asked, monkeypatch: pytes
     monkeypatch.setattr(_parser, "_MOST_SHAPELESS", 2)
     assert asked.result(text, ["Unique"])["shapeless"] == ["c", "a"]
     assert asked.result(text)["shapeless"] == []
+
+
+def test_only_regions_of_regions_need_shapes(asked: Asked) -> None:
+    text = "g (float[4] x) => (float[4] y) { a = my.F (x) y = Neg (a) }"
+    assert asked.result(text, exclude=["F"])["shapeless"] == []
+    assert asked.result(text, ["F"])["shapeless"] == ["a"]
+
+
+def test_shapes_of_the_main_graph_come_from_onnx_runtime(asked: Asked) -> None:
+    pytest.importorskip("onnxruntime")
+    nodes = "a = com.microsoft.Gelu (x) b = Abs (x) d = Sin (b) y = Add (a, d)"
+    assert asked.result(f"g (float[4] x) => (float[4] y) {{ {nodes} }}", ["Sin"])["shapeless"] == []
+    body = f"then_branch = t () => (float[4] y) {{ {nodes} }}"
+    other = "else_branch = e () => (float[4] v) { v = Abs (x) }"
+    text = f"g (float[4] x, bool c) => (float[4] z) {{ z = If (c) <{body}, {other}> }}"
+    assert asked.result(text, ["Sin"])["shapeless"] == ["a"]
 
 
 def test_stored_tensors_of_a_region(asked: Asked) -> None:
@@ -372,7 +392,7 @@ def test_constants_are_stored(attribute: dict[str, Any], dtype: int, values: Any
         helper.make_node("If", ["c"], ["b"], name="last", then_branch=inner),
     ]
     graph = helper.make_graph(nodes, "g", [], [], [numpy_helper.from_array(np.ones(1), "w")])
-    _parser._store_constants(graph, 0)
+    _parser._store_constants(graph)
     assert [node.name for node in graph.node] == ["first", "last"]
     assert [tensor.name for tensor in graph.initializer] == ["w", "c"]
     body = graph.node[1].attribute[0].g
@@ -396,21 +416,8 @@ def test_constants_are_stored(attribute: dict[str, Any], dtype: int, values: Any
 def test_other_nodes_are_not_stored(node: onnx.NodeProto) -> None:
     graph = helper.make_graph([node], "g", [], [])
     before = graph.SerializeToString()
-    _parser._store_constants(graph, 0)
+    _parser._store_constants(graph)
     assert graph.SerializeToString() == before
-
-
-@pytest.mark.parametrize(("most", "graphs"), [(1, 2), (0, 3)])
-def test_constants_in_deep_bodies_stay(most: int, graphs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_parser, "MOST_BODIES", most)
-    graph = helper.make_graph([helper.make_node("Constant", [], ["c"], value_int=1)], "g", [], [])
-    for _ in range(2):
-        graph = helper.make_graph([helper.make_node("If", ["x"], ["y"], then_branch=graph)], "g", [], [])
-    _parser._store_constants(graph, 0)
-    found = 0
-    while graph.node:
-        graph, found = graph.node[0].attribute[0].g, found + 1
-    assert found == graphs
 
 
 def tensor_type(element: int, *dims: int | str | None) -> onnx.TypeProto:

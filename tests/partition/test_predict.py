@@ -14,7 +14,10 @@ from trtlint.engine.partition import predicted
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
 from trtlint.knowledge.providers import Provider
-from trtlint.partition.result import ProviderSettings
+from trtlint.model.load import load
+from trtlint.partition import predict as predict_module
+from trtlint.partition.predict import Reason, predict
+from trtlint.partition.result import Border, Left, Partition, ProviderSettings, Split
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.targets import targets_of
 
@@ -335,3 +338,151 @@ def test_types_at_the_border_of_a_body(
         for body, name in (("then_branch", "t2"), ("else_branch", "e2"))
     ]
     assert partition(write(tmp_path, text), provider)["dropped"] == (dropped if refused else [])
+
+
+SMALL = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[4,4] x, float[N] n) => (float[4,4] y, float[M] z) {
+  [a] p = Relu (x) [u1] q = Sin (p) [b] r = Abs (q) [u2] s = Sin (r) [v] t = Cos (s) [c] y = Neg (t)
+  [w] z = Tan (n)
+}
+"""
+
+
+def direct(
+    path: Path,
+    refused: dict[str, Reason],
+    provider: Provider = "nv-tensorrt-rtx",
+    settings: ProviderSettings | None = None,
+    *,
+    rewritten: bool = True,
+) -> Partition:
+    """Predict the parts of a model of which some nodes are refused."""
+    model = load(path)
+    nodes = {node.path: node for node in model.graph.nodes}
+    given = {nodes[name]: reason for name, reason in refused.items()}
+    return predict(
+        model.graph, model.constants, given, provider, settings or ProviderSettings(), rewritten=rewritten
+    )
+
+
+NO_SIN = Reason("no Sin", ("BLD1", "BLD2"), ("a-fix",))
+NO_COS = Reason("no Cos", ("BLD3",))
+
+
+def test_a_prediction(tmp_path: Path) -> None:
+    path = write(tmp_path, SMALL)
+    refused = {"u1": NO_SIN, "u2": Reason("other", ("BLD2", "BLD4"), ("b-fix", "a-fix")), "v": NO_COS}
+    found = direct(path, {**refused, "w": Reason("no Tan")})
+    assert found == Partition(
+        "nv-tensorrt-rtx",
+        "predicted",
+        (("a",), ("b",), ("c",)),
+        (
+            Left("u1", "Sin", "no Sin", ("BLD1", "BLD2")),
+            Left("u2", "Sin", "other", ("BLD2", "BLD4")),
+            Left("v", "Cos", "no Cos", ("BLD3",)),
+            Left("w", "Tan", "no Tan"),
+        ),
+        borders=(
+            Border("p", False, 64),
+            Border("q", True, 64),
+            Border("r", False, 64),
+            Border("t", True, 64),
+        ),
+        splits=(
+            Split("Sin", ("u1", "u2"), ("BLD1", "BLD2", "BLD4"), "no Sin", ("a-fix", "b-fix"), 2, 2, 192),
+            Split("Cos", ("v",), ("BLD3",), "no Cos", (), 3, 3, 64),
+            Split("Tan", ("w",), (), "no Tan", (), 3, 3, 0),
+        ),
+    )
+
+
+def test_a_model_without_refused_nodes_is_one_part(tmp_path: Path) -> None:
+    found = direct(write(tmp_path, SMALL), {})
+    assert found == Partition("nv-tensorrt-rtx", "predicted", (("a", "u1", "b", "u2", "v", "c", "w"),), ())
+
+
+def test_parts_are_counted_for_the_most_costly_operators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, SMALL)
+    refused = {"u1": NO_SIN, "u2": NO_SIN, "v": NO_COS}
+    for most, counts in ((2, [(2, 1), (3, 2)]), (1, [(2, 1), (None, None)]), (0, [(None, None)] * 2)):
+        monkeypatch.setattr(predict_module, "_MOST_SPLITS", most)
+        assert [(each.parts, each.left) for each in direct(path, refused).splits] == counts
+
+
+def test_operators_of_equal_cost_are_sorted(tmp_path: Path) -> None:
+    text = """< ir_version: 8, opset_import: ["" : 17] >
+    g (float[N] x) => (float[N] a, float[N] b, float[N] c, float[N] d) {
+      [t] a = Tan (x) [s] b = Sin (x) [k] c = Cos (x) [s2] d = Sin (x) }"""
+    refused = {name: Reason(name) for name in ("t", "s", "k", "s2")}
+    assert [each.op for each in direct(write(tmp_path, text), refused).splits] == ["Sin", "Cos", "Tan"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "parts", "left", "dropped"),
+    [
+        (ProviderSettings(min_nodes=2), [["v", "c", "w"]], ["a", "u1", "b", "u2"], ["a", "b"]),
+        (ProviderSettings(exclude=frozenset({"Abs"})), [["a"], ["v", "c", "w"]], ["u1", "b", "u2"], []),
+    ],
+)
+def test_settings_of_a_provider(
+    settings: ProviderSettings, parts: list[list[str]], left: list[str], dropped: list[str], tmp_path: Path
+) -> None:
+    refused = {"u1": NO_SIN, "u2": NO_SIN}
+    found = direct(write(tmp_path, SMALL), refused, settings=settings)
+    assert [list(part) for part in found.parts] == parts
+    assert [each.node for each in found.left] == left
+    words = "the region has fewer nodes than the minimum size of a part"
+    assert list(found.dropped) == [f"{name}: {words}" for name in dropped]
+    excluded = [
+        each.node for each in found.left if each.why == "a provider option excludes the operator type"
+    ]
+    assert excluded == (["b"] if settings.exclude else [])
+
+
+def test_a_reason_that_ends_the_division(tmp_path: Path) -> None:
+    path = write(tmp_path, SMALL)
+    found = direct(path, {"u1": Reason("no Sin", ends=True), "v": NO_COS})
+    assert (found.parts, [each.node for each in found.left]) == ((), ["a", "u1", "b", "u2", "v", "c", "w"])
+    assert [(each.op, each.parts, each.left) for each in found.splits] == [("Cos", 0, 7), ("Sin", 2, 1)]
+
+
+def test_regions_in_a_cycle_and_joined_regions(tmp_path: Path) -> None:
+    text = """< ir_version: 8, opset_import: ["" : 17] >
+    g (float[4] x) => (float[4] y) {
+      [a] p = Relu (x) s = Sin (p) [b] r = Abs (s) t = Sin (r) [c] y = Neg (t) }"""
+    refused = {"Sin_1": NO_SIN, "Sin_3": NO_SIN}
+    found = direct(write(tmp_path, text), refused, "tensorrt")
+    assert (found.parts, found.joined) == ((("a",), ("c",)), False)
+    assert found.dropped == ("b: the region is part of a cycle",)
+    text = """< ir_version: 8, opset_import: ["" : 17] >
+    g (float[4] x) => (float[4] y, float[4] z) { [a] y = Relu (x) [s] q = Sin (y) [b] z = Abs (x) }"""
+    found = direct(write(tmp_path, text), {"s": NO_SIN}, "tensorrt")
+    assert (found.parts, found.joined, found.dropped) == ((("a", "b"),), True, ())
+
+
+def test_borders_of_bodies_that_are_divided(tmp_path: Path) -> None:
+    path = write(tmp_path, IN_A_BODY)
+    found = direct(path, {"branch/then_branch/n1": NO_SIN}, "tensorrt")
+    assert found == Partition(
+        "tensorrt",
+        "predicted",
+        (("a",),),
+        (
+            Left("branch/then_branch/n1", "Unique", "no Sin", ("BLD1", "BLD2")),
+            Left("branch/else_branch/n2", "Neg"),
+            Left("branch/else_branch/n3", "Abs"),
+            Left("branch", "If"),
+        ),
+        borders=(Border("p", False, 16),),
+        splits=(
+            Split("Unique", ("branch/then_branch/n1",), ("BLD1", "BLD2"), "no Sin", ("a-fix",), 1, 0, 16),
+        ),
+    )
+    whole = direct(path, {}, "tensorrt")
+    assert [sorted(part) for part in whole.parts] == [
+        ["a", "branch", "branch/else_branch/n2", "branch/else_branch/n3", "branch/then_branch/n1"]
+    ]

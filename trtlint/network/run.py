@@ -246,7 +246,7 @@ class _Loop:
         if layer.get("kind") == "LAST_VALUE":
             if source in self._state:
                 return self._state[source]
-            return found[-1] if found else Missing("the loop runs no iteration")
+            return next(iter(found), Missing("the loop runs no iteration"))
         if missing is not None:
             return missing
         parts: list[Any] = list(found)

@@ -106,7 +106,7 @@ def _read(path: Path, *, rewrite: bool) -> _Read:
         found = rewritten_by_onnxruntime(model, path.parent)
         if found is not None:
             return _Read(found, True, merged(marked, found))
-    _store_constants(model.graph, 0)
+    _store_constants(model.graph)
     return _Read(model, False, {})
 
 
@@ -299,13 +299,13 @@ def _rejection(graph: onnx.GraphProto, types: Types) -> str:
     return ""
 
 
-def _store_constants(graph: onnx.GraphProto, depth: int) -> None:
+def _store_constants(graph: onnx.GraphProto) -> None:
     """Convert Constant nodes to initializers, as ONNX Runtime does when it loads a model."""
     kept = []
     for node in graph.node:
         for each in node.attribute:
-            if each.HasField("g") and depth <= MOST_BODIES:
-                _store_constants(each.g, depth + 1)
+            if each.HasField("g"):
+                _store_constants(each.g)
         stored = _held(node)
         if stored is None:
             kept.append(node)
