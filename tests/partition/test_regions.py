@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from trtlint.partition.regions import Operator, borders, join, runs
+from trtlint.partition import regions
+from trtlint.partition.regions import (
+    Joined,
+    Operator,
+    borders,
+    interface_words,
+    join,
+    runs,
+    shapeless_words,
+)
 from trtlint.partition.result import ProviderSettings
 
 
@@ -91,3 +101,64 @@ def test_borders_of_random_graphs() -> None:
                     out.append((name, source))
         expected = [(name, True) for name, _ in set(into)] + [(name, False) for name, _ in set(out)]
         assert sorted(borders(operators, parts, outputs)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "possible"),
+    [
+        (("a", "b", "c"), [(0,), (2,)], False),
+        (("a", "b", "c"), [(0, 1), (2,)], False),
+        (("a", "b", "c"), [(0, 2)], True),
+        (("a", "b", "c"), [(0,), (0, 2)], True),
+        (("a", "", "c", ""), [(0,), (2,)], True),
+        (("a", "", "c", "b"), [(0,), (2,)], False),
+        (("", "b", ""), [(0,), (2,)], False),
+        (("a", "b"), [], False),
+    ],
+)
+def test_only_regions_with_gaps_and_nodes_of_one_name_can_be_in_a_cycle(
+    names: tuple[str, ...], given: list[tuple[int, ...]], possible: bool
+) -> None:
+    assert regions._may_have_cycle(chain(*names), given) is possible
+
+
+def test_regions_are_removed_until_there_is_no_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
+    operators = chain("a", "b", "c", "d", "e", "f", "g", "h")
+    parts = [(0, 2), (3,), (4, 6), (7,)]
+    both = ((0, 2), (4, 6))
+    for most, cyclic in ((3, both), (2, both), (1, both[:1]), (0, ())):
+        monkeypatch.setattr(regions, "_MOST_REMOVALS", most)
+        left = tuple(part for part in parts if part not in cyclic)
+        assert join(operators, parts, ProviderSettings()) == Joined(left, (), cyclic)
+    assert join(operators, [(), (0,), ()], ProviderSettings()) == Joined(((0,),))
+    assert join([], [], ProviderSettings()) == Joined(())
+
+
+def test_small_regions_and_cycles_are_both_reported() -> None:
+    found = join(
+        chain("a", "b", "", "c", "", "d", "e"), [(0, 1), (3,), (5, 6)], ProviderSettings(min_nodes=2)
+    )
+    assert found == Joined(((0, 1), (5, 6)), ((3,),), ())
+    gap = join(chain("a", "left", "b", "c", "d"), [(0, 2), (3,), (4,)], ProviderSettings(min_nodes=1))
+    assert gap == Joined(((3, 4),), (), ((0, 2),), joined=True)
+
+
+def test_vertices_and_the_vertices_that_read_them() -> None:
+    operators = [
+        Operator("a", "Relu", ("x",), ("p", "q")),
+        Operator("", "Sin", ("p", "p"), ("r",)),
+        Operator("", "Sin", ("r",), ("s",)),
+        Operator("n", "Cos", ("q", "s", "other"), ("t",)),
+        Operator("b", "Relu", ("t", "p"), ("y",)),
+    ]
+    assert regions._following(operators, [(0,), (4,)]) == [[2, 1, 3], [], [2, 3], [1]]
+    assert regions._following(operators, [(0, 4)]) == [[1, 2], [1, 2], [0]]
+    assert regions._cycle(operators, [(0, 4)]) == [1, 1]
+    assert regions._cycle(operators[:1], [(0,)]) == []
+
+
+def test_words() -> None:
+    assert shapeless_words([]) == ""
+    words = "has no full shape: Please run shape inference on the onnx model first"
+    assert shapeless_words(["q", "r"]) == f"tensor q {words}"
+    assert interface_words("x", "f64") == "the provider accepts no f64 inputs or outputs, such as x"

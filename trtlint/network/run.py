@@ -280,7 +280,7 @@ def _computed(layer: Layer, scope: _BlockTensors) -> Sequence[Value]:
     if not layer.outputs:  # a condition, a trip limit or an assertion
         return []
     if layer.kind == "CONDITIONAL_INPUT":
-        return inputs[:1]
+        return inputs
     compute = LAYERS.get(layer.kind)
     if compute is None:
         raise NotComputedError(f"the layer {layer.kind}")

@@ -247,6 +247,7 @@ class _Dividing:
         except _EndedError:
             regions = []
         joined = join([operator(node) for node in nodes], regions, self._settings)
+        whole = sum(map(len, joined.parts)) == len(nodes)
         self._found.append(
             {
                 "scope": scope,
@@ -260,11 +261,11 @@ class _Dividing:
                 "small": joined.small,
                 "cyclic": joined.cyclic,
                 "joined": joined.joined,
-                "whole": sum(map(len, joined.parts)) == len(nodes),
+                "whole": whole,
                 "rejected": rejected,
             }
         )
-        return bool(self._found[-1]["whole"])
+        return whole
 
     def _bodies_taken(
         self, node: onnx.NodeProto, position: int, types: Types, scope: str, depth: int, around: _Around
@@ -310,7 +311,7 @@ def _store_constants(graph: onnx.GraphProto) -> None:
         if stored is None:
             kept.append(node)
         else:
-            stored.name = node.output[0]
+            (stored.name,) = node.output
             graph.initializer.append(stored)
     if len(kept) < len(graph.node):
         copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in kept]
@@ -322,7 +323,7 @@ def _held(node: onnx.NodeProto) -> onnx.TensorProto | None:
     """Return a copy of the tensor in a Constant node; None for other nodes."""
     if node.op_type != "Constant" or node.domain or len(node.attribute) != 1 or len(node.output) != 1:
         return None
-    given = node.attribute[0]
+    (given,) = node.attribute
     if given.name == "value":
         return onnx.TensorProto.FromString(given.t.SerializeToString())
     if given.name in ("value_float", "value_int"):
