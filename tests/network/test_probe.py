@@ -178,12 +178,3 @@ def test_numbers_beyond_the_quantizers(tmp_path: Path) -> None:
     ]
     assert found["numbers beyond the quantizers"] == {"x": pytest.approx([-151.6, 150.4]), "s": [151]}
     assert found["numbers at the quantizers' limits"] == {"x": [-128, 0], "s": [64]}
-
-
-def test_not_too_many_edge_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    base = np.array([-2, 0.5], np.float32)
-    text = "g (float[2] x) => (float[2] y) { y = Neg (x) }"
-    assert len(made(tmp_path, text, x=base)) == 6
-    for most in (0, 3, 6):
-        monkeypatch.setattr(probe, "_MOST_SETS", most)
-        assert len(made(tmp_path, text, x=base)) == most

@@ -139,6 +139,7 @@ def _structure(path: Path, files: WeightFiles) -> tuple[ModelProto, list[_Weight
             tensor.external_data.add(key="location", value=_OUTSIDE)
     for tensor in all_tensors(proto):
         stored = place_of(tensor) if raw.tensors.is_left(tensor) else None
-        if stored is not None:  # as it is stored: the parser does not read all forms alike
-            tensor.ParseFromString(files.bytes_of(path, stored[1], stored[2] or 0).tobytes())
+        if stored is not None and stored[2] is not None:
+            # as it is stored: the parser does not read all forms alike
+            tensor.ParseFromString(files.bytes_of(path, stored[1], stored[2]).tobytes())
     return proto, found
