@@ -112,26 +112,26 @@ def test_plugins_have_no_settings(kind: str) -> None:
 
 
 def test_layers_get_their_class() -> None:
-    trt = library("IMatrixMultiplyLayer", "IIfConditionalInputLayer", "ILRNLayer", "IActivationLayer")
+    trt = library("IMatrixMultiplyLayer", "IIfConditionalInputLayer", "ILRNLayer", "IAssertionLayer")
     group = object()
     layers = [
         ILayer("MATRIX_MULTIPLY", [X, X], [Y], op0=Named("NONE"), op1=Named("TRANSPOSE")),
         ILayer("CONDITIONAL_INPUT", [X], [Y], conditional=group),
         ILayer("LRN", [X], [Y], alpha=0.5),
-        ILayer("ACTIVATION", [X], [Y], type=Named("RELU")),
+        ILayer("ASSERTION", [X], []),
     ]
     found = NetworkReader(trt, network([X], [Y], *layers)).read()
     assert [type(layer) for layer in layers] == [
         trt.IMatrixMultiplyLayer,
         trt.IIfConditionalInputLayer,
         trt.ILRNLayer,
-        trt.IActivationLayer,
+        trt.IAssertionLayer,
     ]
     assert [layer.settings for layer in found.layers] == [
         {"op0": "NONE", "op1": "TRANSPOSE"},
         {},
         {"alpha": 0.5},
-        {"type": "RELU"},
+        {},
     ]
 
 
