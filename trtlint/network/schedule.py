@@ -87,7 +87,10 @@ class _Scheduler:
             self._home.update(dict.fromkeys(self._bodies[group], group))
         self._parent = {group: self._outer(group, by_size) for group in by_size}
         self._conditions = {
-            layer.group: layer.inputs[0] for layer in network.layers if layer.kind == "CONDITION"
+            layer.group: tensor
+            for layer in network.layers
+            if layer.kind == "CONDITION"
+            for tensor in layer.inputs
         }
 
     def _body(self, group: int) -> set[int]:
