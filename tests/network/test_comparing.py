@@ -229,7 +229,7 @@ def test_not_too_many_differences_are_examined(tmp_path: Path, monkeypatch: pyte
 
 def test_the_most_frequent_reasons_come_first(tmp_path: Path) -> None:
     kinds = [*(f"PLUGIN_{at}" for at in range(9)), "PLUGIN_8"]
-    layers = [(kind, f"t{at}", {}) for at, kind in enumerate(kinds)]
+    layers: list[tuple[str, str, dict[str, Any]]] = [(kind, f"t{at}", {}) for at, kind in enumerate(kinds)]
     found = agreement(tmp_path, chain(10), network(*layers), x=X)
     numbers = [("8", 2), *((str(at), 1) for at in range(7))]
     assert found["reasons"] == [

@@ -404,6 +404,12 @@ def test_positions_come_with_the_largest_numbers() -> None:
         assert (found.shape, int(count)) == ((0, int(scalar)), scalar)
 
 
+def test_axes_are_a_mask_of_32_bits() -> None:
+    assert reductions.axes_of(0) == ()
+    assert reductions.axes_of(0xFFFF_FFFF) == tuple(range(32))
+    assert reductions.axes_of(1 << 32) == ()
+
+
 @pytest.mark.parametrize("window", [1, 2, 3, 4])
 def test_lrn_is_that_of_onnx(window: int) -> None:
     x = np.random.default_rng(0).normal(size=(1, 5, 2, 3)).astype(np.float32)
@@ -467,6 +473,7 @@ def test_convolutions_are_those_of_onnx(
     [
         ("REDUCE", {"op": "OTHER"}, [ROW], "the reduction OTHER"),
         ("TOPK", {"op": "MAX", "k": 1, "axes": 0b11}, [ROW], "a TopK over several axes"),
+        ("TOPK", {"op": "MAX", "k": 1}, [ROW], "a TopK over several axes"),
         ("CUMULATIVE", {"op": "PROD"}, [ROW], "the cumulative operation PROD"),
         ("FILL", {"operation": "RANDOM_UNIFORM"}, [], "random numbers"),
         ("SLICE", {"shape": (1,)}, [ROW], "a slice without start or size"),

@@ -39,10 +39,10 @@ class Library:
         self.refused = refused
         self.never_whole = never_whole
 
-    def Builder(self, _: Logger) -> Any:  # noqa: N802 - a name of the library
+    def Builder(self, _: Any) -> Any:  # noqa: N802 - a name of the library
         return SimpleNamespace(create_network=lambda flags: ("network", flags))
 
-    def OnnxParser(self, network: Any, _: Logger) -> Parser:  # noqa: N802 - a name of the library
+    def OnnxParser(self, network: Any, _: Any) -> Parser:  # noqa: N802 - a name of the library
         assert network == ("network", 0)
         return Parser(self)
 
