@@ -74,6 +74,8 @@ def whole(*numbers: Any) -> Any:
         ("SOFTMAX", {"axes": 0b11}, [[[0, 0], [0, 0]]], [[0.25, 0.25], [0.25, 0.25]]),
         ("SOFTMAX", {"axes": 0b10}, [np.zeros((2, 0), np.float32)], np.zeros((2, 0))),
         ("SOFTMAX", {}, [SQUARE], [[1, 1, 1]] * 2),
+        ("NORMALIZATION", {"axes": 0b10}, [[[0.001, -0.001]], [[1]], [[2]]], [[2.3015113, 1.6984887]]),
+        ("NORMALIZATION", {}, [[[7]], [[1]], [[2]]], [[2]]),
         ("TOPK", {"op": "MAX", "k": 1, "axes": 0b1}, [SQUARE], [[3, 4, 5]]),
         ("TOPK", {"op": "MIN", "axes": 0b1}, [SQUARE, whole([2])], SQUARE),
         ("FILL", {"operation": "LINSPACE", "shape": (3,)}, [], [0, 1, 2]),

@@ -215,12 +215,12 @@ def _ordered(steps: Sequence[ScheduledStep], extra: Mapping[int, Iterable[int]])
         extra: further tensors that a step needs, by id of the step.
     """
     giver = {tensor: place for place, step in enumerate(steps) for tensor in step.gives}
-    waits = [0] * len(steps)
+    waits: list[int] = []
     followers: dict[int, list[int]] = defaultdict(list)
     for place, step in enumerate(steps):
         before = {giver[tensor] for tensor in (*step.needs, *extra.get(id(step), ())) if tensor in giver}
         before.discard(place)
-        waits[place] = len(before)
+        waits.append(len(before))
         for each in before:
             followers[each].append(place)
     ready = [(steps[place].layer.index, place) for place, count in enumerate(waits) if not count]
