@@ -18,12 +18,12 @@ class _TooMuchError(TrtlintError):
 
 
 def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
-    """Copy the rows of a Parquet file to a file of JSON Lines, or report why this is not possible.
+    """Copy the rows of a Parquet file to a file of JSON Lines.
 
     Args:
         request: the keys ``path`` (the Parquet file), ``lines`` (the file to write), ``names`` (the columns),
             and the limits ``rows``, ``bytes`` (of all lines) and ``longest`` (bytes of a line).
-        say: function that receives the reason.
+        say: function that receives the error message if the rows cannot be copied.
     """
     import pyarrow
 

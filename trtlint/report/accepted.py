@@ -11,7 +11,7 @@ from trtlint.engine.finding import Finding, ModelReport
 from trtlint.report.counts import plural
 
 _GONE = 5
-"""Largest number of named baseline entries for a model."""
+"""Largest number of baseline entries without a finding that are named for each model."""
 
 
 class Accepted(Struct):
@@ -19,9 +19,9 @@ class Accepted(Struct):
 
     suppressed: int = 0
     own: int = 0
-    """Findings that the metadata of models suppresses."""
+    """Findings that the metadata of the models suppresses."""
     known: int = 0
-    """Places in the baseline."""
+    """Nodes, modules and source lines whose findings are in the baseline."""
     withheld: int = 0
     gone: int = 0
 
@@ -36,12 +36,15 @@ class Accepted(Struct):
 
     @property
     def clean(self) -> str:
-        """The words for a run without findings: ``no findings``, or ``no new findings`` with a baseline."""
+        """Return the words for a run without findings to show.
+
+        The words are ``no findings``, or ``no new findings`` with a baseline.
+        """
         return "no new findings" if self.known else "no findings"
 
     @property
     def line(self) -> str:
-        """The closing line about hidden findings, ``2 findings suppressed, 3 places in the baseline``.
+        """Return the closing line about hidden findings, ``2 findings suppressed, 3 places in the baseline``.
 
         Empty if no findings are hidden.
         """
@@ -65,13 +68,16 @@ class Accepted(Struct):
 
 
 def places_in_baseline(models: Sequence[ModelReport]) -> int:
-    """Count the places of one file's findings that are in its baseline.  A baseline entry is one place."""
+    """Count the baseline entries that match findings of one file."""
     known = (finding for model in models for finding in model.suppressed if _is_known(finding))
     return len({(finding.rule, site.fingerprint) for finding in known for site in finding.sites})
 
 
 def no_findings(accepted: int) -> str:
-    """Return the words for a file without findings; ``accepted`` counts the places in its baseline.
+    """Return the words for a file without findings to show.
+
+    Args:
+        accepted: the number of baseline entries that match findings of the file.
 
     >>> no_findings(0), no_findings(2)
     ('no findings', 'no new findings (2 places in the baseline)')

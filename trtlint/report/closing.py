@@ -30,7 +30,7 @@ class Closing(Struct):
     _further: list[tuple[Further, str]] = field(default_factory=list)
 
     def accept(self, models: Sequence[ModelReport]) -> None:
-        """Count the suppressed findings of one file, and the findings in its baseline."""
+        """Count the suppressed findings of one file, and its findings that are in the baseline."""
         self._accepted.add(models)
 
     def add(
@@ -72,11 +72,14 @@ class Closing(Struct):
 
     @property
     def hidden(self) -> str:
-        """A line about hidden findings and the options that show them; empty if no findings are hidden."""
+        """Return a line that counts the hidden findings and names the options that show them.
+
+        Empty if no findings are hidden.
+        """
         return hidden_line(self._hidden, self._accepted, self._folded)
 
     def further(self, width: int | None) -> Iterator[str]:
-        """Yield suggested next commands.  For several files, there is at most one suggestion.
+        """Yield lines that suggest the next commands; for several files, at most one suggestion.
 
         Args:
             width: terminal cells of a line; None for unlimited lines.

@@ -94,7 +94,12 @@ def conditional(models: Sequence[ModelReport]) -> list[Finding]:
 
 
 def closing(unseen: Iterable[Finding], accepted: Accepted) -> Iterator[str]:
-    """Yield a line that counts the findings which the report does not show, if there are any."""
+    """Yield a line that counts the hidden findings; yield nothing if none are hidden.
+
+    Args:
+        unseen: findings that the report hides because they depend on unset options.
+        accepted: counts of suppressed findings and of findings in the baseline.
+    """
     yield from filter(None, (hidden_line(unseen, accepted),))
 
 

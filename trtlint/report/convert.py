@@ -13,7 +13,7 @@ from trtlint.report.escape import clean
 from trtlint.report.terminal import ConsoleReport
 
 _LISTED = 8
-"""Largest number of listed nodes, Casts and tensors for each reason."""
+"""Largest number of nodes, Casts or tensors that a list names."""
 _STYLES = {"proven": "green", "unproven": "yellow", "failed": "red"}
 _PLACES = {"clamped": "clamped", "vanishing": "few digits", "kept": "FP32"}
 

@@ -16,9 +16,9 @@ from trtlint.report.page.shell import shell
 _ROWS = 400
 """Largest number of table rows."""
 _WIDE, _HIGH, _LEFT = 640, 18, 260
-"""Pixels of the chart, of a row of it, and of the names at its left."""
+"""Pixels: width of the chart, height of a row, and width of the column of names."""
 _DECADES = 12
-"""Powers of ten that the chart shows, up from 1e-4."""
+"""Powers of ten on the axis of the chart, which starts at 1e-4."""
 _LEAST = -4
 
 

@@ -42,7 +42,7 @@ def by_severity(severities: Counter[str]) -> str:
 
 
 def either(option: str) -> str:
-    """Return an option as the user writes it.  A switch is returned as ``--fp16 or --no-fp16``."""
+    """Return an option as the user writes it; a switch becomes ``--fp16 or --no-fp16``."""
     if option in _WITH_VALUE or option.startswith("--no-"):
         return option
     return f"{option} or --no-{option.removeprefix('--')}"
@@ -60,7 +60,7 @@ def settling(depends: Iterable[tuple[str, ...]]) -> str:
 
 
 def hidden(conditional: Iterable[Finding]) -> str:
-    """Return one line that counts findings which are hidden because they depend on unset options.
+    """Return a line that counts the findings hidden because they depend on unset options.
 
     Empty if there are none.
     """
@@ -73,12 +73,14 @@ def hidden(conditional: Iterable[Finding]) -> str:
 
 
 def hidden_line(conditional: Iterable[Finding], accepted: Accepted, folded: int = 0) -> str:
-    """Return one line about all hidden findings and the options that show them; empty if none is hidden.
+    """Return one line about all hidden findings and the options that show them.
+
+    Empty if no findings are hidden.
 
     Args:
         conditional: hidden findings that depend on unset options.
         accepted: counts of suppressed findings and findings in baselines.
-        folded: the number of findings that are shown only as part of the finding about their cause.
+        folded: the number of findings that are shown only inside another finding, which is their cause.
     """
     words = [accepted.line] if accepted.line else []
     words += [f"{plural(folded, 'finding')} merged into other findings"] if folded else []

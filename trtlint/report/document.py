@@ -1,6 +1,6 @@
-"""Documents of sections, tables and lists, which are written as GitHub Markdown or as one HTML page.
+"""Reports that are written once, as a :class:`Document`, for GitHub Markdown and for HTML.
 
-A report whose content is the same in both formats is written once, as a :class:`Document`.
+A document consists of parts, and each part of paragraphs, tables and lists.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from trtlint.report.page.tables import table as grid
 ROWS = 400
 """Largest number of rows of a table, and of entries of a list."""
 _NARROW = 3
-"""Largest number of columns that a narrow screen shows side by side."""
+"""Largest number of table columns that fit side by side on a narrow screen."""
 _LONGEST = 1000
-"""Character limit of a text."""
+"""Largest number of characters of one text; longer texts are shortened."""
 
 
 class Code(Struct, frozen=True):
@@ -39,7 +39,7 @@ class DocumentTable(Struct, frozen=True):
     """A table of a document.
 
     Attributes:
-        heads: heads of the columns.
+        heads: the text above each column.
         rows: cells of each row.
     """
 
@@ -64,12 +64,15 @@ Block = DocumentTable | Items | Listing | Words
 
 
 class Part(Struct, frozen=True):
-    """A part of a document, below a heading.  Parts without content are left out."""
+    """A part of a document with its heading.
+
+    A part without content is left out, unless :attr:`empty` is true.
+    """
 
     title: Words
     blocks: Sequence[Block] = ()
     empty: bool = False
-    """Whether to show the heading without any block."""
+    """True to show the heading even if the part has no content."""
 
 
 class Document(Struct, frozen=True):

@@ -24,7 +24,7 @@ class Marks(Struct, frozen=True):
     """The nodes that one finding marks in a drawing.
 
     Attributes:
-        rows: the nodes of the drawing, with the labels of the finding.
+        rows: the nodes of the drawing, each with the label that the finding gives it.
         style: style of carets and labels.
         name: prefix of the labels; empty if no other finding marks nodes in the drawing.
     """
@@ -35,11 +35,14 @@ class Marks(Struct, frozen=True):
 
 
 def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
-    """Draw the nodes of findings, with an empty line above and below. Without nodes, return no lines.
+    """Draw the nodes of findings as text, with an empty line above and below.
 
     Args:
         marks: the marks of one or more findings. All findings have the same nodes, in data-flow order.
-        width: cells of a line, None for unlimited lines and full names.
+        width: cells of a line; None for unlimited lines and full names.
+
+    Returns:
+        The lines; empty if there are no nodes.
     """
     rows = marks[0].rows
     if not rows:
@@ -77,7 +80,7 @@ def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
 def _labels(marks: Sequence[Marks], index: int) -> Iterator[tuple[str, str]]:
     """Yield the labels of the row at ``index``, each with its style.
 
-    A label that several findings have is yielded once, with the names of these findings.
+    A label that several findings give to the row is yielded once, with the names of the findings.
     """
     alike: dict[str, list[Marks]] = {}
     for each in marks:
@@ -92,8 +95,8 @@ def kept(marked: Sequence[bool], most: int) -> list[int]:
     """Return the indexes of the rows to draw: the labelled rows, and the rows next to them.
 
     Args:
-        marked: whether each row is labelled.
-        most: largest number of rows to draw. It does not limit the labelled rows.
+        marked: for each row, true if it has a label.
+        most: largest number of rows to draw; labelled rows are drawn even above this limit.
     """
     labelled = [i for i, mark in enumerate(marked) if mark]
     if len(marked) <= most:

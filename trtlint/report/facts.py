@@ -18,7 +18,7 @@ from trtlint.report.escape import clean
 from trtlint.report.names import last_component
 
 _OWN = ("node", "chain")
-"""Fields of every fact that have their own format."""
+"""Fields of every fact that the functions of this module print in a special way."""
 
 
 class FactEntry(Struct, frozen=True):
@@ -29,7 +29,7 @@ class FactEntry(Struct, frozen=True):
 
 
 def to_json(entries: Iterable[FactEntry]) -> list[dict[str, Any]]:
-    """Convert facts to JSON data: kind, place, module, source, fields and chain."""
+    """Convert facts to JSON data: kind, node or log line, module, source, fields and chain."""
     return [_entry(entry) for entry in entries]
 
 

@@ -18,7 +18,7 @@ def page(path: str, entries: Sequence[FactEntry], counts: Mapping[str, int]) -> 
     Args:
         path: the model, or the first file of a build.
         entries: the facts, grouped by kind.
-        counts: the number of facts of each kind; empty if the user requested certain kinds.
+        counts: the number of facts of each kind; empty if the user selected kinds.
     """
     parts = [
         Part("Kinds", [DocumentTable(["Kind", "Facts"], [[Code(kind), n] for kind, n in counts.items()])])

@@ -1,4 +1,4 @@
-"""Parts of a finding in the text report: its place, its drawing, and the lines below the drawing."""
+"""Parts of a finding in the text report: its nodes, their drawing, and the lines below the drawing."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ SEVERITY_STYLES: Mapping[str, str] = {"error": "bold red", "warning": "bold yell
 _WITNESSES = 4
 """Largest number of listed evidence lines."""
 _PLACES = 3
-"""Largest number of place patterns in the line below the header."""
+"""Largest number of name patterns, such as ``blocks.*.attn``, in the line below the header."""
 
 
 def block(finding: Finding) -> object:
-    """Return a key that is equal for findings at the same nodes, which share one drawing.
+    """Return a key that is equal for findings about the same nodes; such findings share one drawing.
 
-    The nodes of the first site count.  A finding without nodes gets a unique key.
+    Only the nodes of the first site are compared. A finding without nodes gets a unique key.
     """
     nodes = tuple(row.index for row in finding.sites[0].rows) if finding.sites else ()
     return nodes if nodes and None not in nodes else id(finding)
 
 
 def marks(findings: Sequence[Finding]) -> list[Marks]:
-    """Return the marks of findings at the same nodes, for the drawing that they share."""
+    """Return the marks of findings about the same nodes, for one drawing."""
     marking = sum(any(row.label for row in finding.sites[0].rows) for finding in findings)
     return [
         Marks(
@@ -42,10 +42,11 @@ def marks(findings: Sequence[Finding]) -> list[Marks]:
 
 
 def where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
-    """Format the first site of a finding, and separately the other sites.
+    """Return two texts: the first site of a finding, and its other sites.
 
-    Examples: ``  blocks.0.attn`` and ``  (+11 more: blocks.*.attn)``; for lines of a log ``:3116`` and ``
-    (+1 more: 3125)``.
+    Examples:
+    - ``  blocks.0.attn`` and ``  (+11 more: blocks.*.attn)``
+    - for lines of a log, ``:3116`` and `` (+1 more: 3125)``
     """
     if not sites:
         return "", ""

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 SCHEMA = "trtlint.fix/1"
 """Name and version of the format; incompatible changes raise the version."""
 _PLACES = 3
-"""Largest number of place patterns in one line."""
+"""Largest number of name patterns, such as ``blocks.*.attn``, in one line."""
 _SHOWN = 8
 """Largest number of tensor elements that a diff shows."""
 _CASTING = re.compile(r"widen-|keep-fp32")
-"""Rewrites that put Casts to FP32 around nodes."""
+"""Names of the rewrites that put Casts to FP32 around nodes."""
 _WEAK = re.compile(r"TensorRT (?:8|9|10)\.(?!.*(?<!no )strongly typed)")
-"""Targets whose builder chooses types."""
+"""Targets for which TensorRT builds weakly typed networks: the builder chooses the types."""
 _STRONGLY = (
     "the builder respects Casts to FP32 only in a strongly typed build; with --fp16 or --bf16, FP32 "
     "nodes may run in 16 bits. Build with --stronglyTyped (TensorRT 9.0 and newer)"
@@ -55,8 +55,8 @@ class FixReport:
 
     Args:
         file: the stream to write to.
-        as_json: whether to write one JSON document at the end instead of text.
-        diff: whether to show a diff of each model in the ONNX text format.
+        as_json: true to write one JSON document at the end, and no text.
+        diff: true to show a diff of each model in the ONNX text format.
         selected: the rules that ``--select`` names.  Other rules did not run.
     """
 
@@ -177,7 +177,10 @@ def casts_note(outcome: FixOutcome) -> str:
 
 
 def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
-    """Return whether a check compared the outputs of the models, and the engine computes in FP16."""
+    """Return whether the checks may miss errors of an engine that computes in FP16.
+
+    This holds if a check compared the outputs of the models.
+    """
     values = (value for same in outcome.after.model.graph.values.values() for value in same)
     half = any(value.dtype == "f16" for value in values)
     asked = any("FP16" in report.target.split(", ") for report in outcome.after.reports)
@@ -187,7 +190,7 @@ def _hides_fp16(outcome: FixOutcome, verdicts: Sequence[CheckResult]) -> bool:
 def _finding(severity: str, rule: str) -> str:
     """Format the severity and the rule that a rewrite is for.
 
-    Empty if no rule, but a measurement or the ONNX checker requires the rewrite.
+    Empty if the rewrite has no rule, because a measurement or the ONNX checker requires it.
     """
     return f"{severity}[{rule}] " if rule else ""
 
@@ -281,7 +284,7 @@ def _data(
 
 
 def _partitions(outcome: FixOutcome) -> dict[str, Any]:
-    """Return which nodes ONNX Runtime's provider runs before and after the fixes, for each target.
+    """Return the nodes that the provider of ONNX Runtime runs before and after the fixes, for each target.
 
     Empty if no provider was given.
     """

@@ -19,7 +19,7 @@ from trtlint.report.fixes import casts_note, difference
 from trtlint.report.names import collapse
 
 _PLACES = 3
-"""Largest number of place patterns in a cell."""
+"""Largest number of name patterns, such as ``blocks.*.attn``, in a table cell."""
 _DIFF = 400
 """Largest number of lines of a diff."""
 
@@ -28,7 +28,7 @@ class FixMarkdown:
     """Markdown report about the fixes of all models.
 
     Args:
-        diff: whether to show a diff of each model in the ONNX text format.
+        diff: true to show a diff of each model in the ONNX text format.
     """
 
     def __init__(self, *, diff: bool = False) -> None:

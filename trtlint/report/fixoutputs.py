@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class FixOutputs:
-    """Writes the report about the fixes of all models to all outputs.
+    """Writer of the report about the fixes of all models, for all outputs of a run.
 
     Args:
         outputs: the outputs.
-        diff: whether to show a diff of each model in the ONNX text format.
+        diff: true to show a diff of each model in the ONNX text format.
         protected: files of the run that no output may overwrite.
         selected: the rules that ``--select`` names.  Other rules did not run.
     """

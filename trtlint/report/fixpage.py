@@ -26,13 +26,13 @@ from trtlint.report.page.picture import Colour, picture
 from trtlint.report.page.shell import shell
 
 _REWRITES = 60
-"""Largest number of shown kinds of rewrites for one model."""
+"""Largest number of rewrites that the page shows for one model."""
 _LISTED = 60
-"""Largest number of listed refused places, and of listed remaining findings."""
+"""Largest number of entries in the list of refused rewrites, and in the list of remaining findings."""
 _PLACES = 12
-"""Largest number of listed place patterns."""
+"""Largest number of name patterns, such as ``blocks.*.attn``, in a list."""
 _MOST_GONE = 200
-"""Largest number of nodes that become unused with a patch."""
+"""Largest number of unused nodes that the picture of a patch shows."""
 _ROOM = 800_000
 """Character limit of all pictures."""
 _LARGEST = 60_000
@@ -165,9 +165,9 @@ class FixPage:
 
 
 def _steps(outcome: FixOutcome) -> Iterator[tuple[Linted, Patch, Linted]]:
-    """Yield each applied patch, between the model before and the model after it.
+    """Yield each applied patch as a triple: the model before, the patch, and the model after.
 
-    Patches that were applied in the same round share these two models.
+    Patches that were applied in the same round have the same two models.
     """
     states = [state for state, _ in outcome.rounds] + [outcome.after]
     for (before, patches), after in zip(outcome.rounds, states[1:], strict=True):
@@ -175,9 +175,12 @@ def _steps(outcome: FixOutcome) -> Iterator[tuple[Linted, Patch, Linted]]:
 
 
 def _gone(before: Linted, removed: Sequence[Node], known: Collection[str]) -> list[Node]:
-    """Return the nodes that a patch removes, and the nodes before them that the patched model lacks.
+    """Return the nodes that a patch removes, and the nodes before them that become unused.
 
-    ``known`` are the paths of the nodes in the patched model.
+    Args:
+        before: the model before the patch.
+        removed: the nodes that the patch removes.
+        known: the paths of the nodes in the patched model.
     """
     graph = before.model.graph
     found = dict.fromkeys(removed)
@@ -197,7 +200,7 @@ def _constant(row: Row, behind: Behind) -> bool:
 
 
 def _rows(changed: Sequence[Node], label: str, rewired: Sequence[Node]) -> list[Row]:
-    """Return the nodes of a drawing in graph order; nodes in ``changed`` get the label."""
+    """Return the nodes of a drawing in graph order. The nodes in ``changed`` get the label."""
     labels = {**dict.fromkeys(rewired, ""), **dict.fromkeys(changed, label)}
     return [
         Row(node.path, node.op, node.output.type_text, "", labels[node], "", node.index)

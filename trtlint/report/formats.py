@@ -35,7 +35,7 @@ STREAMED: Mapping[str, str] = {
     "concise": "concise",
     "summary": "summary",
 }
-"""Formats for people, with their modules; they allow other text on standard output."""
+"""Formats for people, with their modules. Other text may go to standard output, too."""
 DOCUMENTS: Mapping[str, str] = {
     "json": "json",
     "sarif": "sarif",
@@ -53,14 +53,14 @@ DOCUMENTS: Mapping[str, str] = {
 OVERLAYS = frozenset({"netron", "model-explorer"})
 """Formats that a viewer overlays on one model; the file name must end in ``.json``."""
 BINARY: Mapping[str, str] = {"parquet": "parquet"}
-"""Binary formats with their modules, which have ``content(run)`` and ``require()``."""
+"""Binary formats with their modules. Each module has the functions ``content(run)`` and ``require()``."""
 ROWS = frozenset({"jsonl", "parquet"})
-"""Formats that contain the revisions of models."""
+"""Formats whose rows contain the revision of each model."""
 TEXTS = (*STREAMED, *DOCUMENTS)
 FORMATS = (*TEXTS, *BINARY)
 """Formats of ``lint``."""
 REPORTS = ("text", "json", "markdown", "html")
-"""Formats of the other commands that report."""
+"""Report formats of all commands but ``lint``."""
 SYNONYMS: Mapping[str, str] = {"text": "full", "full": "text"}
 """``lint`` has several text formats and calls the default one ``full``. Other commands call it ``text``."""
 
@@ -76,12 +76,12 @@ class Style(Struct, frozen=True):
         files: the number of files.
         rules: the selected rules, for formats that list them.
         root: the repository, for relative paths in formats for machines.
-        show_conditional: whether to show findings that depend on unset options.
-        statistics: whether to write counts for each rule after the findings.
-        quiet: whether to write only findings and errors.
+        show_conditional: true to show findings that depend on unset options.
+        statistics: true to write counts for each rule after the findings.
+        quiet: true to write only findings and errors.
         protected: files of the run that no output may overwrite.
-        look: function that reads a model again and returns its facts, for formats with drawings.  It returns
-            None if the model cannot be read.
+        look: function that reads a model again and returns its facts, for formats with drawings. It returns
+            None if it cannot read the model.
     """
 
     files: int
@@ -95,7 +95,10 @@ class Style(Struct, frozen=True):
 
 
 class ReportWriter(Protocol):
-    """Writes the reports of a run in one format, after each file or at the end of the run."""
+    """Writer of the reports of a run in one format.
+
+    It writes after each file, or at the end of the run.
+    """
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
         """Add the reports of one file. There is one report for each target.
@@ -106,7 +109,11 @@ class ReportWriter(Protocol):
         """
 
     def close(self, notes: Sequence[str]) -> None:
-        """Write what remains at the end of the run.  ``notes`` are about the whole run."""
+        """Write the rest of the report at the end of the run.
+
+        Args:
+            notes: notes about the whole run.
+        """
 
 
 class Run(Struct, frozen=True):
@@ -123,7 +130,10 @@ class Run(Struct, frozen=True):
     fails: Mapping[str, Fails]
 
     def overview(self) -> Overview:
-        """Return the findings by place.  Paths are relative to the repository."""
+        """Return the findings of the run, grouped by source line or model file.
+
+        Paths are relative to the repository.
+        """
         from trtlint.report.locations import overview
 
         return overview(self.report, self.style.root, show_conditional=self.style.show_conditional)

@@ -22,7 +22,7 @@ def document(run: Run) -> Iterable[str]:
 
 
 def lines(overview: Overview) -> Iterator[str]:
-    """Yield a workflow command for each unreadable file, each caveat, and each place with a finding.
+    """Yield a workflow command for each unreadable file, each caveat, and each location of a finding.
 
     The most severe come first, because GitHub shows only ten errors, ten warnings and ten notices of a step.
     """

@@ -31,7 +31,7 @@ def dumps(overview: Overview) -> str:
 
 
 def to_gitlab(overview: Overview) -> list[dict[str, Any]]:
-    """Return an entry for each unreadable file, each caveat, and each place with a finding."""
+    """Return an entry for each unreadable file, each caveat, and each location of a finding."""
     caveats = (_caveat(model, caveat) for model, caveat in overview.caveats)
     return [*map(_problem, overview.problems), *caveats, *map(_entry, overview.spots)]
 

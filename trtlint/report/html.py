@@ -1,7 +1,8 @@
 """Report as one HTML page without scripts and external resources.
 
 The most severe findings come first, each with a picture of its nodes. The size of the page is limited:
-further findings are only rows of the table, and if the table is full, they are only counted.
+- Findings above the limit of pictures are only rows of the table.
+- Findings above the limit of the table are only counted.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _CARDS = 150
 _SECTIONS = 200
 """Largest number of models with a section."""
 _ROOM = 600_000
-"""Character limit of all pictures; further findings show their block as text, or not at all."""
+"""Character limit of all pictures. Findings above the limit show their nodes as text, or not at all."""
 _LARGEST = 60_000
 """Character limit of one picture."""
 _NOTES = 20
@@ -87,7 +88,7 @@ class _Page:
             self._cards.setdefault(section.id, []).append(entry)
 
     def main(self) -> Iterator[Markup]:
-        """Yield the tables of the page, and a section for each model that has something to show."""
+        """Yield the tables of the page, and a section for each model with findings, notes or measurements."""
         notes = list(self._notes())
         if notes:
             yield tag("ul", [tag("li", clipped(note)) for note in notes], class_="notes")

@@ -41,9 +41,9 @@ def dumps(report: Report) -> str:
 
 
 def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
-    """Return how many sites of each finding to list, for models with too many sites.
+    """Return the largest number of sites to list for each finding, by the path of the model.
 
-    The key is the path of the model.
+    Contains only models whose sites exceed the limit of the report.
     """
     places: dict[str, list[int]] = defaultdict(list)
     for model in models:
@@ -143,12 +143,12 @@ def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
 
 
 def _included(finding: Finding, listed: int | None) -> dict[str, Any]:
-    """Return the findings that are shown as part of another finding, as JSON data."""
+    """Return the findings that are shown inside another finding, as JSON data."""
     return {"includes": [finding_data(each, listed) for each in finding.includes]} if finding.includes else {}
 
 
 def _measured(finding: Finding) -> dict[str, Any]:
-    """Return what a build shows about a finding, as JSON data; empty without a build."""
+    """Return the data of a build about a finding, as JSON data; empty without a build."""
     found: dict[str, Any] = {} if finding.standing == "open" else {"standing": finding.standing}
     if finding.ms is not None and finding.share is not None:
         found["time"] = {"ms": finding.ms, "share": finding.share}

@@ -1,8 +1,11 @@
 """Report as JUnit XML, which most build servers read.
 
-A model is a test suite, and a finding at a place is a test case.  A finding that makes ``trtlint`` exit with
-code 1 is a failed test.  A less severe finding is a passed test with output, and a suppressed finding is a
-skipped test. An unreadable file is an error. A caveat is a separate test.
+A model is a test suite. A finding at a source line, module or node is a test case:
+- A finding that makes ``trtlint`` exit with code 1 is a failed test.
+- A less severe finding is a passed test with output.
+- A suppressed finding is a skipped test.
+- An unreadable file is an error.
+- A caveat is a separate test.
 """
 
 from __future__ import annotations
@@ -20,7 +23,10 @@ from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import full, heading, within
 
 Fails = Callable[[str, Finding], bool]
-"""Returns whether a finding gives exit code 1, for a model path as in :class:`Overview`."""
+"""Function of a model path and a finding that returns true if the finding gives exit code 1.
+
+The path is written as in :class:`Overview`.
+"""
 
 
 def document(run: Run) -> Iterable[str]:
@@ -36,7 +42,7 @@ def dumps(overview: Overview, fails: Fails) -> str:
 
     Args:
         overview: the findings.
-        fails: function that returns whether a finding of a model gives exit code 1.
+        fails: function that returns true if a finding of a model gives exit code 1.
     """
     suites = ElementTree.Element("testsuites", name="trtlint")
     totals: Counter[str] = Counter()
@@ -115,9 +121,9 @@ def _finding(case: ElementTree.Element, spot: Spot, *, failure: bool) -> None:
 
 
 def _caveat(suite: ElementTree.Element, model: str, caveat: Caveat, counts: Counter[str]) -> None:
-    """Add a caveat to a test suite, as a passed test with output.
+    """Add a caveat to a test suite.
 
-    A caveat with severity warning is a skipped test.
+    A caveat with severity warning is a skipped test, any other caveat a passed test with output.
     """
     case = ElementTree.SubElement(suite, "testcase", classname=clean(model), name=caveat.kind)
     counts["tests"] += 1

@@ -16,7 +16,7 @@ from trtlint.report.names import last_component
 
 ELLIPSIS = "…"
 _ELIDED = 2
-"""Width of a folder path whose parts are all omitted."""
+"""Width in cells of a folder path whose parts are all omitted."""
 _NARROWEST = 20
 """Smallest width of wrapped text; narrower text moves to separate lines."""
 _MARGIN = 8

@@ -1,6 +1,6 @@
-"""Places where machine-readable formats show findings.
+"""Source lines and model files at which machine-readable formats show findings.
 
-All sites of a finding whose nodes were exported from the same line of Python form one spot.  So a code review
+All sites of a finding whose nodes were exported from the same line of Python form one spot. So a code review
 has one comment on the line, and not 24 comments for 24 blocks. Sites without a line in the repository are
 shown at the model file.
 """
@@ -26,10 +26,10 @@ from trtlint.report.accepted import Accepted, gone_notes
 
 
 class Place(Struct, frozen=True):
-    """A file, and a line of the file if it is a text file.
+    """A file at which a finding is shown, and a line of the file if it is a text file.
 
     Attributes:
-        path: relative to the repository, with ``/``; as the user gave it for files outside the repository.
+        path: relative to the repository, with ``/``. A path outside the repository is as the user wrote it.
         line: line number from 1; None for a model file.
         function: the Python function; empty if unknown.
     """
@@ -40,15 +40,15 @@ class Place(Struct, frozen=True):
 
 
 class Spot(Struct, frozen=True):
-    """A finding at one place.
+    """A finding at one source line, or at the model file.
 
     Attributes:
-        place: the place where the finding is shown.
+        place: the file and line at which the finding is shown.
         model: the model file, written like :attr:`Place.path`.
-        finding: the finding, with only the sites at this place.
+        finding: the finding, with only those of its sites that are shown at ``place``.
         targets: the targets of the finding.
-        fingerprint: 16 hex digits for the finding and these sites; stable across exports.
-        conditional: whether the finding depends on unset options.
+        fingerprint: 16 hex digits for the finding and its sites at ``place``; stable across exports.
+        conditional: true if the finding depends on unset options.
     """
 
     place: Place
@@ -60,17 +60,17 @@ class Spot(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """The findings of a run by place, for machine-readable formats.
+    """The findings of a run by source line or model file, for machine-readable formats.
 
     Attributes:
         root: the repository; None if there is none.
         models: the linted files in order, written like :attr:`Place.path`.
-        spots: the findings, the most severe first, then by place.
+        spots: the findings, the most severe first, then by file and line.
         suppressed: the suppressed findings, in the same order.
         problems: files that could not be linted, with paths like :attr:`Place.path`.
         skipped: models that were skipped without an error.
         accepted: one line about hidden findings; empty if there are none.
-        notes: pairs of a model path and a note.  The path is empty for a note about the whole run.
+        notes: pairs of a model path and a note. A note about the whole run has an empty path.
         caveats: pairs of a model path and a caveat.
         forms: the number of files of each kind.
     """
@@ -88,12 +88,12 @@ class Overview(Struct, frozen=True):
 
 
 def overview(report: Report, root: Path | None, *, show_conditional: bool = False) -> Overview:
-    """Arrange the findings of a report by place.
+    """Group the findings of a report by source line or model file.
 
     Args:
         report: the report; its sites have source locations.
         root: the repository, for relative paths.
-        show_conditional: whether to include findings that depend on unset options.
+        show_conditional: true to include findings that depend on unset options.
     """
     models: dict[str, str] = {}
     spots: list[Spot] = []
@@ -174,7 +174,10 @@ def _fingerprint(finding: Finding, sites: Iterable[Site]) -> str:
 
 
 def relative(path: str, root: Path | None) -> str:
-    """Return a path relative to the repository, with ``/``; a path outside the repository is unchanged."""
+    """Return a path relative to the repository, with ``/``.
+
+    A path outside the repository is returned unchanged.
+    """
     if is_address(path):
         return path
     given = Path(path)

@@ -1,10 +1,12 @@
 """Web addresses of the documentation pages of rules.
 
-The address of the manual is the setting ``TRTLINT_MANUAL``. If it is not set, the address is the
-``Documentation`` URL in ``pyproject.toml``. If there is no such URL, the pages are the rule files in the
-repository, at the ``Source`` URL of ``pyproject.toml``. If that URL names no owner, there is no address, and
-``trtlint rule ID`` explains each rule. Both URLs are in the metadata of the installed package. They are read
-only when needed, because reading them is slow.
+The first of these that exists is the address of the manual:
+- the environment variable ``TRTLINT_MANUAL``
+- the ``Documentation`` URL in ``pyproject.toml``
+- the folder of rule files at the ``Source`` URL in ``pyproject.toml``, if that URL names an owner
+
+Otherwise there is no address, and messages name ``trtlint rule ID`` instead. The URLs are in the metadata of
+the installed package. They are read on first use, because reading them is slow.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from functools import cache
 from trtlint.engine.rulebook import builtin_rules, rule_files
 
 SETTING = "TRTLINT_MANUAL"
-"""The environment variable with the address of the manual, for a copy of the manual on another site."""
+"""The environment variable with the address of a copy of the manual on another site."""
 _NO_OWNER = "/OWNER/"
 """The placeholder for the owner of the repository in ``pyproject.toml``."""
 _NO_HOST = (".example", ".invalid")

@@ -139,7 +139,7 @@ def _severity(spot: Spot) -> str:
 
 
 def _details(spots: Iterable[Spot]) -> Iterator[str]:
-    """Yield the details of findings, up to the limit.
+    """Yield the details of findings, up to ``_ROOM`` characters.
 
     The first finding of each rule comes first, then the other findings.
     """

@@ -30,13 +30,13 @@ from trtlint.report.measuresites import remark, worst_sites
 from trtlint.report.terminal import ConsoleReport
 
 _BAR = 16
-"""Cells of a bar; each is one power of two."""
+"""Cells of a bar; each cell is one power of two."""
 _NAME = 48
 """Cells of a node's name."""
 _OUTPUTS = 12
 """Largest number of listed outputs."""
 _KEPT = 12
-"""Largest number of listed nodes to keep."""
+"""Largest number of nodes in the list of nodes to keep in FP32."""
 
 
 class MeasureReport(ConsoleReport):
@@ -53,7 +53,7 @@ class MeasureReport(ConsoleReport):
             self._print(lines)
 
     def advice(self, found: Measurement, advice: Sequence[MeasurementAdvice], written: str | None) -> None:
-        """Write the advice that follows from a measurement, and what the measurement does not cover.
+        """Write the advice that follows from a measurement, and the limits of the measurement.
 
         Args:
             found: the measurement.
@@ -195,7 +195,7 @@ class MeasureReport(ConsoleReport):
 
 
 def bar(greatest: float, format_: Format) -> str:
-    """Draw how many powers of two are between a number and the limit of a type.
+    """Draw the distance between a number and the limit of a type, in powers of two.
 
     Each ``█`` is a power of two below the limit, and each ``!`` is a power of two above the limit.
 

@@ -1,4 +1,4 @@
-"""Advice on nodes that must stay in FP32, with commands for each version.
+"""Advice on nodes that must stay in FP32, with commands for each TensorRT version.
 
 https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html (trtexec)
 https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy (--layer-precisions)
@@ -53,7 +53,7 @@ def advice(
     Args:
         found: the measurement.
         targets: the targets of the build.
-        layers: the names of TensorRT layers by node path, for nodes whose layer has a name of its own.
+        layers: the names of TensorRT layers by node path, for layers whose name differs from the node's.
         ranges: the JSON file of the measurement; None if no file was written.
         options: the options of the command line that describe the targets.
     """
@@ -79,7 +79,7 @@ def advice(
 
 
 def applies_to(found: Measurement, nodes: Iterable[str]) -> bool:
-    """Return whether the advice on a measurement keeps at least one of these nodes in FP32."""
+    """Return whether the advice on a measurement keeps at least one of ``nodes`` in FP32."""
     kept = found.kept
     if kept is None or not kept.verified or not found.typed or not found.fits:
         return False
@@ -87,9 +87,10 @@ def applies_to(found: Measurement, nodes: Iterable[str]) -> bool:
 
 
 def misfit(kept: KeptNodes) -> str:
-    """Return the reason why FP16 or BF16 is not suitable for a model.
+    """Return the reason why FP16 or BF16 is unsuitable for a model.
 
-    ``kept`` is the result of the search for nodes to keep in FP32.
+    Args:
+        kept: the result of the search for nodes to keep in FP32.
     """
     nodes = f"{len(kept.nodes):,} of its {kept.computing:,} nodes"
     products = f"{kept.kept_products:,} of its {kept.products:,} matrix products and convolutions"
@@ -104,7 +105,7 @@ def _without_tf32(found: Measurement) -> MeasurementAdvice:
 
 
 def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
-    """Yield the advice to build without FP16, BF16 or TF32, if this type is not suitable for the model."""
+    """Yield the advice to build without the measured type (FP16, BF16 or TF32), if it is unsuitable."""
     label = found.type.upper()
     if found.typed:
         yield MeasurementAdvice(f"export the model in FP32: the types in the model are {label}")
@@ -116,7 +117,10 @@ def _without(found: Measurement) -> Iterator[MeasurementAdvice]:
 
 
 def _may_use_brain(found: Measurement) -> bool:
-    """Return whether BF16 can replace FP16: its errors are within tolerance, or were not measured."""
+    """Return whether BF16 can replace FP16.
+
+    True if the errors of BF16 are within tolerance, or were not measured.
+    """
     if found.type != "fp16" or found.typed:
         return False
     return all(each.error.verdict(found.bound) == "fine" for each in found.types if each.type == "bf16")
@@ -128,7 +132,7 @@ def _brain(found: Measurement, what: str) -> MeasurementAdvice:
 
 
 def _may_be(target: Target, *, weak: bool) -> bool:
-    """Return whether the networks of a target can be weakly typed or, if not ``weak``, strongly typed.
+    """Return whether a target allows weakly typed networks or, if ``weak`` is false, strongly typed ones.
 
     In a weakly typed network, the builder chooses the precision of layers.
     """
@@ -139,7 +143,7 @@ def _may_be(target: Target, *, weak: bool) -> bool:
 
 
 def _lowers_types(target: Target) -> bool:
-    """Return whether the builder may run nodes in 16 bits that are FP32 in the model file."""
+    """Return whether the builder may run FP32 nodes of the model file in 16 bits."""
     return bool(target.fp16 or target.bf16) and _may_be(target, weak=True)
 
 
@@ -188,10 +192,10 @@ def _again(found: Measurement) -> str:
 
 
 def to_keep(found: Measurement) -> tuple[str, ...]:
-    """Return the nodes that must stay in FP32 according to a measurement.
+    """Return the paths of the nodes that must stay in FP32 according to a measurement.
 
     Raises:
-        MeasurementError: the measurement has no such nodes, or Casts cannot keep them in FP32.
+        MeasurementError: no nodes must stay in FP32, or Casts cannot keep the nodes in FP32.
     """
     if FORMATS[found.type].operands_only:
         raise MeasurementError(

@@ -1,4 +1,7 @@
-"""Wording of the errors in a measurement, and of their span over the rounding models."""
+"""Wording of the errors in a measurement, and of their span over the rounding models.
+
+A rounding model states which operators of a TensorRT engine round their results.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _WAYS: dict[Way, str] = {
 
 
 class WayLine(Struct, frozen=True):
-    """The error of the outputs in one model of how TensorRT rounds.
+    """The error of the outputs in one rounding model.
 
     Attributes:
         name: the operators that round.
@@ -82,7 +85,7 @@ def worst_outputs(found: Measurement, most: int) -> list[MeasuredOutput]:
 
 
 def way_lines(found: Measurement) -> list[WayLine]:
-    """Return the error in each rounding model.  The rounding models of a known build come last."""
+    """Return the error in each rounding model. The rounding models of a known build come last."""
     if found.error is None or FORMATS[found.type].operands_only:
         return []
     pairs = [(name, found.error.of(way)) for way, name in _WAYS.items()]
@@ -116,7 +119,7 @@ def verdict_words(found: Measurement) -> str:
 
 
 def output_words(output: MeasuredOutput, found: Measurement) -> str:
-    """Return the errors of an output, or the reason why its errors prove nothing."""
+    """Return the errors of an output, or the reason why the errors are not conclusive."""
     if not output.finite:
         return "infinity or NaN already in FP32"
     if found.is_trivial(output):
@@ -125,7 +128,7 @@ def output_words(output: MeasuredOutput, found: Measurement) -> str:
 
 
 def _reason(band: Band, bound: float) -> str:
-    """Return a sentence about what decides whether the errors are within tolerance.
+    """Return a sentence that says why the errors are within tolerance in some rounding models only.
 
     The kernels of a build may fuse operators, or accumulate products in FP16.
     """
@@ -149,6 +152,6 @@ def type_lines(found: Measurement) -> list[TypeLine]:
 
 
 def bearing(lines: Iterable[TypeLine]) -> str:
-    """List the types whose errors are within tolerance."""
+    """List the types whose errors are within tolerance, as text."""
     good = [line.label for line in lines if line.verdict == "fine"]
     return f"types within tolerance: {', '.join(good)}" if good else "none of these types is within tolerance"

@@ -39,11 +39,11 @@ _SITES = 24
 _OUTPUTS = 50
 """Largest number of listed outputs."""
 _KEPT = 60
-"""Largest number of listed nodes to keep."""
+"""Largest number of nodes in the list of nodes to keep in FP32."""
 _LONGEST = 160
 """Character limit of a name."""
 _POWERS = 16
-"""Powers of two of the chart on each side of the end of the range."""
+"""Powers of two that the chart shows below the limit of the type, and as many above it."""
 _CELL, _HEIGHT = 7.0, 12.0
 """Pixels of a power of two, and of a bar."""
 _COLOURS: Mapping[Verdict, Colour] = {"fine": "good", "broken": "error", "depends": "warning"}
@@ -166,7 +166,7 @@ def _ranges(found: Measurement) -> Iterator[Markup]:
 
 
 def _bar(site: MeasuredTensor, format_: Format) -> Markup:
-    """Draw how many powers of two a tensor's magnitude is below or above the limit of a type."""
+    """Draw the distance between a tensor's magnitude and the limit of a type, in powers of two."""
     powers = max(-_POWERS, min(_POWERS, math.log2(site.greatest / format_.largest)))
     middle = _POWERS * _CELL
     width = max(1.0, abs(powers) * _CELL)

@@ -1,8 +1,7 @@
 """Findings as node data for Model Explorer, which colours the nodes with findings.
 
-The format: https://github.com/google-ai-edge/model-explorer/wiki/2.-User-Guide#custom-node-data. The ONNX
-adapter of Model Explorer chooses the names of graphs and nodes:
-https://github.com/justinchuby/model-explorer-onnx
+Format: https://github.com/google-ai-edge/model-explorer/wiki/2.-User-Guide#custom-node-data. The ONNX adapter
+of Model Explorer defines the names of graphs and nodes: https://github.com/justinchuby/model-explorer-onnx
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from trtlint.report.overlay import overlay
 from trtlint.report.page.picture import COLOURS
 
 NAMELESS = "<main>"
-"""Name of the adapter for a graph without a name."""
+"""Name that the ONNX adapter gives to a graph without a name."""
 
 
 def document(run: Run) -> Iterable[str]:

@@ -1,8 +1,7 @@
-"""Findings as an attachment for Netron, which shows the findings at the selected node.
+"""Findings as an attachment for Netron, which shows the findings of the node that the user selects.
 
-Netron does not document the format. According to its source code, Netron reads attachments from a ``.json``
-file that the user opens while the model is open:
-https://github.com/lutzroeder/netron/blob/main/source/view.js
+Netron does not document the format. According to its source code, the user opens a model, and then opens the
+attachment, a ``.json`` file: https://github.com/lutzroeder/netron/blob/main/source/view.js
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from trtlint.report.overlay import Overlay, Spotted, overlay
 from trtlint.report.partition import partition_in
 
 SIGNATURE = "netron:attachment"
-"""Signature of an attachment file."""
+"""The ``signature`` field by which Netron recognizes an attachment."""
 _WIDTH = 70
-"""Characters of a line; Netron does not wrap lines."""
+"""Characters of a line; trtlint wraps the text, because Netron does not."""
 _MOST_METRICS = 50_000
-"""Largest number of times and ranges."""
+"""Largest number of layer times and tensor ranges in the attachment."""
 
 
 def document(run: Run) -> Iterable[str]:
@@ -64,9 +63,9 @@ def _entries(spotted: Spotted) -> Iterator[dict[str, Any]]:
 
 
 def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
-    """Yield, for each node, the number of the part of the model that ONNX Runtime's provider runs it in.
+    """Yield an entry for each node, with the part of the model that the execution provider runs it in.
 
-    For a node that another provider runs, yield the reason.
+    If another provider runs the node, the entry has the reason instead.
     """
     found = partition_in(report)
     if found is None:
@@ -81,7 +80,7 @@ def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
 def _target(spotted: Spotted) -> tuple[str, str]:
     """Return the kind and the name under which Netron finds a node.
 
-    This is the name of the node, or the name of its output if the node has no name.
+    The name is the node's name, or the name of its output if the node has no name.
     """
     node = spotted.node
     if node is None:

@@ -21,7 +21,7 @@ class NotebookReport(Report, frozen=True):
     """A report that a Jupyter notebook shows as an HTML page."""
 
     def _repr_html_(self) -> str:
-        """Return the HTML page in a frame that isolates its style from the notebook.
+        """Return the HTML page in a frame, so that the page and the notebook do not share styles.
 
         https://ipython.readthedocs.io/en/stable/config/integrating.html#custom-methods
         """

@@ -46,14 +46,14 @@ _SUFFIXES = {
 
 
 class ReportOutput(Struct, frozen=True):
-    """An output of a run: a format and a file.  If the file is None, the output goes to standard output."""
+    """An output of a run: a format and a file; None as the file stands for standard output."""
 
     format: str
     file: Path | None = None
 
 
 class OutputError(SettingError):
-    """Error: an output has an unknown format, or a file that is protected or used by another output."""
+    """Error: the format of an output is unknown, or its file is protected or belongs to another output."""
 
 
 def parse(
@@ -64,18 +64,17 @@ def parse(
     formats: Sequence[str] = FORMATS,
     default: str = "full",
 ) -> list[ReportOutput]:
-    """Return the outputs of a command line.
+    """Return the outputs that a command line requests.
 
     Args:
         words: values of ``--output``: ``FORMAT`` or ``FORMAT:FILE``.
-        format: the value of ``--format``, None if not given.
-        quiet: whether to write only requested outputs to standard output.
+        format: the value of ``--format``; None if not given.
+        quiet: true to write to standard output only if the user requests it.
         formats: the formats of the command.
-        default: the format of standard output.
+        default: the format of standard output if the user requests none.
 
     Returns:
-        The outputs. At most one of the outputs is on standard output: the requested format, or else the
-        default.
+        The outputs, with at most one on standard output.
 
     Raises:
         OutputError: a value cannot be used.
@@ -158,7 +157,7 @@ def _identity(file: Path | None) -> str | None:
 
 
 def _require_overlay(output: ReportOutput, files: int) -> None:
-    """Check that a graph viewer can use an output: it is about one model, and its file is ``.json``.
+    """Check that an output for a graph viewer has exactly one model and a ``.json`` file.
 
     Raises:
         OutputError: there are several models, or the file name has another suffix.
@@ -170,7 +169,7 @@ def _require_overlay(output: ReportOutput, files: int) -> None:
 
 
 class Outputs:
-    """Writes the reports of a run to all outputs.
+    """Writer of the reports of a run, for all outputs.
 
     Text is written to standard output after each file. All other outputs are written at the end, so an
     interrupted run leaves no partial document.

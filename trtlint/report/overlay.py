@@ -1,4 +1,4 @@
-"""Findings by node, for graph viewers such as Netron, which show the findings at the nodes."""
+"""Findings by node, for graph viewers such as Netron."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Remark(Struct, frozen=True):
 
     finding: Finding
     label: str
-    """Reason for marking the node; empty if the finding is about the whole block."""
+    """Reason for marking the node; empty if the finding is about all nodes of a site."""
 
     @property
     def text(self) -> str:
-        """The text at the node: label, message and advice."""
+        """Return the text at the node: label, message and advice."""
         finding = self.finding
         lines = [self.label, finding.message, *(f"Help: {words}" for words in finding.advice)]
         return "\n".join(clean(line) for line in lines if line)
@@ -68,7 +68,7 @@ class Overlay(Struct, frozen=True):
 
     Attributes:
         spotted: the nodes with findings, the most severe first.
-        behind: the model; None if it cannot be read.
+        behind: the data about the model and its build; None if the model cannot be read.
         findings: all findings, the most severe first.
         target: the targets, as text.
         caveats: the caveats about the model.
@@ -105,7 +105,7 @@ def overlay(run: Run) -> Overlay:
 
 
 def _marked(site: Site) -> Iterator[tuple[Row, str]]:
-    """Yield the nodes of a site that have a label, each with its label.
+    """Yield the labelled nodes of a site, each with its label.
 
     If no node has a label, yield all nodes of the site.
     """

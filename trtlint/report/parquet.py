@@ -1,4 +1,7 @@
-"""Report as a Parquet table with a row for each finding, for very large scans: https://parquet.apache.org."""
+"""Report as a Parquet table with a row for each finding, for very large scans.
+
+https://parquet.apache.org
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,9 @@ def content(run: Run) -> bytes:
 
 
 def _storable(value: Any) -> Any:
-    """Escape lone surrogates in a value.
+    """Escape lone surrogates in a value, because Parquet cannot store them.
 
-    Python decodes bytes of a file name that are not UTF-8 to lone surrogates. Parquet cannot store lone
-    surrogates:
+    Python decodes bytes of a file name that are not UTF-8 to lone surrogates:
     https://peps.python.org/pep-0383/
     """
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -1,4 +1,7 @@
-"""Text about which nodes of a model an execution provider of ONNX Runtime runs."""
+"""Text about the nodes of a model that an execution provider of ONNX Runtime runs.
+
+A partition divides the nodes of a model by the execution provider that runs them.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,7 @@ def _splits(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _logged(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line that compares the prediction with a log of ONNX Runtime."""
+    """Yield a line that compares the predicted partition with a log of ONNX Runtime."""
     log = found.get("log")
     if log is None or log["standing"] == "open":
         return

@@ -1,4 +1,4 @@
-"""Short lines for reports on many models: repeated findings, and one line for a whole model."""
+"""Short lines for reports on many models: repeated findings, and the line about each model."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from trtlint.report.counts import by_severity
 from trtlint.report.escape import clean
 
 MOST_REFERENCES = 3
-"""Largest number of references of a finding in a report on one model."""
+"""Largest number of documentation references of a finding in a report on one model."""
 MOST_REPEATED = 2
-"""Largest number of references of a finding in a report on several models."""
+"""Largest number of documentation references of a finding in a report on several models."""
 _MOST_RULES = 8
 """Largest number of rules in the line of a model."""
 
 
 class Explanation(Struct, frozen=True):
-    """The parts of a finding that are the same in all models: a report prints them once."""
+    """Key of an explanation: findings with equal keys are explained once in a report."""
 
     rule: str
     severity: Severity
@@ -31,16 +31,19 @@ class Explanation(Struct, frozen=True):
 
 
 class Explained:
-    """Records which explanations a report already contains, so that later findings can be short."""
+    """Record of the explanations that a report already contains, so that later findings can be short."""
 
     def __init__(self) -> None:
         self._messages: dict[Explanation, set[str]] = {}
 
     def again(self, finding: Finding) -> str | None:
-        """Return what a short line about a finding says after the name of the rule.
+        """Return the text of a short line about a finding, after the name of the rule.
 
-        This is the message, or an empty text if the report already contains the message.  None if the finding
-        needs a full explanation: the first finding of a rule, and a finding with evidence of its own.
+        The text is the message, or empty if the report already contains the message. The result is None if
+        the
+        finding needs a full explanation:
+        - the first finding of a rule
+        - a finding with evidence or included findings
         """
         if _is_own(finding):
             return None
@@ -70,7 +73,7 @@ def _key(finding: Finding) -> Explanation:
 
 
 def _is_own(finding: Finding) -> bool:
-    """Return whether a finding has text that is only about its model: evidence or included findings."""
+    """Return whether a finding has text about its model only: evidence or included findings."""
     return bool(finding.said or finding.includes)
 
 

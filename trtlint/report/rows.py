@@ -31,7 +31,7 @@ class ReportRow(Struct, frozen=True):
         severity: ``error``, ``warning`` or ``note``.
         confidence: confidence of the finding.
         fingerprint: identity of the finding across revisions of the model; empty without a finding.
-        places: the number of places.
+        places: the number of sites of the finding.
         message: the message, or the reason why the model could not be linted.
     """
 

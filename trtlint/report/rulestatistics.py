@@ -13,7 +13,7 @@ from trtlint.facts.kinds import ground_of
 from trtlint.report.counts import plural
 
 _OTHER = "other"
-"""Group of rules outside the folders of groups."""
+"""Group of the rules that are in no group folder."""
 
 
 _LOG = frozenset({"build", "log_message"})
@@ -37,11 +37,14 @@ _SORTS: Mapping[str, tuple[Callable[[Rule], str], tuple[str, ...]]] = {
     "status": (lambda rule: rule.status, get_args(Status)),
     "severity": (lambda rule: rule.severity, SEVERITIES),
 }
-"""Properties to count rules by: a function of the rule, and the values in order."""
+"""Properties to count rules by: each has a function of the rule, and its values in order."""
 
 
 def counts(rules: Iterable[Rule]) -> dict[str, dict[str, int]]:
-    """Count the rules by each property and its values, including values that no rule has."""
+    """Count the rules by each property, such as severity, and by each value of the property.
+
+    Values that no rule has are counted as 0.
+    """
     every = list(rules)
     found: dict[str, dict[str, int]] = {}
     for by, (sort, order) in _SORTS.items():

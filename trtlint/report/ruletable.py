@@ -25,7 +25,7 @@ class _RuleRow(Struct):
 
 
 class RuleTable:
-    """A table with the number of models and places for each rule."""
+    """Table of rules with the number of models and sites that each rule flags."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[Severity, str], _RuleRow] = {}

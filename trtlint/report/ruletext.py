@@ -10,10 +10,10 @@ from trtlint.knowledge.releases import PRODUCTS
 
 _HEADING = re.compile(r"^## +(.+?)\s*$", re.MULTILINE)
 _EXAMPLES = ("Fires", "Stays silent", "Fixed")
-"""Sections with models."""
+"""Sections of a rule's documentation that contain example models."""
 _FIX = "How to fix"
 _SHORTEST = 20
-"""Advice with fewer fixed characters than this is not shown without a finding."""
+"""Smallest number of fixed characters in advice that is shown without a finding."""
 _SENTENCE = re.compile(r"(.+?[.:;])(\s|$)", re.DOTALL)
 
 

@@ -27,7 +27,7 @@ from trtlint.report.wording import fix_command, full, witnesses
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"
-"""Name of the base folder of relative paths: the repository."""
+"""Name of the base folder for relative paths; it stands for the repository."""
 _PROBLEM_SEVERITY = {"error": "error", "warning": "warning", "note": "recommendation"}
 _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 
@@ -48,7 +48,7 @@ def dumps(overview: Overview, rules: Iterable[Rule]) -> str:
 
 
 def to_sarif(overview: Overview, rules: Iterable[Rule]) -> dict[str, Any]:
-    """Convert the findings to SARIF data: one run, with one result for each place of a finding."""
+    """Convert the findings to SARIF data: one run, with one result for each location of a finding."""
     listed = sorted(rules, key=lambda rule: rule.id)
     indexes = {rule.id: index for index, rule in enumerate(listed)}
     driver: dict[str, Any] = {

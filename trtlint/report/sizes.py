@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 LONGEST = 30
-"""Largest number of characters of a size without a short name."""
+"""Largest number of characters of a dimension that is shown without a short name."""
 _LONGEST_LEGEND = 160
-"""Largest number of characters of a size in the legend."""
+"""Largest number of characters of a dimension in the legend."""
 _SYMBOL = re.compile(r"[A-Za-z]")
 
 

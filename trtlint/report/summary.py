@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 SCREEN = 24
 """Lines of the smallest usual terminal: https://vt100.net/docs/vt100-ug/chapter1.html."""
 _FIXED = 8
-"""Lines of a summary that list no rule and no file, plus the line of the prompt."""
+"""Lines of a summary other than rules and files, and one line for the prompt."""
 _FILES = 4
-"""Largest number of named unreadable files on one screen."""
+"""Largest number of unreadable files that a summary on one screen names."""
 
 
 class _Row(Struct):
-    """The counts of one rule's findings with one severity."""
+    """The counts of the findings of one rule with one severity."""
 
     name: str
     models: int = 0
@@ -80,8 +80,8 @@ class Summary(Struct):
 
         Args:
             file: the stream to write to.
-            height: lines of the screen. If not all rules fit, the least severe and rarest rules share one
-                line. If it is None, all rules and all unreadable files are listed.
+            height: lines of the screen. If not all rules fit, the last line counts the least severe and
+                rarest rules. None to list all rules and all unreadable files.
         """
         out = console(file)
         width = out.width if file.isatty() else None
@@ -151,12 +151,12 @@ def writer(file: TextIO, style: Style) -> ReportWriter:
 
 
 class SummaryWriter:
-    """Writes the summary at the end of a run.
+    """Writer of the summary at the end of a run.
 
     Args:
         file: the stream to write to.
-        apart: whether to write an empty line first, because another format was written before.
-        all_rules: whether to list all rules, or only as many as fit on a screen.
+        apart: true to write an empty line first, because another format was written before.
+        all_rules: true to list all rules; false to list only as many as fit on a screen.
     """
 
     def __init__(self, file: TextIO, *, apart: bool = False, all_rules: bool = True) -> None:

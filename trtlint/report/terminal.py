@@ -13,7 +13,10 @@ from trtlint.report.layout import hang
 
 
 class _Console(Console):
-    """A rich console that raises an error for a closed pipe, so that the caller can set the exit code."""
+    """A rich console that raises an error if the reader closes the pipe.
+
+    The caller sets the exit code for this error.
+    """
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -39,7 +42,7 @@ class ConsoleReport:
     def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:
         """Yield the lines of a wrapped text.
 
-        The first line begins with ``mark``, and the other lines are indented by the same width.
+        The first line begins with ``mark``. The other lines are indented by the width of ``mark``.
         """
         yield from hang(Text(mark, style="bold"), Text(clean(text), style=style), self._width)
 

@@ -101,10 +101,9 @@ class TextReport:
         files: the number of files.
         width: terminal cells of a line; by default the width of the terminal, or unlimited if there is no
             terminal.
-        show_conditional: whether to show findings that depend on unset options.
-        quiet: whether to write only findings and errors. For several models, only one line for each model is
-            written.
-        table: whether the report about several models ends with a table of rules.
+        show_conditional: true to show findings that depend on unset options.
+        quiet: true to write only findings and errors, or one line for each model if there are several.
+        table: true to end a report about several models with a table of rules.
         root: the repository, for relative paths of source lines.
     """
 
@@ -250,7 +249,7 @@ class TextReport:
 
         Args:
             item: the finding.
-            drawn: all findings at the same nodes, beginning with this finding; empty if the nodes were drawn
+            drawn: all findings about the same nodes, beginning with ``item``; empty if the nodes were drawn
                 before.
             models: the reports of the file.
             names: short names of the targets.
@@ -348,7 +347,10 @@ class TextReport:
 
 
 def _lacks_lines(model: ModelReport) -> bool:
-    """Return whether source lines are missing that another exporter of PyTorch would have recorded."""
+    """Return whether a model lacks source lines because of its PyTorch exporter.
+
+    Another exporter of PyTorch would record the lines in the metadata of the model.
+    """
     found = (*model.findings, *model.conditional)
     return model.exporter == "torchscript" and not any(s.source for finding in found for s in finding.sites)
 
@@ -356,7 +358,7 @@ def _lacks_lines(model: ModelReport) -> bool:
 def _console(file: TextIO, width: int | None) -> Console | None:
     """Return a rich console for a stream; None for plain text, which needs no console.
 
-    Some environment variables make rich treat a file as a terminal:
+    rich treats a file as a terminal if some environment variables are set:
     https://rich.readthedocs.io/en/stable/console.html#environment-variables
     """
     if width is None and not file.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():

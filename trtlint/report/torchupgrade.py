@@ -24,16 +24,16 @@ HEADINGS: dict[Change, str] = {
     "unknown": "Support is unknown in the first or the last release",
 }
 _FEW = 3
-"""Largest number of shown places of an operator."""
+"""Largest number of source lines or nodes that are listed for an operator."""
 
 
 class TorchUpgradeReport:
-    """Writes the report about each script and exported program.
+    """Text report about the upgrade of each script and exported program.
 
     Args:
         file: the output.
         width: cells of a line; by default the width of the terminal.
-        quiet: whether to write only one line for each file.
+        quiet: true to write only one line for each file.
     """
 
     def __init__(self, file: TextIO, *, width: int | None = None, quiet: bool = False) -> None:
@@ -132,7 +132,7 @@ def summary(upgrade: TorchUpgrade) -> str:
 
 
 def operator_words(change: OperatorChange, upgrade: TorchUpgrade) -> str:
-    """Describe how the handling of one operator changes between releases."""
+    """Describe how Torch-TensorRT's handling of one operator changes between releases."""
     lowered = f" (as {change.lowered})" if change.lowered != change.op else ""
     op = f"{change.op}{lowered}, {plural(change.count, 'node')}"
     if change.change == "unknown":
@@ -149,13 +149,13 @@ def operator_words(change: OperatorChange, upgrade: TorchUpgrade) -> str:
 
 
 def _between(change: OperatorChange, releases: Sequence[TorchRelease]) -> Iterator[str]:
-    """Yield the release lines between the last one with the old behaviour and the first with the new one."""
+    """Yield the releases between the last with the old behaviour and the first with the new behaviour."""
     lines = [release.line for release in releases]
     yield from lines[lines.index(change.until) + 1 : lines.index(change.since)]
 
 
 def release_ranges(indexes: Sequence[int], upgrade: TorchUpgrade) -> str:
-    """Return the release lines at these indexes as ranges, such as ``2.10 to 2.12``."""
+    """Return the releases at ``indexes`` as ranges, such as ``2.10 to 2.12``."""
     ranges: list[list[int]] = []
     for index in indexes:
         if ranges and ranges[-1][1] == index - 1:

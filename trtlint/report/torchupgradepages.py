@@ -10,7 +10,7 @@ from trtlint.report.document import Block, Code, Document, DocumentTable, Items,
 from trtlint.report.torchupgrade import HEADINGS, operator_words, release_ranges, summary
 
 _PLACES = 3
-"""Largest number of named places."""
+"""Largest number of source lines or nodes that are listed for an operator."""
 
 
 def page(upgrades: Sequence[TorchUpgrade], problems: Sequence[Problem] = ()) -> Document:

@@ -26,7 +26,7 @@ SCHEMA = "trtlint.trend/1"
 MOST_BYTES = 512 << 20
 """Largest size of a scan as JSON Lines, in bytes; Parquet is converted to JSON Lines."""
 MOST_ROWS = 1_000_000
-"""Largest number of rows: a hundred for each of 10,000 models. Each takes half a kilobyte of memory."""
+"""Largest number of rows: 100 for each of 10,000 models. A row takes half a kilobyte of memory."""
 LONGEST_LINE = 1 << 20
 """Largest size of one row as JSON, in bytes."""
 _MOST_TEXT = 256 << 20
@@ -45,15 +45,16 @@ class RowsError(UnreadableError):
 
 
 class Trend(Struct, frozen=True):
-    """Differences between an earlier and a later scan.
+    """The differences between an earlier and a later scan.
 
     Attributes:
         new: findings that only the later scan has, for models in both scans.
-        gone: findings that only the earlier scan has, for models that were readable in both scans.
+        gone: findings that only the earlier scan has, for models that both scans could read.
         still: findings in both scans.
-        added: findings of models that are new or were unreadable in the earlier scan.
-        models: the number of models in both scans, added models, removed models, changed models, and models
-            that are unreadable only in the later scan.
+        added: findings of models that the earlier scan lacks or could not read.
+        models: five counts: models in both scans, added models, removed models, changed models, and models
+            that
+            only the later scan could not read.
     """
 
     new: tuple[ReportRow, ...]
@@ -95,7 +96,7 @@ def read_rows(path: Path) -> tuple[ReportRow, ...]:
 
 
 def _rows(file: BinaryIO) -> tuple[ReportRow, ...]:
-    """Read rows from JSON Lines.  To save memory, rows with the same text share one text object."""
+    """Read rows from JSON Lines. Equal texts of different rows are one object, to save memory."""
     found: list[ReportRow] = []
     texts: dict[str, str] = {}
     length = read = number = 0
@@ -129,10 +130,10 @@ def _rows(file: BinaryIO) -> tuple[ReportRow, ...]:
 
 
 def compare(earlier: Iterable[ReportRow], later: Iterable[ReportRow]) -> Trend:
-    """Compare two scans.
+    """Return the differences between two scans.
 
-    Findings are equal if model, target, rule and fingerprint are equal.  Suppressed findings are ignored.
-    Unreadable models have no new or removed findings.
+    Findings are equal if model, target, rule and fingerprint are equal. Suppressed findings are ignored.
+    Models that one scan could not read have no new or removed findings.
     """
     before, after = list(earlier), list(later)
     old, new = {row.model for row in before}, {row.model for row in after}

@@ -1,4 +1,4 @@
-"""Report about an upgrade, for a terminal: the version to choose, changes by release, and advice."""
+"""Report about an upgrade of TensorRT, for a terminal: best version, changes by release, and advice."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HEADINGS: dict[Concern, str] = {
 }
 _COLUMNS: dict[Concern, str] = {"graph": "Graph", "command": "Build command", "code": "Code"}
 _NARROW = 100
-"""Smallest width of the table of steps, in cells; narrower terminals get a list."""
+"""Smallest line width, in cells, at which the changes by release are a table instead of a list."""
 _FEW = 2
 """Largest number of models that the row of a rule names."""
 _UNBOUNDED = 120
@@ -47,10 +47,10 @@ class UpgradeReport:
     Args:
         file: the stream to write to.
         width: cells of a line; by default the width of the terminal.
-        show_conditional: whether to show findings that depend on unset options.
-        several: whether there are several models. Then findings about the build command and about code are
+        show_conditional: true to show findings that depend on unset options.
+        several: true if there are several models. Findings about the build command and about code are then
             written once, at the end.
-        quiet: whether to write only the parts about all models.
+        quiet: true to write only the parts about all models.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class UpgradeReport:
             self._print(*hang(Text(), Text(line, style="dim"), self._width))
 
     def close(self) -> None:
-        """Write the parts about all models: the matrix of refusals, and a line for each model."""
+        """Write the parts about all models: the matrix of rejected nodes, and a line for each model."""
         if not self._upgrades:
             return
         if self._several and len(self._upgrades) > 1:
@@ -132,7 +132,7 @@ class UpgradeReport:
                 self._print(*hang(Text("  "), Text(clean(words.strip())), self._width))
 
     def _decision(self) -> None:
-        """Write the version to choose for all models, the rules with findings, and the remaining problems."""
+        """Write the best version for all models, the rules with findings, and the remaining problems."""
         for key, sentence in sentences(self._upgrades):
             self._field(key, sentence, "bold green" if key == "version" else "")
         listed = rule_rows(self._upgrades)
@@ -154,7 +154,7 @@ class UpgradeReport:
                 self._print(*hang(Text(f"  {clean(path)}: "), Text(rules), self._width))
 
     def _matrix(self) -> None:
-        """Write how many places of each model each release refuses.
+        """Write the number of nodes in each model that each release rejects.
 
         If all releases accept all models, write one line instead of the matrix.
         """
@@ -262,9 +262,15 @@ class UpgradeReport:
                     self._print(*hang(Text("    "), head + Text(f" {name}"), self._width))
 
     def _cell(self, upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> Text:
-        """Format a table cell: the findings of one concern that change from a release line to the next.
+        """Format a table cell: the findings that a release line adds or removes.
 
-        The name of each rule is on a line of its own.
+        Args:
+            upgrade: the upgrade of the model.
+            step: the step to the release line.
+            concern: the kind of findings: about the graph, the build command or code.
+
+        Returns:
+            The text. The name of each rule has its own line.
         """
         lines = (head + Text(f"\n  {name}") for head, name in _entries(upgrade, step, concern))
         return Text("\n").join(lines)
@@ -315,10 +321,12 @@ class UpgradeReport:
 
 
 def _entries(upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> list[tuple[Text, str]]:
-    """Return rule and name of the findings that change from one release line to the next.
+    """Return the rule and the name of each finding that a release line adds (``+``) or removes (``-``).
 
-    ``+`` marks a new finding, and ``-`` a finding that is gone. ``concern`` selects findings about the graph,
-    the build command or code.
+    Args:
+        upgrade: the upgrade of the model.
+        step: the step to the release line.
+        concern: the kind of findings: about the graph, the build command or code.
     """
     counts: Counter[tuple[str, Severity, str, str]] = Counter()
     for sign, numbers in (("-", step.fixed), ("+", step.new)):

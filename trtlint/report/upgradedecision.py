@@ -17,29 +17,30 @@ from trtlint.report.upgradewording import newest_words, some, when
 from trtlint.report.wording import fixable
 
 MANY = 30
-"""Largest number of models before equal lines are merged."""
+"""Smallest number of models at which equal lines about different models are merged."""
 _CONVERT = re.compile(r"trtlint convert (?!--)\S.*? --to (\w+)")
-"""The conversion command in advice. Findings about the build have it if a conversion of the model resolves
-them.
+"""The ``trtlint convert`` command in the advice of a finding.
+
+Findings about the build contain the command if the conversion of the model resolves them.
 """
 _NAMED = 3
-"""Largest number of models that a command names; for more, it names their folder."""
+"""Largest number of model paths in a command; with more models, the command has their folder."""
 _MODELS = 60
 """Largest number of listed models that need changes."""
 
 
 class RuleRow(Struct):
-    """The models that have findings of one rule about the graph.
+    """The models with findings of one rule about the graph.
 
     Attributes:
-        severity: the highest severity of these findings.
+        severity: the highest severity of the findings.
         rule: id of the rule.
         name: name of the rule.
-        first: the release lines with the finding of the first model, as text.
+        first: the release lines for which the first model has a finding, as text.
         current: the current release line.
         models: the paths of the models.
-        already: the models that have such a finding on the current release line, too.
-        fixes: whether ``trtlint fix`` can fix all findings of the rule.
+        already: the models that have a finding for the current release line, too.
+        fixes: true if ``trtlint fix`` can fix all findings of the rule.
     """
 
     severity: Severity
@@ -53,7 +54,7 @@ class RuleRow(Struct):
 
     @property
     def released(self) -> str:
-        """The release lines in words, with a remark if the current release line is one of them."""
+        """Return the release lines in words, with a remark if the current release line is one of them."""
         if not self.already:
             return self.first
         if len(self.already) < len(self.models):
@@ -62,13 +63,13 @@ class RuleRow(Struct):
 
 
 class Decision(Struct, frozen=True):
-    """The release line to choose for all models.
+    """The best release line for all models.
 
     Attributes:
         line: index of the release line; None if no release line supports the GPU.
-        safe: models without an error or a warning on this line.
+        safe: models without an error or a warning for this line.
         fixable: models whose errors and warnings ``trtlint fix`` can fix.
-        open: the other models, each with its errors and warnings.
+        open: all other models, each with its errors and warnings.
     """
 
     line: int | None
@@ -119,9 +120,14 @@ def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
 
 
 def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
-    """Return the models to convert, each with the type to convert it to.
+    """Return the models that the release line builds in their precision only after ``trtlint convert``.
 
-    The release line builds such a model in its present precision only after ``trtlint convert``.
+    Args:
+        upgrades: the upgrade of each model.
+        line: index of the release line.
+
+    Returns:
+        The type to convert to, such as ``fp16``, by the path of the model.
     """
     found: dict[str, str] = {}
     for upgrade in upgrades:
@@ -133,9 +139,9 @@ def convertible(upgrades: Sequence[Upgrade], line: int) -> dict[str, str]:
 
 
 def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the errors in the build command at a release line that the first release line does not have.
+    """Return the errors in the build command that a release line adds to those of the first release line.
 
-    Each error has its rule and message.
+    Each text has the rule and the message of an error.
     """
     found = {
         item.finding.rule: f"{item.finding.rule}: {item.finding.message}"
@@ -147,10 +153,7 @@ def changed_commands(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
 
 
 def changed_code(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
-    """Return the rules about code that have findings at a release line, but none at the first line.
-
-    Notes are ignored.
-    """
+    """Return the rules about code with errors or warnings at a release line, but none at the first line."""
     found = {
         item.finding.rule: f"{item.finding.rule} {item.finding.name}"
         for upgrade in upgrades
@@ -161,7 +164,7 @@ def changed_code(upgrades: Sequence[Upgrade], line: int) -> tuple[str, ...]:
 
 
 def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
-    """Return the rules about the graph with the models they affect, the most severe and frequent first."""
+    """Return one row for each rule about the graph, the most severe and frequent first."""
     rows: dict[str, RuleRow] = {}
     for upgrade in upgrades:
         names = [line.line for line in upgrade.lines]

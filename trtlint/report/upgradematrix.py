@@ -1,4 +1,4 @@
-"""Matrix of models and releases: the number of places in each model that each release refuses."""
+"""Matrix of models and releases, with the number of nodes in each model that each release rejects."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _GAP = 2
 
 
 class Matrix(Struct, frozen=True):
-    """The number of places in each model that each release refuses.
+    """The number of nodes in each model that each release rejects.
 
     Releases with equal numbers for all models share one column.
 
     Attributes:
-        columns: release lines; a column of several is ``10.0-10.2``.
-        rows: each model with one number per column.
+        columns: release lines, or ranges such as ``10.0-10.2``.
+        rows: the name of each model, with one number per column.
     """
 
     columns: tuple[str, ...]
@@ -48,7 +48,7 @@ def matrix(upgrades: Sequence[Upgrade]) -> Matrix:
 
 
 def refusing(found: Matrix) -> Matrix:
-    """Return the matrix without the models that every release accepts."""
+    """Return the matrix without the rows of models that every release accepts."""
     return Matrix(found.columns, tuple(row for row in found.rows if any(row[1])))
 
 
@@ -65,9 +65,9 @@ def _names(upgrades: Sequence[Upgrade]) -> list[str]:
 
 
 def text_lines(found: Matrix, width: int) -> Iterator[str]:
-    """Yield the matrix as lines of text, with a dot where a release accepts a model.
+    """Yield the matrix as lines of text, with a dot for each release that accepts a model.
 
-    Columns that do not fit into ``width`` follow below.
+    Columns that do not fit into ``width`` cells follow in a second block of lines.
     """
     names = _shown([clean(name) for name, _ in found.rows])
     widest = max(map(cell_len, names), default=0)
@@ -89,7 +89,7 @@ def _line(name: str, widest: int, cells: Sequence[str]) -> str:
 
 
 def _shown(names: Sequence[str]) -> list[str]:
-    """Shorten long paths of models by removing their common folder."""
+    """Shorten long paths of models by removing the folder that they share."""
     if len(names) > 1 and max(map(cell_len, names)) > _NAME:
         parts = [name.split("/") for name in names]
         folders = zip(*(part[:-1] for part in parts), strict=False)

@@ -120,7 +120,7 @@ def _markdown_decision(upgrades: Sequence[Upgrade]) -> Iterator[str]:
 
 
 def _decision(upgrades: Sequence[Upgrade]) -> Iterator[Markup]:
-    """Yield the version to choose, the rules with findings, and the models that need other changes."""
+    """Yield the best version, the rules with findings, and the models that ``trtlint fix`` cannot fix."""
     terms = [[tag("dt", key), tag("dd", clipped(sentence))] for key, sentence in sentences(upgrades)]
     yield tag("section", tag("h2", "Decision", id="decision"), tag("dl", terms), aria_labelledby="decision")
     rows = [

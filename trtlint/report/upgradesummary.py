@@ -41,7 +41,7 @@ def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
 def conditional_rows(upgrades: Sequence[Upgrade]) -> Iterator[str]:
     """Yield a line for each rule with findings that depend on unset options.
 
-    The line has these options and the number of models.
+    The line has the options and the number of models.
     """
     found: dict[tuple[str, str, str, tuple[str, ...]], set[str]] = {}
     for upgrade in upgrades:
@@ -53,7 +53,7 @@ def conditional_rows(upgrades: Sequence[Upgrade]) -> Iterator[str]:
 
 
 def rows(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str, str]]:
-    """Yield, for each model, its path, its safest version, and its risks in the last version of the range."""
+    """Yield a row for each model: path, safest version, and risks in the last version."""
     for upgrade in upgrades:
         safest = "none" if upgrade.safest is None else upgrade.lines[upgrade.safest.line].line
         end = upgrade.lines[-1]

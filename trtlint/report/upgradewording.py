@@ -11,7 +11,7 @@ from trtlint.report.counts import plural
 from trtlint.report.names import collapse
 
 _NAMES = 3
-"""Largest number of named inputs, outputs and places."""
+"""Largest number of inputs, outputs, nodes or modules that a sentence names."""
 
 
 def some(names: Sequence[str], between: str = ", ") -> str:
@@ -20,13 +20,13 @@ def some(names: Sequence[str], between: str = ", ") -> str:
 
 
 def newest_words(upgrade: Upgrade) -> str:
-    """Describe whether the last version of the range is the newest version that trtlint knows."""
+    """Describe whether the last version of the upgrade is the newest version that trtlint knows."""
     known = minors(upgrade.product)[-1]
     return "the newest" if upgrade.lines[-1].line == known else "the newest of the range"
 
 
 def why(upgrade: Upgrade) -> str:
-    """Explain why the safest version is the safest: its errors and warnings, compared with other versions."""
+    """Explain the choice of the safest version by the errors and warnings of all versions."""
     assert upgrade.safest is not None
     best = upgrade.lines[upgrade.safest.line]
     known = [
@@ -46,7 +46,7 @@ def why(upgrade: Upgrade) -> str:
 
 
 def risks(upgrade: Upgrade) -> str:
-    """Describe the number of errors and warnings about the graph in each version.
+    """Return a sentence with the number of errors and warnings about the graph in each version.
 
     Consecutive versions with equal numbers are merged.
     """
@@ -68,7 +68,7 @@ def risks(upgrade: Upgrade) -> str:
 
 
 def reasons(upgrade: Upgrade) -> Iterable[str]:
-    """Yield sentences about errors that are reasons not to choose another version of the range."""
+    """Yield sentences about the errors that rule out other versions of the upgrade."""
     safest = upgrade.safest
     assert safest is not None
     ends = ((0, safest.first_adds), (len(upgrade.lines) - 1, safest.last_adds))
@@ -97,7 +97,7 @@ def reasons(upgrade: Upgrade) -> Iterable[str]:
 
 
 def asks(upgrade: Upgrade) -> Iterable[str]:
-    """Yield the changes of the build command and code that the safest version requires."""
+    """Yield the changes of the build command and of the code that the safest version requires."""
     assert upgrade.safest is not None
     best = upgrade.safest.line
     for concern, where in (("command", "the build command"), ("code", "the code")):
@@ -116,7 +116,9 @@ def asks(upgrade: Upgrade) -> Iterable[str]:
 def when(lines: Sequence[int], names: Sequence[str]) -> str:
     """Format the versions that have a finding: ``from 10.0``, ``10.7``, ``8.6 to 10.16``, ``all versions``.
 
-    ``lines`` are indexes into ``names``, the versions of the range.
+    Args:
+        lines: indexes into ``names`` of the versions with the finding.
+        names: all versions of the upgrade.
     """
     if len(lines) == len(names):
         return "all versions"
@@ -144,9 +146,11 @@ def since(item: Listed, names: Sequence[str]) -> str:
 
 
 def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
-    """Return the ranges of versions between which no finding changes: ``10.3 to 10.6``.
+    """Return the ranges of versions between which no finding changes, such as ``10.3 to 10.6``.
 
-    ``steps`` are the steps of the upgrade with changes.
+    Args:
+        upgrade: the upgrade.
+        steps: the steps between versions at which findings change.
     """
     runs: list[tuple[str, str]] = []
     for step in upgrade.steps:
@@ -160,9 +164,9 @@ def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
 
 
 def places(item: Listed) -> str:
-    """Format the places of a finding as patterns of names.
+    """Format the modules or nodes of a finding as name patterns, such as ``blocks.*.attn``.
 
-    A finding about code has names of inputs and outputs instead of modules or nodes.
+    A finding about code has the names of inputs and outputs instead.
     """
     finding = item.finding
     if item.concern == "code":

@@ -14,7 +14,7 @@ from trtlint.report.manual import explanation
 from trtlint.report.names import collapse, line_of
 
 _PLACES = 3
-"""Largest number of named place patterns."""
+"""Largest number of name patterns, such as ``blocks.*.attn``, in a sentence."""
 
 
 def heading(finding: Finding) -> str:
@@ -23,9 +23,12 @@ def heading(finding: Finding) -> str:
 
 
 def within(spot: Spot) -> str:
-    """Return where in the model a finding is: ``blocks.0.attn (+11 more: blocks.*.attn)``.
+    """Return the modules, nodes or log lines of a finding, as text.
 
-    Empty for a finding about the whole model. For a log: ``line 20 (+1 more: line 31)``.
+    Examples:
+    - ``blocks.0.attn (+11 more: blocks.*.attn)``
+    - ``line 20 (+1 more: line 31)`` for a log
+    - an empty text for a finding about the whole model
     """
     names = [site.module or site.node for site in spot.finding.sites]
     names = [f"line {line}" if (line := line_of(spot.model, name)) else name for name in names]
@@ -39,13 +42,16 @@ def within(spot: Spot) -> str:
 
 
 def site_of(spot: Spot) -> str:
-    """Return the model and the place of a finding: ``vit.onnx at blocks.0 (+11 more: blocks.*)``."""
+    """Return the model and the modules or nodes of a finding.
+
+    Example: ``vit.onnx at blocks.0 (+11 more: blocks.*)``
+    """
     place = within(spot)
     return f"{clean(spot.model)} at {place}" if place else clean(spot.model)
 
 
 def sentences(spot: Spot) -> Iterator[str]:
-    """Yield the sentences below the message of a finding: place, builds, advice and confidence."""
+    """Yield the sentences below the message of a finding: nodes, builds, advice and confidence."""
     finding = spot.finding
     yield f"In {site_of(spot)}"
     if finding.depends:
@@ -71,7 +77,7 @@ def full(spot: Spot) -> str:
 def sureness(finding: Finding) -> str:
     """Return the confidence and the evidence level of a finding, such as ``high, documented``.
 
-    A remark follows if a build refutes the finding.
+    If a build refutes the finding, a remark follows.
     """
     refuted = "; refuted by the evidence" if finding.standing == "refuted" else ""
     return f"{finding.confidence}, {finding.evidence_level}{refuted}"
@@ -84,7 +90,7 @@ def witnesses(finding: Finding, *, drawn: bool = False) -> tuple[str, ...]:
 
     Args:
         finding: the finding.
-        drawn: whether a drawing shows the marked nodes. Then the result does not contain these nodes.
+        drawn: true if a drawing shows the marked nodes; the result then omits the marked nodes.
     """
     rows = finding.sites[0].rows if finding.sites else ()
     marked = [row for row in rows if row.label]
@@ -106,7 +112,7 @@ def fix_command(finding: Finding, model: str = "MODEL") -> str:
 
 
 def fixable(finding: Finding) -> tuple[Finding, ...]:
-    """Return a finding and the findings included in it, but only those that ``trtlint fix`` can fix."""
+    """Return those of a finding and its included findings that ``trtlint fix`` can fix."""
     return tuple(each for each in (finding, *finding.includes) if each.fixes)
 
 
@@ -118,7 +124,7 @@ def included(finding: Finding) -> str:
 def further_lines(models: Iterable[ModelReport]) -> Iterator[tuple[Further, str]]:
     """Yield the files that would explain an error or a warning, each with a sentence.
 
-    The suggestion to measure the model with real inputs appears only once, for the first target.
+    For several targets, the suggestion to measure the model with real inputs is yielded only once.
     """
     wrong = [model for model in models if any(finding.severity != "note" for finding in model.findings)]
     measured = False
@@ -132,7 +138,7 @@ _OWN_TENSORRT = "Torch-TensorRT"
 
 
 def target_remark(finding: Finding, target: str) -> str:
-    """Return a remark that names the user's target, to add to the releases that a finding affects.
+    """Return a remark that names the user's target, to add after the affected releases.
 
     Empty without a target, and for Torch-TensorRT, whose users do not choose the TensorRT release.
     """

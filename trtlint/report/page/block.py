@@ -1,8 +1,9 @@
-"""Content of a picture: the nodes of a finding, and the data flow between them.
+"""Boxes and lines of a picture: the nodes of a finding, and the data flow between them.
 
-The boxes are the nodes that the text report shows.  Operators between two of these nodes get no box, only a
-label beside the line.  Nodes outside the finding that write or read its tensors are boxes at the edge of the
-picture. Constants and shape arithmetic are left out.
+- The nodes that the text report shows are boxes.
+- The operators between two of these nodes are a label beside the line.
+- Nodes outside the finding that write or read its tensors are boxes at the edge of the picture.
+- Constants and shape arithmetic are left out.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
     from trtlint.report.page.behind import Behind
 
 MOST_ROWS = 18
-"""Largest number of drawn rows without marks."""
+"""Largest number of drawn nodes, unless more nodes are marked."""
 MOST_MARKED = 40
-"""Largest number of drawn rows."""
+"""Largest number of drawn nodes."""
 _MOST_OUTSIDE = 6
-"""Largest number of boxes at each edge of the block."""
+"""Largest number of boxes for outside nodes at each edge of the picture."""
 _LONGEST_WAY = 12
-"""Largest number of nodes between two rows."""
+"""Largest number of hidden nodes between two drawn nodes."""
 _MOST_MET = 64
-"""Largest number of values visited from one input."""
+"""Largest number of values that the search visits from one input of a node."""
 _MOST_USES = 200
 """Largest number of readers checked for one value."""
 
@@ -146,7 +147,9 @@ class _Block:
             inside: the index of the box of each node.
 
         Returns:
-            The operators between the value and each box, by the index of the box; and all nodes in between.
+            Two results:
+            - the operators between the value and each box, by the index of the box
+            - all nodes between the value and the boxes
         """
         found: dict[int, tuple[str, ...]] = {}
         through: set[Node] = set()
@@ -171,7 +174,7 @@ class _Block:
         return found, through
 
     def _feed(self, value: Value, position: int) -> None:
-        """Add a box for the node or input that computes a value outside the finding, up to a limit.
+        """Add a box for the outside node or graph input that a value comes from, up to a limit.
 
         ``position`` is the index of the box that reads the value.
         """
@@ -187,7 +190,7 @@ class _Block:
             self._line(source, position)
 
     def _readers(self, node: Node, position: int, known: set[Node]) -> None:
-        """Add one box for all nodes outside the finding that read the outputs of a node.
+        """Add one box for all outside nodes that read the outputs of a node.
 
         ``position`` is the index of the node's box.
         """

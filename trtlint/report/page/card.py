@@ -1,4 +1,4 @@
-"""One finding on the HTML page: message, place, picture, advice and evidence."""
+"""One finding on the HTML page: message, nodes, picture, advice and evidence."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from trtlint.report.wording import fix_command, fixable, included, sureness, tar
 LONGEST = 1500
 """Largest number of characters of one text on the page."""
 _PLACES = 30
-"""Largest number of listed place patterns."""
+"""Largest number of name patterns, such as ``blocks.*.attn``, in a list."""
 _SOURCES = 12
 """Largest number of listed source lines."""
 _WITNESSES = 8
 """Largest number of listed evidence lines."""
 _MOST_SITES = 20_000
-"""Largest number of sites to collect places from."""
+"""Largest number of sites of a finding whose names and source lines are collected."""
 
 
 class CardEntry(Struct, frozen=True):
@@ -38,7 +38,7 @@ class CardEntry(Struct, frozen=True):
         seen: the targets of the finding, as text; empty for a single target.
         id: id of the HTML element.
         model: the file, as the page shows its path.
-        conditional: whether the finding depends on unset options.
+        conditional: true if the finding depends on unset options.
     """
 
     finding: Finding
@@ -61,10 +61,10 @@ def card(
     Args:
         entry: the finding.
         behind: data about the model; None if the model cannot be read.
-        target: the target; empty if the page shows it elsewhere.
+        target: the target; empty if another part of the page shows the target.
         number: prefix that makes the element ids unique.
         room: character limit of the picture.
-        repeated: whether another model has an equal finding.  Then the details are collapsed.
+        repeated: true if another model has an equal finding; the details are then collapsed.
     """
     finding = entry.finding
     drawn = _picture(finding, behind, number, room)

@@ -13,16 +13,16 @@ from trtlint.report.page.markup import Content, Markup, rule_class, tag
 from trtlint.report.page.sections import Section
 
 _RULES = 60
-"""Largest number of rules to choose from, the most severe first."""
+"""Largest number of rules in the filter, the most severe first."""
 _MODELS = 60
-"""Largest number of models to choose from."""
+"""Largest number of models in the filter."""
 _SEVERITIES = ("error", "warning", "note", "conditional")
 
 
 def filters(found: Sequence[tuple[Section, CardEntry]]) -> tuple[Markup | None, str]:
     """Return the HTML of the filters, and the CSS rules that hide findings.
 
-    If there is nothing to choose, return None and an empty text.
+    A filter needs at least two choices. Without a filter, return None and an empty text.
 
     Args:
         found: all findings with the sections of their files, the most severe first.

@@ -16,7 +16,7 @@ from msgspec import Struct
 _ROUNDS = 8
 """Number of downward and upward sweeps to reduce crossings."""
 _STRAIGHTENINGS = 9
-"""Number of sweeps that straighten lines; an odd number."""
+"""Number of sweeps that straighten lines. The number must be odd."""
 _BEND = 14.0
 """Width reserved for a line that passes a layer."""
 
@@ -35,8 +35,8 @@ class Layout(Struct, frozen=True):
 
     Attributes:
         boxes: the middle and the upper edge of each box.
-        lines: the points that each line passes between its two ends, at the middle and at the edges of each
-            layer in between.
+        lines: the points that each line passes between its ends. A line has points at the edges and in the
+            middle of each layer that it crosses.
         width: width of the whole picture.
         height: height of the whole picture.
         crossings: number of pairs of lines that cross.
@@ -50,13 +50,16 @@ class Layout(Struct, frozen=True):
 
 
 def generations(count: int, lines: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Arrange boxes in layers, so that each line leads to a lower layer. Return the boxes of each layer.
+    """Arrange boxes in layers, so that each line leads from an upper to a lower layer.
 
     A box without incoming lines is directly above the first box that reads its output.
 
     Args:
         count: the number of boxes.
         lines: pairs of boxes, each from the box that writes a tensor to the box that reads it.
+
+    Returns:
+        The boxes of each layer, the upper layers first.
     """
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(count))
@@ -118,7 +121,7 @@ def _bends(line: tuple[int, int], depth: Mapping[_Item, int]) -> list[_Item]:
 def _with_bends(
     layers: Sequence[Sequence[int]], lines: Sequence[tuple[int, int]]
 ) -> tuple[nx.DiGraph[_Item], _Layers]:
-    """Add a point to the graph in each layer that a long line passes, so that the line can bend there."""
+    """Add a point to the graph in each layer that a long line crosses; the line can bend at the point."""
     items: _Layers = [list(layer) for layer in layers]
     depth: dict[_Item, int] = {item: row for row, layer in enumerate(layers) for item in layer}
     graph: nx.DiGraph[_Item] = nx.DiGraph()
@@ -191,14 +194,14 @@ def _straightened(
 
 
 def _apart(wanted: Sequence[float], apart: Sequence[float]) -> list[float]:
-    """Move ascending numbers as little as possible, until they keep minimum distances to each other.
+    """Move ascending numbers as little as possible, until they keep minimum distances.
+
+    The sum of squared changes is minimal. The method pools adjacent violators:
+    https://doi.org/10.1214/aoms/1177728423
 
     Args:
         wanted: the numbers.
         apart: the minimum distance between each number and the next.
-
-    The sum of squared changes is minimal. The method pools adjacent violators:
-    https://doi.org/10.1214/aoms/1177728423
     """
     shifts = [0.0]
     for distance in apart:

@@ -31,7 +31,7 @@ Content = str | float | None | Iterable["Content"]
 
 
 def text(plain: str) -> Markup:
-    """Escape plain text, also against CI systems that find commands in the printed page."""
+    """Escape plain text for HTML. CI commands in the text are escaped, too, in case the page is printed."""
     return Markup(html.escape(clean(plain)).replace("##", "&#35;#"))
 
 

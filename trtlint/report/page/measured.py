@@ -1,4 +1,4 @@
-"""Tables of the measurements of a model: the slowest layers, and tensors that exceed a type's range."""
+"""Tables of the measurements of a model: the slowest layers, and tensors outside the range of a type."""
 
 from __future__ import annotations
 

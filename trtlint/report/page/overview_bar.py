@@ -28,15 +28,15 @@ _CELLS = 200
 _MOST_SITES = 20_000
 """Largest number of sites read from one finding."""
 _DEEPEST = 4
-"""Largest number of path components in the name of a band."""
+"""Largest number of module path components that the label of a band shows."""
 _LONGEST = 200
 """Largest number of characters of a module name."""
 _MOSTLY = 0.7
-"""Share of the bar above which a band is divided."""
+"""A band wider than this share of the bar is divided into the submodules."""
 _CHARACTER = 0.6
 """Percentage of the bar that one character of a label takes on a page of usual width."""
 _MARKS: Mapping[Severity, str] = {"error": COLOURS["error"], "warning": "#c47a00", "note": COLOURS["note"]}
-"""Colours of cells without text."""
+"""Colours of cells with findings. These cells have no text."""
 _BARS = 34
 _TRACK = 16
 _BANDS = 18
@@ -192,7 +192,9 @@ def _bands(behind: Behind, cells: int, top: float) -> Iterator[Markup]:
 def _widest(modules: Sequence[tuple[str, ...]], depth: int) -> int:
     """Return the largest number of neighbouring cells whose nodes are in the same module.
 
-    ``depth`` is the number of components of module names to compare.
+    Args:
+        modules: the module of the nodes in each cell, as components of its path.
+        depth: the number of components to compare.
     """
     return max(sum(1 for _ in run) for _, run in groupby(module[:depth] for module in modules))
 

@@ -1,4 +1,4 @@
-"""Parts of a model that ONNX Runtime's execution provider runs, as a bar of nodes and as text."""
+"""Parts of a model that an execution provider of ONNX Runtime runs, as a bar and as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _MOST_SEGMENTS = 2000
 
 
 def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | None:
-    """Return a figure for the first target, and text for all targets; None if no provider was given."""
+    """Return a bar of nodes for the first target, and text for all targets.
+
+    None if no execution provider was given.
+    """
     lines = [*lines_of_targets(reports)]
     if not lines:
         return None

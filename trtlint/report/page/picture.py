@@ -1,8 +1,8 @@
-"""Picture of a finding's nodes as SVG, readable with and without the style of the page.
+"""Picture of a finding's nodes as SVG, readable even without the style sheet of the page.
 
-Colours are SVG presentation attributes, because security policies that forbid inline styles allow such
-attributes.  The style of the page overrides them for dark themes and for printing.  Widths of texts are
-estimates, which are rather too large than too small.
+Colours are SVG presentation attributes. Security policies that forbid inline styles allow presentation
+attributes.  The style sheet overrides the colours for dark themes and for printing.  Widths of texts are
+estimates, and rather too large than too small.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ TINTS: Mapping[Colour, str] = {
     "good": "#e4f4ea",
 }
 _NARROWEST, _WIDEST = 132.0, 248.0
-"""Width of a box, in pixels."""
+"""Smallest and largest width of a box, in pixels."""
 _WIDE = 900.0
-"""Width above which a picture scrolls in its frame instead of shrinking."""
+"""Width in pixels; wider pictures scroll in their frame instead of shrinking."""
 _PAD = 10.0
 _MARGIN = 10.0
 _MOST_LINES = 4
@@ -51,7 +51,7 @@ _LONGEST = 400
 _LONGEST_DESC = 1200
 """Largest number of characters of the text description."""
 _MOST_VIA = 3
-"""Largest number of named operators between two boxes."""
+"""Largest number of hidden operators between two boxes that are named."""
 
 
 class _Font(Struct, frozen=True):
@@ -136,7 +136,7 @@ def picture(block: SiteDiagram, colour: Colour, title: str, number: str) -> Mark
 def _pieces(block: SiteDiagram) -> tuple[list[_Drawn], list[tuple[int, int]]]:
     """Return the boxes and the lines to draw.
 
-    A line with hidden nodes becomes two lines with a box in between, which names the hidden operators.
+    A line with hidden nodes becomes two lines. The box between the two lines names the hidden operators.
     """
     boxes = [_drawn(box) for box in block.boxes]
     lines: list[tuple[int, int]] = []
@@ -250,7 +250,7 @@ def _strokes(
 ) -> Iterator[tuple[str, str]]:
     """Yield, for each line, the SVG path of the line and the SVG path of its arrow head.
 
-    The lines at a box are ordered by the position of their other end.
+    Lines at the same box are ordered by the positions of the boxes at their other ends.
     """
     leave = _ports(boxes, lines, laid, 0)
     reach = _ports(boxes, lines, laid, 1)

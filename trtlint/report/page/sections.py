@@ -49,12 +49,12 @@ class Section(Struct, frozen=True):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """The problems because of which the file could not be linted."""
+        """Return the errors because of which the file could not be linted."""
         return tuple(dict.fromkeys(problem for report in self.reports for problem in report.errors))
 
     @property
     def gravity(self) -> tuple[int, ...]:
-        """A sort key that puts sections with many errors first, then unreadable files."""
+        """Return a sort key: sections with many errors come first, then unreadable files."""
         return (*(-self.counted[severity] for severity in SEVERITIES), -len(self.problems))
 
 

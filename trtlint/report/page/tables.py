@@ -67,7 +67,7 @@ def of_findings(found: Sequence[tuple[Section, CardEntry]], linked: Collection[s
     Args:
         found: the findings with the sections of their files.
         linked: the ids of the findings that the page shows in full.
-        several: whether there are several models.
+        several: true if there are several models.
     """
     names = Counter(PurePath(section.shown).name for section in {s.path: s for s, _ in found}.values())
     timed = any(entry.finding.ms is not None for _, entry in found)
@@ -105,9 +105,9 @@ def of_findings(found: Sequence[tuple[Section, CardEntry]], linked: Collection[s
 
 
 def of_changes(reports: Sequence[ModelReport]) -> Markup | None:
-    """Return the table of findings that a target adds or removes, compared with the previous target.
+    """Return the table of findings that each target adds or removes, compared with the previous target.
 
-    None if no findings change.
+    None if all targets have the same findings.
     """
     rows = [
         tag(
